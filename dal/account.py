@@ -9,7 +9,7 @@ from typing import Any
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )
-"""Operations that consume write capacity; after a lost response their outcome is unknown."""
+"""Operations that consume write capacity. If a response is lost, the outcome is unknown."""
 
 
 @dataclass(slots=True)
@@ -51,6 +51,13 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
         account.wcu += consumed(response)
     else:
         account.rcu += consumed(response)
+
+
+def note_hidden(capacity: float) -> None:
+    """Subtract read capacity that would reveal the size of a hidden item to a client."""
+    account = _open.get()
+    if account is not None:
+        account.rcu -= capacity
 
 
 def consumed(response: dict[str, Any]) -> float:

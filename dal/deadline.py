@@ -1,7 +1,8 @@
-"""The deadline of the work under way: one for all its requests to the store.
+"""The deadline of the work in progress, which all its requests to the store share.
 
-The server sets it for each client's request. Every request to the store and every wait of ``dal``
-obeys it, also in tasks that start meanwhile. Without one, each request has its own limit.
+The server sets a deadline for each client's request. Every request to the store and every wait in
+``dal`` ends by then, also in tasks that the work starts. Without a deadline, each request has its
+own limit.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Deadline:
-    """A time of the event loop's clock, in seconds; it can be moved."""
+    """A time on the event loop's clock, in seconds. It can be moved."""
 
     at: float = math.inf
 
@@ -27,7 +28,7 @@ _CURRENT: ContextVar[Deadline] = ContextVar("deadline")
 
 
 def current_deadline() -> Deadline:
-    """Return the deadline of the work under way; infinite if none is set."""
+    """Return the deadline of the work in progress; infinite if none is set."""
     return _CURRENT.get(Deadline())
 
 
@@ -42,7 +43,7 @@ def deadline(at: Deadline) -> Iterator[None]:
 
 
 def time_left(most: float | None = None) -> float | None:
-    """Return how many seconds a wait may take, ``most`` at most; None is without a limit."""
+    """Return how many seconds a wait may take: at most ``most``. None means no limit."""
     current = _CURRENT.get(None)
     if current is None or current.at == math.inf:
         return most

@@ -42,7 +42,7 @@ class ConflictError(DalError):
 
 
 class ConditionFailedError(DalError):
-    """A write was not done, because the conditions of the actions in ``failed`` failed."""
+    """Nothing was written, because the conditions of the actions in ``failed`` did not hold."""
 
     def __init__(self, failed: list[int]) -> None:
         super().__init__("The item was changed meanwhile.")
@@ -86,8 +86,8 @@ class NoTransactionsError(StoreRefusedError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This endpoint has no transactions (TransactWriteItems), which this needs: `marginalia "
-            "table create` sets the mode there in which reads and writes of single items work."
+            "This endpoint lacks transactions (TransactWriteItems), which are needed here: run "
+            "`marginalia table create`, after which reads and writes of single items work."
         )
 
 
@@ -96,7 +96,7 @@ class NoTableError(StoreRefusedError):
 
 
 class CredentialsExpiredError(StoreRefusedError):
-    """The AWS credentials have expired; those that refresh themselves are valid a moment later."""
+    """The AWS credentials have expired. If they refresh themselves, a retry succeeds."""
 
 
 class IteratorExpiredError(DalError):

@@ -17,7 +17,7 @@ MAX_DEFINITIONS = 100
 """Operations and fragments of a document: validation compares some of them with each other."""
 
 MAX_DEPTH = 10
-"""Levels of fields below an operation's first."""
+"""Levels of fields below the first level of an operation."""
 
 MAX_ALIASES = 30
 """Aliases, counted wherever their fragment is spread: each may select the same list again."""
@@ -33,23 +33,25 @@ MAX_PAIRS = 10_000
 """Pairs of fields under one response key, which validation compares one by one."""
 
 MAX_COMPARISONS = 20_000
-"""Steps in which graphql-core finds out whether all fields of an object can be merged; they grow
-with the square of its fields and fragments. These take 15 ms, and graphql-core would take 500,000.
-A page of 15 components, each with fragments, takes 7,000."""
+"""Steps of graphql-core's check that the fields of each object can be merged. Their number grows
+with the square of an object's fields and fragments. This many take 15 ms; graphql-core alone would
+allow 500,000. A page of 15 components, each with fragments, takes 7,000."""
 
 MAX_DIGITS = 40
-"""Characters of a number in a document: Python reads an integer in the square of its length."""
+"""Characters of a number in a document. Parsing takes time that grows with the square of its
+length."""
 
 MAX_DOCUMENT_ERRORS = 10
-"""Errors that validation looks for in a document: after they are fixed it finds the others."""
+"""Errors that validation reports for a document. After these are fixed, it reports the others."""
 
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
-"""Memory for the parsed documents of clients, and for trusted ones, which clients cannot drive out:
-400 of 300 lexical units. A document beyond it is parsed and validated again with each request."""
+"""Memory for the parsed documents of clients, and for parsed trusted documents, which clients
+cannot evict: 400 documents of 300 lexical units. A document beyond this memory is parsed and
+validated again with each request."""
 
 TRUSTED_CHARACTERS = 16_000_000
-"""Characters of all trusted documents, which are kept as texts in any case."""
+"""Characters of all trusted documents. The server always keeps their texts in memory."""
 
 AUTOMATIC_BYTES = 16_000_000
 """Memory for the texts that clients register by hash; the least recently used are dropped."""
@@ -60,10 +62,10 @@ MAX_VARIABLE_VALUES = 1_000
 """Values in a request's variables: each is coerced. An order of 90 lines has 300 of them."""
 
 MAX_VALUES = 100
-"""Values of a list to filter by: a page reads sixty partitions at most."""
+"""Values of a list to filter by, and ids of `products`: a page reads sixty partitions at most."""
 
 MAX_NODES = 100
-"""Ids of ``nodes``."""
+"""Ids in one ``nodes`` field."""
 
 MAX_ROWS = 100
 """Rows of a page."""
@@ -71,13 +73,13 @@ MAX_ROWS = 100
 MAX_POINTS = 400
 """Points of a trend: more than a year by day, seven years by week, a generation by month."""
 
-# What an operation causes
+# Work that an operation causes
 
 MAX_REQUESTS = 250
 """Requests to DynamoDB that an operation is expected to make."""
 
 MAX_EVENT_REQUESTS = 5
-"""Those for one event of a subscription: a field or two that are read again."""
+"""Requests to DynamoDB for one event of a subscription, which reads one or two fields again."""
 
 MAX_ANSWER_VALUES = 10_000
 """Values that an operation's answer is expected to hold: some microseconds of work each."""
@@ -93,8 +95,8 @@ MAX_SEGMENTS = 60
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
-"""Events of one subscription that wait to be sent, and their bytes: a client that is further behind
-reloads its list faster."""
+"""Events of one subscription that wait to be sent, and their bytes. A client that is further behind
+gets its list faster by a reload."""
 
 # Identifiers and texts
 
@@ -109,25 +111,27 @@ MAX_TEXT = 10_000
 """Characters of a title and of a text."""
 
 MAX_LANGUAGE = 35
-"""Characters of a language tag: what BCP 47 (RFC 5646, section 4.4.1) asks programs to take."""
+"""Characters of a language tag: the length that BCP 47 (RFC 5646, section 4.4.1) asks programs to
+accept."""
 
 KEPT_TAGS = 10_000
 """Language tags that are cached in canonical form."""
 
 MAX_ADDRESS = 2_048
-"""Characters of an address: all browsers and crawlers take as many."""
+"""Characters of a URL in a link: all browsers and crawlers accept this length."""
 
 MAX_EMAIL = 254
-"""Characters of an e-mail address: RFC 5321 has room for no more."""
+"""Characters of an e-mail address: RFC 5321 allows no more."""
 
 MAX_QUANTITY = 10_000
-"""Of one product in an order."""
+"""Exclusive upper bound of an amount in minor units: amounts have at most twelve digits."""
 
 MAX_AMOUNT = 10**12
-"""Of money: an amount has twelve digits before its point."""
+"""Exclusive upper bound of an amount in minor units: amounts have at most twelve digits."""
 
 MAX_LINES = 90
-"""Lines of an order: a delivered one is a transaction of 100 actions, one for each product."""
+"""Lines of an order. A delivery is one transaction with an action for each product, and DynamoDB
+allows 100 actions."""
 
 MAX_FIRST_USERS = 90
 """Users that an organisation is created with: a transaction takes 100 items."""
@@ -136,7 +140,8 @@ MAX_FIRST_USERS = 90
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
-"""Errors of an answer, and the characters of each: GraphQL's own repeat the whole input."""
+"""Errors in an answer, and the characters of each: messages of graphql-core repeat the whole
+input."""
 
 MAX_RESPONSE = 5_000_000
 """Bytes of an answer: 100 comments of 10,000 characters of four bytes are 4.1 MB."""
@@ -147,12 +152,12 @@ MAX_FORM_FIELDS = 50
 """Fields of a form on a page."""
 
 MAX_JWT = 4_000
-"""Characters of what a person pastes to sign in: browsers drop a cookie of more than 4,096 with its
-name."""
+"""Characters of the JWT that a visitor pastes to sign in: browsers drop a cookie of more than
+4,096, its name included."""
 
 MAX_PAGE_ADDRESS = 8_000
 """Bytes of a page's address: the page repeats it in a link for each language. The longest useful
-one holds an identifier and a cursor, 3,000 in all."""
+address contains an identifier and a cursor, 3,000 bytes in all."""
 
 MAX_HOST = 300
 """Characters of a Host header: a name has 253 at most, a port five."""
@@ -189,15 +194,16 @@ MAX_MESSAGE_FRAMES = 1_000
 """Frames of one WebSocket message: even empty ones take memory until the message is complete."""
 
 SEND_TIMEOUT = 30.0
-"""Seconds in which a client must take ``MIN_TAKEN`` bytes of what the server has for it."""
+"""Seconds in which a client must receive ``MIN_TAKEN`` bytes of a waiting answer."""
 
 MIN_TAKEN = 16_384
-"""Bytes that a client must take in ``SEND_TIMEOUT`` while its connection's write buffer is full: a
-slower one would keep the memory of its answers for hours."""
+"""Bytes that a client must receive in ``SEND_TIMEOUT`` while its connection's write buffer is full:
+a slower client would occupy the memory of its answers for hours."""
 
 MAX_CLIENTS = 100_000
-"""Clients with a stored rate, in 40 MB; the client that was silent for longest is dropped first."""
+"""Clients with a stored request rate, in 40 MB. The client that was silent for longest is dropped
+first."""
 
 SECONDS_OF_REQUEST = 0.002
-"""Processor time of a document that counts as one request more; a short document takes less. At 100
-requests a second, the new documents of one client take a fifth of a core."""
+"""Processor time for a new document that counts as one more request. A short document takes less.
+At 100 requests a second, the new documents of one client take a fifth of a core."""

@@ -1,9 +1,10 @@
-"""The composition root: the repositories over one table, and what they share."""
+"""The composition root: creates the repositories of one table, and the objects that they share."""
 
 from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
 from dal.repositories.documents import DocumentRepository, MarkerRepository
 from dal.repositories.leaderboard import LeaderboardRepository
+from dal.repositories.moderation import ModerationRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
@@ -25,6 +26,7 @@ class Stores:
         self.comments = CommentRepository(
             table, self.statistics, self.maintenance, self.boards, observer
         )
+        self.moderation = ModerationRepository(table, self.comments)
         self.leaderboard = LeaderboardRepository(table)
         self.products = ProductRepository(table)
         self.orders = OrderRepository(table)

@@ -11,7 +11,6 @@ from dal.analytics.questions import (
     MovedBy,
     Movers,
     MoversQuestion,
-    Source,
     Span,
     Trend,
     TrendQuestion,
@@ -97,11 +96,6 @@ async def movers(
             _within("atLeast", AT_LEAST if at_least is None else at_least, _MANY),
         )
     )
-
-
-def source(root: strawberry.Parent[Trend | Movers], info: Info) -> Source | None:
-    """Return how the result was computed; None unless the server explains its answers."""
-    return root.source if info.context.explain else None
 
 
 def _within(argument: str, value: int, most: int) -> int:

@@ -1,8 +1,11 @@
 """Authorization: which users may see and change which objects.
 
-A ``require_`` or ``may_`` raises, so no caller can overlook a refusal. An object that the viewer
-may not see looks missing: look-ups return null and mutations NOT_FOUND, whether it exists or not.
+Functions named ``require_`` or ``may_`` raise errors, so no caller can overlook a refusal. An
+object that the viewer may not see looks missing: look-ups return null, and mutations return
+NOT_FOUND, whether it exists or not.
 """
+
+from typing import Protocol
 
 from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
@@ -11,6 +14,15 @@ from resolvers.context import Context, Viewer
 MODERATOR = "moderator"
 
 STAFF = "staff"
+
+
+class Authored(Protocol):
+    """A comment or another text of a user."""
+
+    @property
+    def username(self) -> str:
+        """The author."""
+        ...
 
 
 class UnauthenticatedError(Exception):
@@ -41,20 +53,37 @@ def require_staff(viewer: Viewer, to: str) -> None:
         raise ForbiddenError(f"Only staff may {to}.")
 
 
+def require_moderator(viewer: Viewer, to: str) -> None:
+    """Raise ForbiddenError unless ``viewer`` is a moderator; ``to`` names the action."""
+    if not is_moderator(viewer):
+        raise ForbiddenError(f"Only moderators may {to}.")
+
+
 def sees_own(viewer: Viewer, username: str) -> bool:
     """Return whether ``viewer`` may see a user's private objects."""
-    return viewer.username == username or is_staff(viewer)
+    return viewer.user_id == username or is_staff(viewer)
 
 
 def can_change(viewer: Viewer, username: str) -> bool:
     """Return whether ``viewer`` may change the comments of ``username``."""
-    return viewer.username == username or MODERATOR in viewer.roles
+    return viewer.user_id == username or is_moderator(viewer)
 
 
-def may_change(viewer: Viewer, comment: Comment) -> None:
-    """Raise ForbiddenError unless ``viewer`` wrote the comment or is a moderator."""
-    if not can_change(viewer, comment.username):
-        raise ForbiddenError("Only its author or a moderator may change a comment.")
+def is_moderator(viewer: Viewer) -> bool:
+    """Return whether ``viewer`` moderates comments."""
+    return MODERATOR in viewer.roles
+
+
+def may_change(viewer: Viewer, written: Authored) -> None:
+    """Raise an error unless ``viewer`` wrote the comment or is a moderator.
+
+    For a published comment the error is ForbiddenError. An unpublished comment looks missing:
+    NotFoundError.
+    """
+    if not can_change(viewer, written.username):
+        if isinstance(written, Comment):
+            raise ForbiddenError("Only its author or a moderator may change a comment.")
+        raise NotFoundError("Comment not found.")
 
 
 def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
@@ -72,7 +101,7 @@ async def organization_user(
 
 async def membership(context: Context, organization: str) -> OrganizationUser | None:
     """Return the viewer as a user of an organisation; None if the viewer does not belong to it."""
-    return await organization_user(context, organization, require_viewer(context).username)
+    return await organization_user(context, organization, require_viewer(context).user_id)
 
 
 async def sees_organization(context: Context, organization: str) -> bool:
@@ -87,15 +116,16 @@ async def require_user(context: Context, organization: str) -> None:
         raise NotFoundError("You do not belong to an organisation of this name.")
 
 
-async def require_admin(context: Context, organization: str) -> None:
+async def require_admin(context: Context, organization: str, to: str) -> None:
     """Raise an error unless the viewer is staff or an admin of the organisation.
 
-    NotFoundError if the viewer may not see the organisation, else ForbiddenError.
+    NotFoundError if the viewer may not see the organisation, else ForbiddenError. ``to`` names the
+    action.
     """
     if not await sees_organization(context, organization):
         raise NotFoundError("Organisation not found.")
     if not await _sees_all(context, organization):
-        raise ForbiddenError("Only an organisation's admins and staff may add users to it.")
+        raise ForbiddenError(f"Only staff and the organisation's admins may {to}.")
 
 
 async def sees_tickets(context: Context, organization: str, username: str) -> bool:
@@ -106,11 +136,17 @@ async def sees_tickets(context: Context, organization: str, username: str) -> bo
     return mine is not None and mine.username == username
 
 
+async def require_all_tickets(context: Context, organization: str) -> None:
+    """Raise ForbiddenError unless the viewer may see every ticket of an organisation."""
+    if not await _sees_all(context, organization):
+        raise ForbiddenError("Only staff and the organisation's admins may see all of its tickets.")
+
+
 async def require_tickets(context: Context, organization: str, username: str) -> None:
     """Raise ForbiddenError unless the viewer ``sees_tickets`` of a user."""
     if not await sees_tickets(context, organization, username):
         raise ForbiddenError(
-            "Only the user who opened a ticket, the organisation's admins and staff may see it."
+            "Only the user who opened a ticket, staff, and the organisation's admins may see it."
         )
 
 

@@ -1,7 +1,7 @@
 """Comments: a look-up by id, the mutations, and live events of a product's list."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -13,11 +13,13 @@ from dal.errors import InvalidArgumentError
 from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
 from dal.model import Comment, Product, rules
 from dal.model.key_parts import unescape
+from dal.model.moderation import ReviewCause
 from dal.query.pagination import Edge
+from dal.repositories.comment_writes import Written
 from dal.repositories.comments import Selection
-from resolvers.authorization import may_change, require_viewer
+from resolvers.authorization import is_moderator, may_change, require_viewer
 from resolvers.context import NO_DETAILS
-from resolvers.mutations import Rule, UserError, checked, reported
+from resolvers.mutations import Rule, UserError, changed, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
 
@@ -27,7 +29,7 @@ _STATED: Mapping[str, Rule] = {
     "title": rules.title,
     "text": rules.stated_text,
 }
-_WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment")}
+_WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment", "Submission")}
 _NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.identifier}
 _CHANGES = {**_WHICH, **_STATED}
 
@@ -49,16 +51,24 @@ class AddCommentInput:
     )
 
 
-@strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
+@strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateCommentInput:
     """The new values of some fields of a comment."""
 
-    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
-    rating: int | None = strawberry.field(default=None, description="Rating from 1 to 5.")
-    language: str | None = strawberry.field(default=None, description="Language, as a BCP 47 tag.")
-    title: str | None = strawberry.field(default=None, description="Title. Maximum 200 characters.")
+    id: strawberry.ID = strawberry.field(
+        description="Global `id` of the comment or the submission."
+    )
+    rating: int | None = strawberry.field(
+        default=strawberry.UNSET, description="Rating from 1 to 5; not null."
+    )
+    language: str | None = strawberry.field(
+        default=strawberry.UNSET, description="Language, as a BCP 47 tag; not null."
+    )
+    title: str | None = strawberry.field(
+        default=strawberry.UNSET, description="Title. Maximum 200 characters; null removes it."
+    )
     text: str | None = strawberry.field(
-        default=None, description="Plain text. Maximum 10,000 characters."
+        default=strawberry.UNSET, description="Plain text. Maximum 10,000 characters; not null."
     )
 
 
@@ -66,20 +76,32 @@ class UpdateCommentInput:
 class DeleteCommentInput:
     """The comment to delete."""
 
-    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
+    id: strawberry.ID = strawberry.field(
+        description="Global `id` of the comment or the submission."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """A stored comment with its edge, to insert into a list."""
+    """What was stored: a comment with its edge, to insert into a list, or a submission."""
 
-    comment_edge: Edge[Comment] | None = None
+    written: Written | None = None
     user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def comment_edge(self) -> Edge[Comment] | None:
+        """The comment's edge; None if the comment is not published."""
+        return self.written if isinstance(self.written, Edge) else None
 
     @property
     def comment(self) -> Comment | None:
         """The comment itself."""
         return self.comment_edge.node if self.comment_edge else None
+
+    @property
+    def submission(self) -> object | None:
+        """What waits for a moderator; None if the comment is published."""
+        return None if isinstance(self.written, Edge) else self.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +113,6 @@ class DeletePayload:
     user_errors: list[UserError] = field(default_factory=list)
 
 
-async def load(info: Info, comment_ids: Sequence[str]) -> list[Comment | None]:
-    """Return comments by their ids, in one request."""
-    return await info.context.comments.load_many(comment_ids)
-
-
 async def comment(info: Info, comment_id: str) -> Comment | None:
     """Return a comment by comment id."""
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
@@ -103,22 +120,33 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
 
 @reported(CommentPayload)
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
-    """Store the viewer's comment; it is verified if the product was delivered to the viewer."""
+    """Store the viewer's comment; it is verified if the product was delivered to the viewer.
+
+    It waits for a moderator if the server's rule holds it and the viewer is no moderator.
+    """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
     if info.context.known_products_only:
         await _require_known(info, stated["product_id"])
     key = stated.pop("idempotency_key", None)
-    received = await info.context.stores.users.received(viewer.username, stated["product_id"])
+    received = await info.context.stores.users.received(viewer.user_id, stated["product_id"])
     new = Comment(
         comment_id=uuid.uuid4().hex,
-        username=viewer.username,
+        username=viewer.user_id,
         created_at=datetime.now(UTC),
         verified_purchase=received,
+        name=rules.name_unless(viewer.user_id, viewer.name),
         **stated,
     )
-    edge: Edge[Comment] = await info.context.stores.comments.add(new, key, dated=False)
-    return CommentPayload(edge)
+    cause = None if is_moderator(viewer) else _review(info, new)
+    return CommentPayload(
+        await info.context.stores.comments.add(new, key, dated=False, cause=cause)
+    )
+
+
+def _review(info: Info, comment: Comment) -> ReviewCause | None:
+    """Return why a comment waits for a moderator."""
+    return info.context.moderation.cause(comment.title, comment.text)
 
 
 async def _require_known(info: Info, product_id: str) -> None:
@@ -133,12 +161,13 @@ async def _require_known(info: Info, product_id: str) -> None:
 @reported(CommentPayload)
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
     """Change a comment of the viewer, or any comment as a moderator."""
-    check = partial(may_change, require_viewer(info.context))
-    changes = checked(input, _CHANGES)
-    edge: Edge[Comment] = await info.context.stores.comments.update(
-        changes.pop("id"), changes, check
+    viewer = require_viewer(info.context)
+    check, review = partial(may_change, viewer), partial(_review, info)
+    changes = changed(input, _CHANGES, {"title"})
+    written = await info.context.stores.comments.update(
+        changes.pop("id"), changes, check, None if is_moderator(viewer) else review
     )
-    return CommentPayload(edge)
+    return CommentPayload(written)
 
 
 @reported(DeletePayload)
@@ -157,6 +186,8 @@ def comment_events(
     after: str | None = None,
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list that ``Product.comments`` shows for the same arguments."""
+    broker = info.context.broker
+    assert broker is not None  # noqa: S101 - a server without it refuses subscriptions
     selection = Selection(
         rules.identifier("productId", product_id),
         ratings=None if rating is None else rules.ratings("rating", rating),
@@ -164,7 +195,7 @@ def comment_events(
     )
     resumed = info.context.last_event_id or after
     position = event_position_of(resumed) if resumed else None
-    return info.context.broker.log.listen(selection, position)
+    return broker.log.listen(selection, position)
 
 
 def deleted_id(root: strawberry.Parent[CommentEvent]) -> strawberry.ID | None:

@@ -4,14 +4,16 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
 from dal.analytics.service import Analytics
-from dal.live.log import Broker, InProcessBroker
+from dal.live.log import Broker
 from dal.model import Comment, ProductDetails
-from dal.query.pagination import Page, Slice
+from dal.model.moderation import Moderation
+from dal.query.pagination import Page, SharedReads, Slice
 from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
 
@@ -29,10 +31,17 @@ LARGE = 300
 class Viewer:
     """The user and roles of a verified JWT."""
 
-    username: str
+    user_id: str
+    """The issuer's id of the user, which owns comments, orders and tickets."""
     roles: frozenset[str] = frozenset()
+    name: str = ""
+    """The name that comments show; ``user_id`` if none is given."""
     expires: float | None = field(default=None, compare=False)
     """Expiry of the JWT, in seconds of Unix time."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.user_id)
 
 
 class RequestCache:
@@ -88,7 +97,7 @@ class Pace:
     """Lets other requests run between the lists of a large result and between rows of large lists.
 
     Completing a row is quick, but a thousand rows in one turn of the event loop would delay every
-    other request. Turns take time too, so they begin with ``slow_down``.
+    other request. Turns take time too, so they are off until ``slow_down``.
     """
 
     def __init__(self) -> None:
@@ -123,38 +132,29 @@ class ProductReads:
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._under_way: dict[str, asyncio.Future[ProductDetails | None]] = {}
+        self._both = SharedReads[tuple[CommentStatistics, ProductDetails]]()
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics:
         """Return a product's statistics, which include every acknowledged write."""
-        found = self._under_way[product_id] = asyncio.get_running_loop().create_future()
-        details: ProductDetails | None = None
-        try:
-            statistics, details = await self._stores.comments.statistics_and_details(product_id)
-            return statistics
-        finally:
-            found.set_result(details)
+        read = partial(self._stores.comments.statistics_and_details, product_id)
+        return (await self._both.read(product_id, read))[0]
 
     async def details(self, product_id: str) -> ProductDetails:
         """Return a product's details; empty if the shop has set none."""
         return await self._details.load(product_id)
 
-    def forget(self, product_id: str) -> None:
-        """Drop a product's cached details after a write."""
-        self._under_way.pop(product_id, None)
-
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
         """Return the details of the products requested in one turn of the event loop.
 
-        By then the statistics that the same operation selects are under way, and their Query reads
-        the details, too. If it fails, the details are read alone.
+        The Query for a product's statistics reads the details too. If that Query is in progress,
+        this method awaits it, and reads the details alone only if it fails.
         """
         found = {}
-        for product_id in {*product_ids} & self._under_way.keys():
-            details = await self._under_way[product_id]
-            if details is not None:
-                found[product_id] = details
+        reads = [(one, self._both.in_progress(one)) for one in {*product_ids}]
+        for product_id, read in reads:
+            if read is not None and (both := await read) is not None:
+                found[product_id] = both[1]
         if missing := {*product_ids} - found.keys():
             found |= await self._stores.products.details(missing)
         return [found.get(product_id, NO_DETAILS) for product_id in product_ids]
@@ -169,10 +169,13 @@ class Context:
     explain: bool = False
     known_products_only: bool = False
     """Whether comments on products without stored details are refused."""
+    moderation: Moderation = field(default_factory=Moderation)
+    """Which comments wait for a moderator."""
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     pace: Pace = field(default_factory=Pace)
-    broker: Broker = field(default_factory=InProcessBroker)
+    broker: Broker | None = None
+    """The events of comments; None if this server offers no subscriptions."""
     analytics: Analytics = field(default_factory=Analytics)
     last_event_id: str | None = None
     """The last event's cursor, which a browser sends when it reopens an event stream:

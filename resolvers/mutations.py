@@ -2,7 +2,7 @@
 
 import hashlib
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
@@ -64,7 +64,7 @@ class UserError:
 
 
 class InvalidInputError(Exception):
-    """An input breaks rules; ``faults`` lists every broken one."""
+    """An input breaks rules; ``faults`` has an error for each broken rule."""
 
     def __init__(self, faults: Sequence[errors.InvalidArgumentError]) -> None:
         super().__init__("The input breaks rules.")
@@ -114,6 +114,29 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
     )
 
 
+def changed(
+    given: object, rules: Mapping[str, Rule], clearable: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the fields of an update that are not UNSET, as ``checked`` does.
+
+    Null is an empty string if the field is ``clearable``, else an error.
+    """
+    stated = {name: getattr(given, name) for name in rules}
+    return _collected(
+        (name, partial(_changed, rules[name], to_camel_case(name), value, name in clearable))
+        for name, value in stated.items()
+        if value is not strawberry.UNSET
+    )
+
+
+def _changed(rule: Rule, argument: str, value: object, clears: bool) -> object:  # noqa: FBT001 - of one caller
+    if value is None and not clears:
+        raise errors.InvalidArgumentError(
+            argument, f"{argument} is null. Leave it out to keep its value."
+        )
+    return rule(argument, "" if value is None else value)
+
+
 def checked_each(
     argument: str, given: Iterable[object], rules: Mapping[str, Rule]
 ) -> list[dict[str, Any]]:
@@ -139,6 +162,18 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
     if faults:
         raise InvalidInputError(faults)
     return done
+
+
+def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
+    """Return the user errors among the outcomes of a list's entries; raise any other error."""
+    found: list[UserError] = []
+    for number, outcome in enumerate(outcomes):
+        if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:
+            path = [_INPUT, argument, str(number)]
+            found.append(UserError(str(outcome), _CODES[type(outcome)], path))
+        elif isinstance(outcome, BaseException):
+            raise outcome
+    return found
 
 
 def new_id(key: str | None, *owner: str) -> str:

@@ -8,12 +8,25 @@ from strawberry.relay.utils import from_base64, to_base64
 
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_OPAQUE
-from dal.model import Comment, Order, Organization, OrganizationUser, Product, Ticket, User, rules
+from dal.model import (
+    Author,
+    Comment,
+    Order,
+    Organization,
+    OrganizationUser,
+    Product,
+    Ticket,
+    User,
+    rules,
+)
 from dal.model.key_parts import escape, unescape
+from dal.model.submissions import Submission
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {
     Product: lambda product: str(product.product_id),
     Comment: lambda comment: str(comment.comment_id),
+    Submission: lambda submission: str(submission.comment_id),
+    Author: lambda author: str(author.username),
     User: lambda user: str(user.username),
     Order: lambda order: str(order.order_id),
     Organization: lambda organization: str(organization.name),
@@ -32,7 +45,7 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     try:
         type_name, own_id = from_base64(
             node_id[: MAX_OPAQUE + 1]
-        )  # a longer id is invalid once cut
+        )  # a longer id becomes invalid when it is cut
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
         type_name, own_id, names = "", "", ("",)
@@ -45,11 +58,11 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     return type_name, own_id
 
 
-def own_id_of(type_name: str) -> Callable[[str, str], str]:
-    """Return a rule that takes a global id of one type and returns the own id."""
+def own_id_of(*type_names: str) -> Callable[[str, str], str]:
+    """Return a rule that takes a global id of one of the types and returns the own id."""
 
     def own_id(argument: str, node_id: str) -> str:
-        return parse_node_id(argument, node_id, type_name)[1]
+        return parse_node_id(argument, node_id, *type_names)[1]
 
     return own_id
 

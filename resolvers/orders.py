@@ -49,7 +49,10 @@ class OrderLineInput:
 class PlaceOrderInput:
     """An order of a user, with the shop's prices."""
 
-    username: str = strawberry.field(description="User name of the user who orders.")
+    username: str = strawberry.field(description="The user's id.")
+    name: str | None = strawberry.field(
+        default=None, description="Display name of the customer. Default: the user's id."
+    )
     lines: list[OrderLineInput] = strawberry.field(
         description="Order lines: 1 to 90, all in one currency."
     )
@@ -81,12 +84,8 @@ class OrderPayload:
 
 
 async def order(info: Info, order_id: str) -> Order | None:
-    """Return an order by its own id."""
-    return await load(info, rules.identifier("orderId", order_id))
-
-
-async def load(info: Info, order_id: str) -> Order | None:
-    """Return an order that the viewer may see."""
+    """Return an order that the viewer may see, by its own id."""
+    order_id = rules.identifier("orderId", order_id)
     viewer = require_viewer(info.context)
     found = await info.context.stores.orders.get(order_id)
     return found if found is not None and sees_own(viewer, found.username) else None
@@ -138,8 +137,10 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
     )
     stated = checked(input, _NEW)
     key = stated.pop("idempotency_key", None)
+    username, name = stated["username"], stated.pop("name", None)
     new = Order(
-        order_id=new_id(key, stated["username"]),
+        order_id=new_id(key, username),
+        name=rules.name_unless(username, name),
         status=OrderStatus.PLACED,
         created_at=datetime.now(UTC),
         **stated,
@@ -153,7 +154,7 @@ async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPaylo
     viewer = require_viewer(info.context)
     may_set_status(viewer, input.status)
     order_id = checked(input, {"id": own_id_of("Order")})["id"]
-    owner = None if is_staff(viewer) else viewer.username
+    owner = None if is_staff(viewer) else viewer.user_id
     return OrderPayload(
         await info.context.stores.orders.set_status(order_id, input.status, owner=owner)
     )
@@ -176,6 +177,7 @@ _LINE: Mapping[str, Rule] = {
 }
 _NEW: Mapping[str, Rule] = {
     "username": rules.identifier,
+    "name": rules.name,
     "lines": _lines,
     "idempotency_key": rules.identifier,
 }

@@ -7,18 +7,20 @@ import strawberry
 
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_FIRST_USERS
-from dal.model import Organization, OrganizationUser, Roster, Ticket, UserType, rules
+from dal.model import Organization, OrganizationUser, Roster, Ticket, User, UserType, rules
 from dal.query.pagination import CursorKind, Edge, Page
 from resolvers.authorization import (
     is_staff,
     organization_user,
     require_admin,
+    require_staff,
+    require_user,
     require_viewer,
     sees_organization,
     sees_tickets,
 )
 from resolvers.mutations import Rule, UserError, checked, checked_each, reported
-from resolvers.node_ids import user_names
+from resolvers.node_ids import node_id, user_names
 from resolvers.selection import Info, first_slice, slice_of
 
 
@@ -33,7 +35,8 @@ class OrganizationUserInput:
 
 
 @strawberry.input(
-    description="A new organisation. The JWT's user becomes an admin of it, except staff."
+    description="A new organisation. The JWT's user becomes an admin of it, unless the user is "
+    "staff."
 )
 class CreateOrganizationInput:
     """An organisation and its first users."""
@@ -60,6 +63,33 @@ class AddOrganizationUserInput:
     )
 
 
+@strawberry.input(description="A user to remove from an organisation.")
+class RemoveOrganizationUserInput:
+    """The user to remove."""
+
+    organization_name: str = strawberry.field(description="Unique name of the organisation.")
+    username: str = strawberry.field(description="User name, as used to sign in.")
+
+
+@strawberry.input(description="A change of a user's rights in an organisation.")
+class SetOrganizationUserTypeInput:
+    """A user and the new type."""
+
+    organization_name: str = strawberry.field(description="Unique name of the organisation.")
+    username: str = strawberry.field(description="User name, as used to sign in.")
+    type: UserType = strawberry.field(description="The user's new rights in the organisation.")
+
+
+@strawberry.input(description="A change of an organisation's subscription plan.")
+class SetSubscriptionPlanInput:
+    """An organisation and the new plan."""
+
+    organization_name: str = strawberry.field(description="Unique name of the organisation.")
+    subscription_plan: str = strawberry.field(
+        description="Subscription plan, as free text. Maximum 200 characters."
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class OrganizationPayload:
     """A stored organisation."""
@@ -81,6 +111,22 @@ class OrganizationUserPayload:
         return self.organization_user_edge.node if self.organization_user_edge else None
 
 
+@dataclass(frozen=True, slots=True)
+class RemovedUserPayload:
+    """The global id of the removed user."""
+
+    deleted_id: strawberry.ID | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class UserTypePayload:
+    """The changed user."""
+
+    organization_user: OrganizationUser | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
     """Return a user of an organisation that the viewer may see."""
     organization, username = user_names(own_id)
@@ -90,12 +136,8 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
 
 
 async def organization(info: Info, organization_name: str) -> Organization | None:
-    """Return an organisation by its name."""
-    return await load(info, rules.identifier("organizationName", organization_name))
-
-
-async def load(info: Info, name: str) -> Organization | None:
     """Return an organisation that the viewer may see, with its first users if selected."""
+    name = rules.identifier("organizationName", organization_name)
     context, store = info.context, info.context.stores.organizations
     if not await sees_organization(context, name):
         return None
@@ -132,6 +174,19 @@ async def users(
     return page or await info.context.stores.organizations.users(root.name, cut)
 
 
+async def organizations_of(
+    root: strawberry.Parent[User],
+    info: Info,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[OrganizationUser]:
+    """Return a page of the organisations of a user, by name."""
+    cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
+    return await info.context.stores.organizations.of_user(root.username, cut)
+
+
 async def user(
     root: strawberry.Parent[Organization], info: Info, username: str
 ) -> OrganizationUser | None:
@@ -155,7 +210,7 @@ async def create_organization(info: Info, input: CreateOrganizationInput) -> Org
     types: dict[str, UserType] = stated.pop("users")
     new = Organization(**stated)
     if not is_staff(viewer):
-        types[viewer.username] = UserType.ADMIN
+        types[viewer.user_id] = UserType.ADMIN
     first_users = [OrganizationUser(new.name, *one) for one in types.items()]
     await info.context.stores.organizations.create(Roster(new, first_users))
     info.context.cache.forget()
@@ -169,12 +224,61 @@ async def add_organization_user(
 ) -> OrganizationUserPayload:
     """Store a new user of an organisation."""
     require_viewer(info.context)
-    stated = checked(input, _ADDED)
-    await require_admin(info.context, stated["organization_name"])
+    stated = checked(input, _NAMED)
+    await require_admin(info.context, stated["organization_name"], "add users to it")
     new = OrganizationUser(stated["organization_name"], stated["username"], input.type)
     edge = await info.context.stores.organizations.add_user(new)
     info.context.cache.forget()
     return OrganizationUserPayload(edge)
+
+
+@reported(RemovedUserPayload)
+async def remove_organization_user(
+    info: Info,
+    input: RemoveOrganizationUserInput,  # noqa: A002
+) -> RemovedUserPayload:
+    """Remove a user of an organisation, or let the viewer leave it."""
+    viewer = require_viewer(info.context)
+    stated = checked(input, _NAMED)
+    organization, username = stated["organization_name"], stated["username"]
+    if viewer.user_id == username and not is_staff(viewer):
+        await require_user(info.context, organization)
+    else:
+        await require_admin(info.context, organization, "remove other users")
+    by = None if is_staff(viewer) else viewer.user_id
+    await info.context.stores.organizations.remove_user(organization, username, by=by)
+    info.context.cache.forget()
+    return RemovedUserPayload(node_id(OrganizationUser(organization, username)))
+
+
+@reported(UserTypePayload)
+async def set_organization_user_type(
+    info: Info,
+    input: SetOrganizationUserTypeInput,  # noqa: A002
+) -> UserTypePayload:
+    """Change the rights of a user of an organisation."""
+    viewer = require_viewer(info.context)
+    stated = checked(input, _NAMED)
+    await require_admin(info.context, stated["organization_name"], "change its users")
+    changed = OrganizationUser(stated["organization_name"], stated["username"], input.type)
+    by = None if is_staff(viewer) else viewer.user_id
+    await info.context.stores.organizations.set_user_type(changed, by=by)
+    info.context.cache.forget()
+    return UserTypePayload(changed)
+
+
+@reported(OrganizationPayload)
+async def set_subscription_plan(
+    info: Info,
+    input: SetSubscriptionPlanInput,  # noqa: A002
+) -> OrganizationPayload:
+    """Change the plan of an organisation; for staff."""
+    require_staff(require_viewer(info.context), "change a subscription plan")
+    stated = checked(input, _PLAN)
+    changed = Organization(stated["organization_name"], stated["subscription_plan"])
+    await info.context.stores.organizations.set_plan(changed)
+    info.context.cache.forget()
+    return OrganizationPayload(changed)
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
@@ -193,7 +297,11 @@ def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, U
 
 
 _USER: Mapping[str, Rule] = {"username": rules.identifier}
-_ADDED: Mapping[str, Rule] = {"organization_name": rules.identifier, **_USER}
+_NAMED: Mapping[str, Rule] = {"organization_name": rules.identifier, **_USER}
+_PLAN: Mapping[str, Rule] = {
+    "organization_name": rules.identifier,
+    "subscription_plan": rules.title,
+}
 _NEW: Mapping[str, Rule] = {
     "name": rules.identifier,
     "subscription_plan": rules.title,

@@ -1,21 +1,13 @@
 """The plan of a page: what it consumed and, for a traced page, its rows and its alternatives.
 
-A page that was read without a trace, such as by a prefetch, has an empty one.
+If a page was read without a trace, for example by a prefetch, its trace is empty.
 """
 
 from math import isnan
-from typing import Any
 
 import strawberry
 
-from dal.query.pagination import Page
 from dal.query.trace import Alternative, ExecutionStatistics, ReadFigures, RowRead, Step, Trace
-from resolvers.selection import Info
-
-
-def plan(root: strawberry.Parent[Page[Any]], info: Info) -> ExecutionStatistics | None:
-    """Return the plan; None unless the server explains its plans."""
-    return root.stats if info.context.explain else None
 
 
 def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:

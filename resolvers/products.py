@@ -1,6 +1,6 @@
 """Products: their comments, counts and details, and the leaderboard."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
@@ -13,8 +13,10 @@ from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
 from dal.statistics.counts import CommentFacets, CommentStatistics
 from dal.statistics.counts import facets as facets_of
 from resolvers.authorization import require_staff, require_viewer
-from resolvers.mutations import UserError, checked, reported
+from resolvers.context import NO_DETAILS
+from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
+    EXPLAINED,
     CreatedBefore,
     CreatedFrom,
     DateOrder,
@@ -28,6 +30,26 @@ from resolvers.selection import (
 def product(product_id: str) -> Product:
     """Return the product of this id; every valid id has a product."""
     return Product(rules.identifier("productId", product_id))
+
+
+def products(product_ids: list[strawberry.ID]) -> list[Product]:
+    """Return the products of these ids, in the same order."""
+    named = enumerate(rules.few("productIds", product_ids))
+    return [Product(rules.identifier(f"productIds.{number}", one)) for number, one in named]
+
+
+async def product_search(
+    info: Info,
+    title: str,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Product]:
+    """Return a page of the products whose title begins with some text."""
+    cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
+    text = rules.stated_title("title", title)
+    return await info.context.stores.products.search(text, cut)
 
 
 async def load(info: Info, product_id: str) -> Product:
@@ -44,8 +66,8 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
 PlanBy: TypeAlias = Annotated[
     PlanBasis | None,
     strawberry.argument(
-        description="Plan the page with fewer statistics, to compare plans. The rows are the same. "
-        "Only on servers that explain their plans."
+        description="Plan the page with fewer statistics, to compare plans. The rows are the same.",
+        metadata=EXPLAINED,
     ),
 ]
 
@@ -74,9 +96,14 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         created_before=end,
     )
     cut = slice_of(info, first, after, last, before, order_by=order_by, plan_by=plan_by)
+    stores, broker, since = info.context.stores, info.context.broker, None
+    if broker is not None and selects(info, "eventCursor"):
+        since = broker.log.last  # before the rows are read
     if selects(info, "totalCount"):
-        return await info.context.stores.comments.counted_page(selection, cut)
-    return await info.context.stores.comments.page(selection, cut)
+        page = await stores.comments.counted_page(selection, cut, since)
+    else:
+        page = await stores.comments.page(selection, cut, since)
+    return page if since is None else replace(page, event_cursor=since.cursor)
 
 
 async def statistics(
@@ -104,27 +131,34 @@ async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
     return (await _details(root, info)).url or None
 
 
+async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:
+    """Return whether the shop has set details of the product, or it has comments."""
+    has_details = await _details(root, info) != NO_DETAILS
+    return has_details or await _newest(info, Selection(root.product_id)) is not None
+
+
 async def _details(product: Product, info: Info) -> ProductDetails:
     return product.details or await info.context.products.details(product.product_id)
 
 
-@strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
+@strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateProductInput:
     """New details of a product; an empty string removes one."""
 
     product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
-        default=None, description="Title. Maximum 200 characters; an empty string removes it."
+        default=strawberry.UNSET,
+        description="Title. Maximum 200 characters; null or an empty string removes it.",
     )
     picture_url: str | None = strawberry.field(
-        default=None,
-        description="URL of a picture: https, or a path on this server. An empty "
+        default=strawberry.UNSET,
+        description="URL of a picture: https, or a path on this server. Null or an empty "
         "string removes it.",
     )
     url: str | None = strawberry.field(
-        default=None,
+        default=strawberry.UNSET,
         description="URL of the product in the shop: https, or a path on this "
-        "server. An empty string removes it.",
+        "server. Null or an empty string removes it.",
     )
 
 
@@ -144,7 +178,7 @@ def _address(argument: str, value: str) -> str:
 async def update_product(info: Info, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
     """Set a product's title, picture and URL. For staff."""
     require_staff(require_viewer(info.context), "change products")
-    changes = checked(
+    changes = changed(
         input,
         {
             "product_id": rules.identifier,
@@ -152,10 +186,10 @@ async def update_product(info: Info, input: UpdateProductInput) -> ProductPayloa
             "picture_url": _address,
             "url": _address,
         },
+        {"title", "picture_url", "url"},
     )
     product_id = changes.pop("product_id")
     details = await info.context.stores.products.update(product_id, changes)
-    info.context.products.forget(product_id)
     return ProductPayload(Product(product_id, details))
 
 

@@ -31,6 +31,9 @@ Info = strawberry.Info[Context, None]
 
 DEFAULT_SIZE = 20
 
+EXPLAINED = {"explained": True}
+"""Metadata of fields and arguments that only servers with ``--explain`` have."""
+
 TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
 """Fields of a page's plan that need a trace of its reads."""
 
@@ -79,19 +82,14 @@ def slice_of(
 ) -> Slice:
     """Return the slice that the current field requests; a null order is NEWEST.
 
-    A cursor of another ``kind`` of list raises InvalidCursorError. ``plan_by`` needs a server that
-    explains its plans.
+    A cursor of another ``kind`` of list raises InvalidCursorError.
     """
-    if plan_by is not None and not info.context.explain:
-        raise InvalidArgumentError(
-            "planBy", "This server does not explain its plans: leave planBy out."
-        )
     return replace(
         plain_slice(first, after, last, before, kind=kind),
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
         reverse=order_by == DateOrder.OLDEST,
-        explain=info.context.explain and any(selects(info, "plan", name) for name in TRACED),
+        explain=any(selects(info, "plan", name) for name in TRACED),
         plan_by=plan_by,
     )
 
@@ -115,7 +113,7 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
             cut,
             next_page=selected.selects("pageInfo", "hasNextPage"),
             previous_page=selected.selects("pageInfo", "hasPreviousPage"),
-            explain=info.context.explain and any(selected.selects("plan", one) for one in TRACED),
+            explain=any(selected.selects("plan", one) for one in TRACED),
         )
     return None
 

@@ -1,16 +1,19 @@
 """Tickets: a user's list, a look-up by id, and the mutations."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import strawberry
 
-from dal.errors import NotFoundError
-from dal.model import OrganizationUser, Ticket, TicketStatus, rules
-from dal.query.pagination import Edge, Page
+from dal.errors import NotFoundError, TooManySegmentsError
+from dal.limits import MAX_SEGMENTS
+from dal.model import Organization, OrganizationUser, Ticket, TicketStatus, User, rules
+from dal.query.pagination import Edge, Page, Slice
 from dal.repositories.tickets import TicketSelection
 from resolvers.authorization import (
+    require_all_tickets,
+    require_staff,
     require_tickets,
     require_user,
     require_viewer,
@@ -64,17 +67,23 @@ class TicketPayload:
 
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
-    """Return a ticket by ticket id."""
-    return await load(info, rules.identifier("ticketId", ticket_id))
-
-
-async def load(info: Info, ticket_id: str) -> Ticket | None:
-    """Return a ticket that the viewer may see."""
+    """Return a ticket that the viewer may see, by its own id."""
+    ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
     # A missing ticket takes the same reads as another user's, so response times reveal nothing.
     of = (found.organization, found.username) if found else (ticket_id, "")
     return found if await sees_tickets(info.context, *of) else None
+
+
+def _filters(
+    status: list[TicketStatus] | None,
+    created_from: datetime | None,
+    created_before: datetime | None,
+) -> tuple[frozenset[TicketStatus] | None, datetime | None, datetime | None]:
+    """Return the filters of a selection: the statuses, and the start and end of the period."""
+    statuses = None if status is None else frozenset(status)
+    return statuses, *rules.period(created_from, created_before)
 
 
 async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
@@ -92,26 +101,90 @@ async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
     """Return a page of a user's tickets."""
     await require_tickets(info.context, root.organization, root.username)
     whole = TicketSelection(root.organization, root.username)
-    start, end = rules.period(created_from, created_before)
-    statuses = None if status is None else frozenset(status)
-    selection = replace(whole, statuses=statuses, created_from=start, created_before=end)
+    filters = _filters(status, created_from, created_before)
+    selection = TicketSelection(root.organization, root.username, *filters)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
     page = info.context.prefetched.take(root, cut) if selection == whole else None
     return page or await info.context.stores.tickets.page(selection, cut)
 
 
+async def tickets_of_organization(  # noqa: PLR0913, PLR0917 - the field's arguments
+    root: strawberry.Parent[Organization],
+    info: Info,
+    status: list[TicketStatus] | None = None,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Ticket]:
+    """Return a page of the tickets of all users of an organisation."""
+    await require_all_tickets(info.context, root.name)
+    filters = _filters(status, created_from, created_before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    selection = TicketSelection(root.name, None, *filters)
+    return await info.context.stores.tickets.page(selection, cut)
+
+
+async def tickets_of_user(  # noqa: PLR0913, PLR0917 - the field's arguments
+    root: strawberry.Parent[User],
+    info: Info,
+    status: list[TicketStatus] | None = None,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Ticket]:
+    """Return a page of the tickets of a user in the user's organisations."""
+    stores = info.context.stores
+    filters = _filters(status, created_from, created_before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    of_user = await stores.organizations.of_user(root.username, Slice(MAX_SEGMENTS + 1))
+    if len(of_user.edges) > MAX_SEGMENTS:
+        raise TooManySegmentsError(
+            f"The user belongs to more than {MAX_SEGMENTS} organisations: read the tickets of one "
+            "organisation by OrganizationUser.tickets."
+        )
+    names = frozenset(one.organization for one in of_user.nodes)
+    selection = TicketSelection(names, root.username, *filters)
+    return await stores.tickets.page(selection, cut)
+
+
+async def open_tickets(
+    info: Info,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Ticket]:
+    """Return a page of everyone's open tickets; for staff."""
+    require_staff(require_viewer(info.context), "see everyone's tickets")
+    period = rules.period(created_from, created_before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    return await info.context.stores.tickets.open_page(cut, *period)
+
+
 @reported(TicketPayload)
 async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload:  # noqa: A002 - Relay's name
     """Store the viewer's ticket."""
-    username = require_viewer(info.context).username
+    viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
     key = stated.pop("idempotency_key", None)
     organization = stated.pop("organization_name")
     await require_user(info.context, organization)
     new = Ticket(
-        ticket_id=new_id(key, organization, username),
+        ticket_id=new_id(key, organization, viewer.user_id),
         organization=organization,
-        username=username,
+        username=viewer.user_id,
+        name=rules.name_unless(viewer.user_id, viewer.name),
         created_at=datetime.now(UTC),
         **stated,
     )
@@ -122,7 +195,7 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
 async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  # noqa: A002
     """Close a ticket that the viewer may see."""
     require_viewer(info.context)
-    found = await load(info, checked(input, {"id": own_id_of("Ticket")})["id"])
+    found = await ticket(info, checked(input, {"id": own_id_of("Ticket")})["id"])
     if found is None:
         raise NotFoundError("There is no such ticket.")
     return TicketPayload(await info.context.stores.tickets.close(found))

@@ -1,25 +1,30 @@
 """Users, their profiles, and their public part: authors and their comments."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import strawberry
 
-from dal.model import Comment, Order, OrganizationUser, Profile, Ticket, User, rules
+from dal.model import Author, Comment, Order, OrganizationUser, Profile, Ticket, User, rules
 from dal.query.pagination import Page
 from dal.repositories.comments import AuthorSelection
 from resolvers.authorization import require_viewer, sees_own
-from resolvers.mutations import UserError, checked, reported
+from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
 
 
-@strawberry.input(description="Fields to change. A field that is omitted or null keeps its value.")
+@strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateProfileInput:
     """New values of fields of the viewer's profile."""
 
     full_name: str | None = strawberry.field(
-        default=None, description="Full name. Maximum 200 characters; may be empty."
+        default=strawberry.UNSET,
+        description="Full name. Maximum 200 characters; null or an empty string removes it.",
     )
-    email: str | None = strawberry.field(default=None, description="Email address; may be empty.")
+    email: str | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="Email address; null or an empty string removes it.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +43,78 @@ async def user(info: Info, username: str) -> User | None:
     """Return the user of this name if the viewer may see it; every valid name has a user."""
     viewer = require_viewer(info.context)
     username = rules.identifier("username", username)
+    if viewer.user_id == username:
+        return User(username, viewer.name)
     return User(username) if sees_own(viewer, username) else None
 
 
 def viewer(info: Info) -> User | None:
     """Return the user of the JWT; None without a JWT."""
     viewer = info.context.viewer
-    return None if viewer is None else User(viewer.username)
+    return None if viewer is None else User(viewer.user_id, viewer.name)
 
 
-def user_of(root: strawberry.Parent[Comment | Order | Ticket]) -> User:
-    """Return the author of a comment or a ticket, or the user who ordered."""
-    return User(root.username)
+def user_of(root: strawberry.Parent[Order]) -> User:
+    """Return the user who ordered, with the name on the order."""
+    return User(root.username, root.customer_name)
+
+
+def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
+    """Return the author of a comment or a ticket, with the name on it."""
+    return Author(root.username, root.name or root.username)  # as authorName, without a call a row
 
 
 def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> User | None:
-    """Return an organisation's user if the viewer may see more than the name."""
+    """Return the user; None unless the viewer is that user or staff."""
     viewer = require_viewer(info.context)
     return User(root.username) if sees_own(viewer, root.username) else None
 
 
-def author(username: str) -> User:
-    """Return the author of this name; every valid name has an author."""
-    return User(rules.identifier("username", username))
+def author(username: str) -> Author:
+    """Return the author of this user name; every valid user name has an author."""
+    return Author(rules.identifier("username", username))
+
+
+async def load_author(info: Info, username: str) -> Author:
+    """Return an author for its global id."""
+    del info
+    return Author(username)
+
+
+def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
+    """Return a user's name, from the object that the user was reached from if there is one.
+
+    Only an unknown name is a coroutine, since pages show many names.
+    """
+    return root.name or _newest_name(info, root.username)
+
+
+async def _newest_name(info: Info, username: str) -> str:
+    """Return the name on an author's newest comment; without comments the username."""
+    newest = await _newest(info, username)
+    return username if newest is None else newest.author_name
+
+
+async def _newest(info: Info, username: str) -> Comment | None:
+    return await info.context.cache.read(info.context.stores.comments.newest_of_author, username)
+
+
+async def author_is_known(root: strawberry.Parent[Author], info: Info) -> bool:
+    """Return whether the author has comments.
+
+    A profile or an order does not count: every client may read this, and they are private.
+    """
+    return await _newest(info, root.username) is not None
+
+
+async def user_is_known(root: strawberry.Parent[User], info: Info) -> bool:
+    """Return whether the user has a profile, orders or comments."""
+    stored = await info.context.stores.users.stored(root.username)
+    return stored or await _newest(info, root.username) is not None
 
 
 async def author_comments(  # noqa: PLR0913, PLR0917 - the field's arguments
-    root: strawberry.Parent[User],
+    root: strawberry.Parent[Author | User],
     info: Info,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
@@ -90,6 +140,7 @@ async def profile(root: strawberry.Parent[User], info: Info) -> Profile | None:
 async def update_profile(info: Info, input: UpdateProfileInput) -> ProfilePayload:  # noqa: A002
     """Change fields of the viewer's own profile."""
     viewer = require_viewer(info.context)
-    changes = checked(input, {"full_name": rules.title, "email": _email})
-    await info.context.stores.users.update_profile(viewer.username, changes)
-    return ProfilePayload(User(viewer.username))
+    rules_of = {"full_name": rules.title, "email": _email}
+    changes = changed(input, rules_of, rules_of)
+    await info.context.stores.users.update_profile(viewer.user_id, changes)
+    return ProfilePayload(User(viewer.user_id, viewer.name))

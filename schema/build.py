@@ -1,6 +1,7 @@
-"""Builds the schema from its roots, and describes the arguments of its fields."""
+"""Builds the schema from its roots, and lists the arguments and the reads of its fields."""
 
 from collections.abc import Mapping
+from math import ceil
 
 from graphql import (
     GraphQLArgument,
@@ -13,30 +14,89 @@ from graphql import (
 )
 from strawberry.schema.config import StrawberryConfig
 
-from schema.comments import Comment, Product
+from dal.limits import MAX_SEGMENTS
+from dal.repositories.leaderboard import RANKS_BYTES
+from dal.repositories.moderation import QUEUE_REQUESTS
+from dal.repositories.orders import OPEN_PAGE_REQUESTS
+from resolvers.moderation import MOST_DECISIONS
+from schema.accounts import Organization, OrganizationUser, Ticket, User
+from schema.comments import Author, Comment, Product
+from schema.execution.cost import UNIT_BYTES, Reads
+from schema.execution.errors import ErrorCode
 from schema.execution.executable_schema import ExecutableSchema
-from schema.field_reads import READS
+from schema.federation import REPRESENTATION, federated, subgraph_sdl
+from schema.moderation import Submission
 from schema.orders import Order
-from schema.organizations import Organization, OrganizationUser
 from schema.roots import Mutation, Query, Subscription
-from schema.tickets import Ticket
-from schema.types import SCALARS
-from schema.users import User
+from schema.types import SCALARS, show_enum
 
-NODE_TYPES = (Comment, Order, Organization, OrganizationUser, Product, Ticket, User)
-"""Types that clients meet through the Node interface."""
+NODE_TYPES = (
+    Author,
+    Comment,
+    Order,
+    Organization,
+    OrganizationUser,
+    Product,
+    Submission,
+    Ticket,
+    User,
+)
+"""Types that a field of type Node can return."""
+
+DESCRIPTION = """\
+Comments on products, orders and support tickets of a shop.
+
+Lists are connections as Relay specifies them, of 20 rows by default and 100 at most. Products, \
+users and organisations are named by `productId`, `username` and `organizationName`; comments, \
+orders and tickets by their global `id`. A field that fails is null, and `errors` has an error \
+with a code of `ErrorCode`; the other fields have their values. A mutation's `userErrors` lists \
+invalid input.\
+"""
+"""Description of the whole schema."""
+
+show_enum(
+    ErrorCode,
+    "Codes of errors, in `extensions.code` of each error in `errors`. New versions may add codes. "
+    "`UserErrorCode` has the codes of errors in a mutation's input.",
+    {
+        ErrorCode.BAD_ARGUMENT: "A value breaks a rule; `extensions.argument` names the argument.",
+        ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor of this kind of list.",
+        ErrorCode.BAD_REQUEST: "The request cannot be read, or its document or variables do not "
+        "fit the schema.",
+        ErrorCode.FORBIDDEN: "The user lacks the right to do this.",
+        ErrorCode.INTERNAL: "The server failed; `extensions.requestId` names the request.",
+        ErrorCode.NOT_AVAILABLE: "This server does not offer the field.",
+        ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
+        "document has the requested id.",
+        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "No document has the hash. Send the hash with the "
+        "document's text.",
+        ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
+        "clients send. Send the text.",
+        ErrorCode.QUERY_TOO_COSTLY: "The operation or its answer is too large. Select less.",
+        ErrorCode.THROTTLED: "The client or the server is over its rate, or the object is "
+        "changing. Wait for the time in `Retry-After`, or a second, then retry.",
+        ErrorCode.TOO_SLOW: "The client takes a subscription's events too slowly. Subscribe again "
+        "with the last cursor as `after`.",
+        ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
+        ErrorCode.UNAVAILABLE: "The data is temporarily unavailable. Retry later.",
+        ErrorCode.UNSUPPORTED_FILTER: "The list cannot be filtered this way.",
+        ErrorCode.UNTRUSTED_DOCUMENT: "This server executes registered documents only.",
+    },
+)
 
 DESCRIPTIONS: Mapping[str, str] = {
     "first": "Number of rows to return from the start, or after `after`. Maximum 100; default 20 "
     "without `last`.",
-    "after": "Return rows after this cursor. A cursor stays valid when its row is deleted and "
-    "under other filters of the same list.",
-    "Subscription.commentEvents.after": "Resume after the event with this `cursor`. Default: start "
-    "with the next change.",
+    "after": "Return rows after this cursor. A cursor stays valid after its row is deleted, and "
+    "with other filters of the same list.",
+    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or the last "
+    "event's `cursor`. Later changes arrive as events, or as one RELOAD if the server no longer "
+    "has them. Without `after`, READY and the changes from now on arrive. Not the cursor of a row.",
     "last": "Number of rows to return from the end, or before `before`, in the list's order. "
     "Maximum 100. Cannot be combined with `first`.",
     "before": "Return rows before this cursor.",
     "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
+    "kind": "Which queue.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
     "normalizes them. Omit for all; an empty list matches nothing.",
     "Query.leaderboard.language": "Count only comments in this language, a BCP 47 tag such as "
@@ -45,6 +105,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "id": "Global `id` of the object.",
     "ids": "Global `id`s of the objects. Maximum 100.",
     "productId": "The shop's product id.",
+    "productIds": "The shop's product ids, which may repeat. Maximum 100.",
+    "title": "Start of the title. Maximum 200 characters.",
     "commentId": "Comment id, as in the URL of the comment's page.",
     "orderId": "Order id.",
     "ticketId": "Ticket id.",
@@ -56,19 +118,139 @@ DESCRIPTIONS: Mapping[str, str] = {
 ``Type.field.argument`` overrides the description of its name."""
 
 
+_PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
+_BY_STATUS = Reads(2, 0.5, paged=True)
+_PAGES = Reads(1 + MAX_SEGMENTS, 0.5, paged=True)
+"""The user's organisations, and a page for each of the most that a Query may have."""
+_QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
+_ROW = Reads(unit=0.5)
+_KEY, _TWO_KEYS = Reads(), Reads(2)
+_OF_PRODUCT = Reads(together=True)
+_WRITE = Reads(5)
+_QUESTION = Reads(0, questions=1)
+_NOTHING = Reads(0)
+
+
+def _rows(count: float) -> Reads:
+    return Reads(0, rows=count)
+
+
+READS: Mapping[str, Reads] = {
+    "Query.node": _KEY,
+    "Query.nodes": _KEY,  # for each id
+    "Query.comment": _KEY,
+    "Query.moderationQueue": Reads(QUEUE_REQUESTS, 0.5, paged=True),
+    "ModerationQueueConnection.totalCount": Reads(QUEUE_REQUESTS, 0.5),
+    "Query.leaderboard": Reads(2, 0.5, paged=True, further=ceil(RANKS_BYTES / UNIT_BYTES)),
+    "Query.productSearch": _PAGE,
+    "Query.user": _NOTHING,
+    "Query.order": _ROW,
+    "Query.openOrders": _QUEUE_PAGE,
+    "Query.organization": _TWO_KEYS,
+    "Query.ticket": _TWO_KEYS,
+    "Query.openTickets": _QUEUE_PAGE,
+    "Query.movers": _QUESTION,
+    "Product.title": _OF_PRODUCT,
+    "Product.pictureUrl": _OF_PRODUCT,
+    "Product.url": _OF_PRODUCT,
+    "Product.comments": _PAGE,
+    "Product.statistics": _OF_PRODUCT,
+    "Product.isKnown": _OF_PRODUCT,
+    "Product.mostRecentPositive": _ROW,
+    "Product.mostRecentNegative": _ROW,
+    "Product.lastCommentedAt": _ROW,
+    "Product.trend": _QUESTION,
+    **{
+        f"{listed}.{name}": _NOTHING
+        for listed in ("ProductConnection.nodes", "ProductEdge.node")
+        for name in ("isKnown", "pictureUrl", "title", "url")
+    },
+    "Author.comments": _PAGE,
+    "Author.isKnown": _ROW,
+    "Author.name": _ROW,
+    "Comment.author.name": _NOTHING,
+    "Ticket.author.name": _NOTHING,
+    "User.isKnown": _KEY,
+    "User.name": _ROW,
+    "Order.user.name": _NOTHING,
+    "Query.viewer.name": _NOTHING,
+    "CommentConnection.totalCount": _KEY,
+    "User.profile": _KEY,
+    "User.orders": _FRESH_PAGE,
+    "User.comments": _PAGE,
+    "User.organizations": _PAGE,
+    "User.tickets": _PAGES,
+    "User.submissions": _PAGE,
+    "Organization.users": _FRESH_PAGE,
+    "Organization.user": _TWO_KEYS,
+    "Organization.tickets": _BY_STATUS,
+    "OrganizationUser.organization": _TWO_KEYS,
+    "OrganizationUser.tickets": _PAGE,
+    "Ticket.organization": _TWO_KEYS,
+    "Mutation.addComment": _WRITE,
+    "Mutation.updateComment": _WRITE,
+    "Mutation.deleteComment": _WRITE,
+    "Mutation.approveComment": _WRITE,
+    "Mutation.rejectComment": _WRITE,
+    "Mutation.decideComments": Reads(5 * MOST_DECISIONS),
+    "Mutation.updateProduct": _WRITE,
+    "Mutation.placeOrder": _WRITE,
+    "Mutation.setOrderStatus": _WRITE,
+    "Mutation.updateProfile": _WRITE,
+    "Mutation.createOrganization": _WRITE,
+    "Mutation.addOrganizationUser": _WRITE,
+    "Mutation.removeOrganizationUser": _WRITE,
+    "Mutation.setOrganizationUserType": _WRITE,
+    "Mutation.setSubscriptionPlan": _WRITE,
+    "Mutation.createTicket": _WRITE,
+    "Mutation.closeTicket": _WRITE,
+    "CommentFacets.languages": _rows(5),
+    "CommentFacets.ratings": _rows(5),
+    "CommentStatistics.histogram": _rows(5),
+    "CommentStatistics.languages": _rows(5),
+    "Order.lines": _rows(5),
+    "PlanAlternative.segments": _rows(5),
+    "QueryPlan.alternatives": _rows(4),
+    "QueryPlan.segments": _rows(5),
+    "QueryPlan.steps": _rows(2),
+    "Trend.points": _rows(60),
+    "TrendPoint.ratings": _rows(5),
+}
+"""The usual reads of each field, and the usual length of its list. Other fields read nothing. A key
+``Type.field.field`` is for the second field below the first, and overrides ``Type.field``. The
+prediction of costs uses this table."""
+
+
 def build_schema(
-    *, introspection: bool = True, kind: type[ExecutableSchema] = ExecutableSchema
+    *,
+    introspection: bool = True,
+    federation: bool = False,
+    explain: bool = False,
+    compiles: bool = True,
+    kind: type[ExecutableSchema] = ExecutableSchema,
 ) -> ExecutableSchema:
-    """Return the executable schema; without ``introspection`` clients do not see it."""
+    """Return the executable schema; without ``introspection`` clients do not see it.
+
+    With ``federation`` it is a subgraph of Apollo Federation. With ``explain`` it has the fields
+    and arguments marked by ``EXPLAINED``, such as the plan of each list. Unless it ``compiles``,
+    graphql-core alone executes all operations.
+    """
+    query, reads, scalars = Query, READS, SCALARS
+    if federation:
+        query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)
+        reads, scalars = {**READS, "Query._entities": _KEY}, {**SCALARS, **REPRESENTATION}
     schema = kind(
         introspection=introspection,
-        reads=READS,
-        query=Query,
+        explain=explain,
+        compiles=compiles,
+        reads=reads,
+        query=query,
         mutation=Mutation,
         subscription=Subscription,
-        types=NODE_TYPES,
-        config=StrawberryConfig(scalar_map=dict(SCALARS)),
+        types=(*NODE_TYPES, ErrorCode),
+        config=StrawberryConfig(scalar_map=dict(scalars)),
     )
+    schema.documents.schema.description = DESCRIPTION
     _describe_arguments(schema.documents.schema)
     return schema
 

@@ -14,8 +14,7 @@ from dal.query import pagination
 from dal.query.plan import PlanBasis
 from dal.statistics import counts
 from resolvers import analytics, comments, products, users
-from schema.analytics import Trend
-from schema.statistics import CommentStatistics
+from schema.statistics import CommentStatistics, Trend
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 show_enum(
@@ -35,16 +34,28 @@ show_enum(
 
 
 @strawberry.type(
-    description="The public part of a user. An author exists for every valid user name, and is not "
-    "a Node."
+    description="The public part of a user. An author exists for every valid user name."
 )
-class Author:
-    """Shows dal.model.User to everybody."""
+class Author(Node):
+    """Shows dal.model.Author."""
 
-    username: str = strawberry.field(description="Unique user name, as used to sign in.")
+    shows: ClassVar = model.Author
+    username: str = strawberry.field(description="Unique user name: the user's id. Never changes.")
+    is_known: bool | None = strawberry.field(
+        resolver=users.author_is_known,
+        description="Whether the author has comments. Read only when selected.",
+    )
+    name: str = strawberry.field(
+        resolver=users.name_of,
+        description=(
+            "Display name of the author. `author` of a comment or ticket has the name when the "
+            "comment or ticket was written. Other fields have the name on the author's newest "
+            "comment or, without comments, the user name."
+        ),
+    )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=users.author_comments,
-        graphql_type=Annotated["CommentConnection", strawberry.lazy(__name__)] | None,
+        graphql_type=Annotated["AuthorCommentConnection", strawberry.lazy(__name__)] | None,
         description="The author's comments on all products, by date.",
     )
 
@@ -56,7 +67,7 @@ class Comment(Node):
     """Shows dal.model.Comment."""
 
     shows: ClassVar = model.Comment
-    comment_id: str = strawberry.field(
+    comment_id: strawberry.ID = strawberry.field(
         description="Comment id, as in the URL of the comment's page."
     )
     product: model.Product = strawberry.field(
@@ -67,9 +78,12 @@ class Comment(Node):
     )
     title: str = strawberry.field(description="Title; may be empty. Maximum 200 characters.")
     text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
-    username: str = strawberry.field(description="User name of the author.")
-    author: model.User = strawberry.field(
-        resolver=users.user_of,
+    username: str = strawberry.field(description="User name of the author: the author's id.")
+    author_name: str = strawberry.field(
+        description="Display name of the author when the comment was added. Edits keep it."
+    )
+    author: model.Author = strawberry.field(
+        resolver=users.author_of,
         graphql_type=Author,
         description="The author.",
     )
@@ -87,14 +101,27 @@ class Comment(Node):
     )
 
 
+@strawberry.type(description="One page of a list that is not counted and has no events.")
+class AuthorCommentConnection(Connection[Comment]):
+    """Shows dal.query.pagination.Page of one author's comments."""
+
+
 @strawberry.type(description="One page of a list.")
 class CommentConnection(Connection[Comment]):
     """Shows dal.query.pagination.Page of comments."""
 
+    event_cursor: str | None = strawberry.field(
+        description="Event cursor from before the rows were read. Pass it as `after` of "
+        "`commentEvents` to receive every later change of the list, without a second read. A "
+        "change made during the read may be both on the page and an event. Lists lag writes by "
+        "moments: a comment stored just before the read may be neither. Null if the server offers "
+        "no subscriptions."
+    )
+
     total_count: int | None = strawberry.field(
-        description="Exact number of comments that match the filters, on all pages. Null with "
-        "dates, since comments are not counted by time, unless the product has none; null for an "
-        "author's comments; null while counters are rebuilt or follow the table's stream."
+        description="Exact number of comments that match the filters, on all pages. Null while "
+        "counters are rebuilt or follow the table's stream. With date filters also null, or 0 if "
+        "no comment passes the other filters."
     )
 
 
@@ -105,7 +132,12 @@ class Product(Node):
     """Shows dal.model.Product."""
 
     shows: ClassVar = model.Product
-    product_id: str = strawberry.field(description="The shop's product id.")
+    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
+    is_known: bool | None = strawberry.field(
+        resolver=products.is_known,
+        description="Whether the product has comments, or the shop has set its title, picture or "
+        "URL. Read only when selected.",
+    )
     title: str | None = strawberry.field(
         resolver=products.title, description="Title; null if the shop has set none."
     )
@@ -128,8 +160,8 @@ class Product(Node):
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
-        description="Counts over all languages, or over those listed. Null until counters exist, "
-        "as before the first rebuild in stream mode.",
+        description="Counts over all languages, or over the languages listed. Null while "
+        "there are no counters: in stream mode, before the first rebuild.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,
@@ -148,9 +180,15 @@ class Product(Node):
     trend: questions.Trend | None = strawberry.field(
         resolver=analytics.trend,
         graphql_type=Trend | None,
-        description="Comments over time, from the analytics store. Null with the error UNAVAILABLE "
-        "if the store is missing or unreachable. May lag `statistics`.",
+        description="Comments over time, from the analytics store. Null with the error "
+        "NOT_AVAILABLE if the server has no analytics store, or UNAVAILABLE if the store cannot "
+        "be reached. May lag `statistics`.",
     )
+
+
+@strawberry.type(description="One page of a list.")
+class ProductConnection(Connection[Product]):
+    """Shows dal.query.pagination.Page of products."""
 
 
 @strawberry.type(description="A product's rank by number of comments rated 5.")
@@ -174,8 +212,8 @@ show_enum(
     changes.CommentEventKind,
     "Kinds of changes of a list of comments.",
     {
-        changes.CommentEventKind.READY: "The subscription is active. Every change that a page read "
-        "from now on does not show arrives as an event.",
+        changes.CommentEventKind.READY: "First event of a subscription without `after`. Read the "
+        "list now: later changes are sent, earlier changes are not.",
         changes.CommentEventKind.ADDED: "A comment entered the list: it is new, or an edit made it "
         "match the filters. Its cursor gives its place, which is not always the top.",
         changes.CommentEventKind.CHANGED: "A comment in the list was edited. Its place is "
@@ -196,8 +234,8 @@ class CommentEvent:
         description="Kind of event. It determines which of the other fields are set.",
     )
     cursor: str = strawberry.field(
-        description="Event cursor: pass it as `after` to resume after this event. Not a cursor of "
-        "the list."
+        description="Event cursor: pass it to `commentEvents` as `after` to resume after this "
+        "event. Not the cursor of a row."
     )
     comment_edge: pagination.Edge[model.Comment] | None = strawberry.field(
         graphql_type=Edge[Comment] | None,
@@ -224,9 +262,18 @@ class UpdateProductPayload:
 class AddCommentPayload:
     """Shows resolvers.comments.CommentPayload."""
 
-    comment: Comment | None = strawberry.field(description="The stored comment; null on errors.")
+    comment: Comment | None = strawberry.field(
+        description="The published comment; null on errors, and if the comment waits for a "
+        "moderator."
+    )
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="Edge to insert into a cached list, since an index may lag a write."
+        description="Edge to insert into a cached list, since an index may lag a write. Null if "
+        "`comment` is null."
+    )
+    submission: object = strawberry.field(
+        graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - it imports us
+        description="The comment if it waits for a moderator. Lists do not show the comment; "
+        "after an edit remove it from cached lists.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

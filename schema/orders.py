@@ -1,4 +1,4 @@
-"""Orders, shown straight from the domain objects."""
+"""Orders: GraphQL types over the domain objects."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ show_enum(
     {
         model.OrderStatus.PLACED: "Placed, not yet shipped or cancelled.",
         model.OrderStatus.SHIPPED: "Shipped to the user.",
-        model.OrderStatus.DELIVERED: "Delivered. The user's later comments on its products are "
-        "verified purchases.",
+        model.OrderStatus.DELIVERED: "Delivered. The user's later comments on the order's "
+        "products are verified purchases.",
         model.OrderStatus.CANCELLED: "Cancelled before shipping.",
     },
 )
@@ -43,7 +43,7 @@ class Money:
 class OrderLine:
     """Shows dal.model.OrderLine."""
 
-    product_id: str = strawberry.field(description="The shop's product id.")
+    product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
     product: model.Product = strawberry.field(
         resolver=products.product_of, graphql_type=Product, description="The product ordered."
     )
@@ -56,15 +56,18 @@ class Order(Node):
     """Shows dal.model.Order."""
 
     shows: ClassVar = model.Order
-    order_id: str = strawberry.field(description="Order id.")
+    order_id: strawberry.ID = strawberry.field(description="Order id.")
     status: model.OrderStatus = strawberry.field(description="Current status.")
     created_at: datetime = strawberry.field(
         description="Time the order was placed; lists are sorted by it."
     )
     user: model.User = strawberry.field(
         resolver=users.user_of,
-        graphql_type=Annotated["User", strawberry.lazy("schema.users")],  # noqa: F821 - it imports us
+        graphql_type=Annotated["User", strawberry.lazy("schema.accounts")],  # noqa: F821 - it imports us
         description="The user who ordered.",
+    )
+    customer_name: str = strawberry.field(
+        description="Display name of the user when the order was placed."
     )
     lines: list[OrderLine] = strawberry.field(
         description="Order lines: 1 to 90, all in one currency."

@@ -30,6 +30,9 @@ show_enum(
     },
     name="PlanPurpose",
 )
+REASONS = {code.name: code.value for code in ReasonCode}
+"""The sentence of each reason by its code. The pages translate it."""
+
 show_enum(
     ReasonCode,
     "Why the optimizer chose or rejected an index.",

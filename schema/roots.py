@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import strawberry
 
@@ -13,14 +14,23 @@ from dal.query import pagination
 from resolvers import (
     analytics,
     comments,
+    moderation,
     orders,
     organizations,
-    products,
     tickets,
     users,
 )
 from resolvers import nodes as node_resolvers
-from schema.analytics import Movers
+from resolvers import products as product_resolvers
+from schema.accounts import (
+    Organization,
+    OrganizationMutation,
+    Ticket,
+    TicketConnection,
+    TicketMutation,
+    User,
+    UserMutation,
+)
 from schema.comments import (
     Author,
     Comment,
@@ -28,13 +38,13 @@ from schema.comments import (
     CommentMutation,
     LeaderboardConnection,
     Product,
+    ProductConnection,
     ProductMutation,
 )
+from schema.moderation import ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
-from schema.organizations import Organization, OrganizationMutation
-from schema.tickets import Ticket, TicketMutation
+from schema.statistics import Movers
 from schema.types import Node
-from schema.users import User, UserMutation
 
 
 @strawberry.type(description="The root of all queries.")
@@ -49,27 +59,46 @@ class Query:
     nodes: list[node_resolvers.Found] | None = strawberry.field(
         resolver=node_resolvers.nodes,
         graphql_type=list[Node | None] | None,
-        description="Look up objects by global id, in the same order; null for each that does not "
-        "exist.",
+        description="Look up objects by global id, in the order of the ids; null for each object "
+        "that does not exist.",
     )
     product: model.Product | None = strawberry.field(
-        resolver=products.product,
+        resolver=product_resolvers.product,
         graphql_type=Product | None,
-        description="Look up a product and its comments. Every valid product id returns a product.",
+        description="Look up a product and its comments. Every valid product id returns a product; "
+        "see `isKnown`.",
+    )
+    products: list[model.Product] | None = strawberry.field(
+        resolver=product_resolvers.products,
+        graphql_type=list[Product] | None,
+        description="Look up products, in the order of the ids. Every valid product id returns a "
+        "product; see `isKnown`.",
+    )
+    product_search: pagination.Page[model.Product] | None = strawberry.field(
+        resolver=product_resolvers.product_search,
+        graphql_type=ProductConnection | None,
+        description="Products whose title begins with a text, by title. Case, width and repeated "
+        "spaces make no difference; accents do. The first 100 characters are compared. Lags "
+        "writes by moments.",
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,
         graphql_type=Comment | None,
         description="Look up a comment by comment id; null if it does not exist.",
     )
-    author: model.User | None = strawberry.field(
+    moderation_queue: pagination.Page[Any] = strawberry.field(
+        resolver=moderation.queue,
+        graphql_type=ModerationQueueConnection | None,
+        description="Comments that wait for a moderator, longest waiting first. For moderators.",
+    )
+    author: model.Author | None = strawberry.field(
         resolver=users.author,
         graphql_type=Author | None,
         description="Look up an author and their comments. Every valid user name returns an "
-        "author.",
+        "author; see `isKnown`.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
-        resolver=products.leaderboard,
+        resolver=product_resolvers.leaderboard,
         graphql_type=LeaderboardConnection | None,
         description="Products with the most comments rated 5, in one language or in all. Lags "
         "writes by seconds.",
@@ -82,7 +111,8 @@ class Query:
     user: model.User | None = strawberry.field(
         resolver=users.user,
         graphql_type=User | None,
-        description="Look up a user. For that user and staff.",
+        description="Look up a user. For that user and staff. Every valid user name returns a "
+        "user; see `isKnown`.",
     )
     order: model.Order | None = strawberry.field(
         resolver=orders.order,
@@ -102,7 +132,12 @@ class Query:
     ticket: model.Ticket | None = strawberry.field(
         resolver=tickets.ticket,
         graphql_type=Ticket | None,
-        description="Look up a ticket. For its author, the organisation's admins and staff.",
+        description="Look up a ticket. For its author, staff, and the organisation's admins.",
+    )
+    open_tickets: pagination.Page[model.Ticket] | None = strawberry.field(
+        resolver=tickets.open_tickets,
+        graphql_type=TicketConnection | None,
+        description="All users' open tickets. For staff.",
     )
     movers: questions.Movers | None = strawberry.field(
         resolver=analytics.movers,
@@ -119,6 +154,7 @@ class Mutation(
     OrganizationMutation,
     TicketMutation,
     CommentMutation,
+    ModerationMutation,
     ProductMutation,
     OrderMutation,
     UserMutation,
@@ -133,7 +169,7 @@ class Subscription:
     comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
         resolver=comments.comment_events,
         graphql_type=CommentEvent | None,
-        description="Changes of the list `Product.comments` with the same arguments, from now on "
-        "or after the event `after`. Served by WebSocket (graphql-transport-ws) and server-sent "
-        "events.",
+        description="Changes of the list `Product.comments` with the same arguments. To read the "
+        "list only once, pass the first page's `eventCursor` as `after`. Served by WebSocket "
+        "(graphql-transport-ws) and server-sent events.",
     )

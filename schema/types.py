@@ -20,10 +20,10 @@ from strawberry.schema.types.base_scalars import DateTimeDefinition, DecimalDefi
 from strawberry.types.scalar import ScalarDefinition
 
 from dal.query import trace
-from resolvers import node_ids, plans, selection
+from resolvers import node_ids, selection
 from resolvers.mutations import UserErrorCode
 from resolvers.orders import CurrencyCode
-from resolvers.selection import DateOrder
+from resolvers.selection import EXPLAINED, DateOrder
 
 Row = TypeVar("Row")
 
@@ -33,10 +33,17 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def shown_instant(instant: datetime) -> str:
-    """Return what ``isoformat`` does; for an instant in UTC orjson writes it in half the time."""
+    """Return what ``isoformat`` returns. orjson writes an instant in UTC in half the time."""
     if type(instant) is datetime and instant.tzinfo is UTC:
         return orjson.dumps(instant)[1:-1].decode()
     return instant.isoformat()
+
+
+def _instant(text: str) -> datetime:
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        raise ValueError(text)
+    return instant
 
 
 def _decimal(text: str) -> Decimal:
@@ -55,9 +62,10 @@ SCALARS: Mapping[object, ScalarDefinition] = {
     datetime: replace(
         DateTimeDefinition,
         description="A time such as `2024-12-01T00:00:00Z`. Results are in UTC, in microseconds; "
-        "the server reads an argument without a time zone as UTC.",
+        "arguments need an offset.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
         serialize=shown_instant,
+        parse_value=wrap_parser(_instant, "DateTime"),
     ),
     Decimal: replace(
         DecimalDefinition,
@@ -73,14 +81,14 @@ SCALARS: Mapping[object, ScalarDefinition] = {
         parse_value=wrap_parser(_code, "CurrencyCode"),
     ),
 }
-"""By the Python type that fields and inputs are annotated with."""
+"""Scalars by the Python type that annotates fields and inputs."""
 
 
 def show_enum(
     kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
 ) -> None:
     """Describe an enum of the domain and each of its members."""
-    # An input type that was defined before may have made the definition, and has kept it.
+    # An input type that was defined earlier may have made the definition already.
     if not hasattr(kind, "__strawberry_definition__"):
         strawberry.enum(kind)
     definition = kind.__strawberry_definition__  # type: ignore[attr-defined]
@@ -151,10 +159,11 @@ class Connection(Generic[Row]):
     page_info: PageInfo = strawberry.field(
         description="Pagination flags and cursors. Flags are computed only when selected."
     )
-    plan: trace.ExecutionStatistics | None = strawberry.field(
-        resolver=plans.plan,
-        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")] | None,  # noqa: F821 - it imports us
-        description="How the page was read; null unless the server explains its plans.",
+    stats: trace.ExecutionStatistics = strawberry.field(
+        name="plan",
+        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],  # noqa: F821 - it imports us
+        description="How the page was read.",
+        metadata=EXPLAINED,
     )
 
 

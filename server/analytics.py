@@ -2,12 +2,11 @@
 
 import tempfile
 from datetime import datetime
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dal.analytics.errors import NOT_FILLED, NOT_INSTALLED, AnalyticsMissingError
+from dal.analytics.errors import NOT_INSTALLED, AnalyticsMissingError
 from dal.analytics.service import Analytics, folder_of, open_store
 from dal.analytics.store import AnalyticsStore, Export
 from server.errors import CommandError
@@ -23,7 +22,19 @@ _INSTALLED = find_spec("duckdb") is not None
 
 def analytics_of(settings: Settings) -> Analytics:
     """Return the service for questions; the first question opens its store."""
-    return Analytics(partial(_open_filled, settings))
+
+    async def open_filled() -> AnalyticsStore:
+        # DuckDB takes 50 MB and a quarter of a second, so it is opened only if it may have data.
+        folder = folder_of(settings.data_dir, settings.table)
+        if settings.analytics_url is None and not folder.exists():
+            empty = (
+                f"Analytics has no data in {settings.data_dir.resolve()}: run `marginalia "
+                "analytics refresh`, or name the server's data directory with --data-dir."
+            )
+            raise AnalyticsMissingError(empty if _INSTALLED else NOT_INSTALLED)
+        return await open_analytics(settings)
+
+    return Analytics(open_filled)
 
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:
@@ -31,25 +42,10 @@ async def open_analytics(settings: Settings) -> AnalyticsStore:
     return await open_store(settings.data_dir, settings.table, settings.analytics_url)
 
 
-async def _open_filled(settings: Settings) -> AnalyticsStore:
-    """Open the store if it may have data, since DuckDB takes 50 MB and a quarter of a second."""
-    if not is_filled(settings):
-        raise AnalyticsMissingError(NOT_FILLED if _INSTALLED else NOT_INSTALLED)
-    return await open_analytics(settings)
-
-
-def is_filled(settings: Settings) -> bool:
-    """Return whether the store may have data, without opening it."""
-    if settings.analytics_url is not None:
-        return True
-    return folder_of(settings.data_dir, settings.table).exists()
-
-
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all comments, and make that export the current one for all questions."""
+    """Export all comments, and make this export the one that all questions read."""
     # A server imports this module, but not the exporter.
-    from server.exporter.export_files import export  # noqa: PLC0415
-    from server.exporter.manifest import directory_of  # noqa: PLC0415
+    from server.exporter.export_files import directory_of, export  # noqa: PLC0415
 
     analytics = await open_analytics(settings)
     try:

@@ -19,7 +19,8 @@ from schema.build import build_schema
 from schema.execution.executable_schema import ExecutableSchema
 from schema.execution.trusted_documents import TrustedDocuments
 from server.analytics import analytics_of
-from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount
+from server.auth.authenticator import DEMO_USER, Authenticator, DemoAccount, SignInCode
+from server.auth.sign_in import SignIn
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
@@ -37,7 +38,7 @@ from server.http.middleware import (
     RequestIdMiddleware,
 )
 from server.http.request import PersistedDocuments, wants_events
-from server.http.subscriptions import EventStreamView, Subscribers
+from server.http.subscriptions import EventStreamView, SubscriberLimit
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
 from server.observability.signals import OFF, Signals
@@ -47,9 +48,10 @@ from server.settings import NO_RATE_LIMIT, Settings
 _GRAPHQL = "/graphql"
 
 YOUNG = 5_000
-"""New objects after which Python collects garbage. Reference counts free most objects of a request,
-and the rows of a few pages are some thousand objects, which the default of 700 would walk again and
-again. With 50,000, a collection of clients' parsed documents takes 50 ms."""
+"""New objects after which Python collects garbage. Reference counts free most objects of a request.
+But the rows of a few pages are some thousand objects, and with the default of 700, collections
+would walk them again and again. With 50,000, a collection of clients' parsed documents takes 50
+ms."""
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +68,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     signals: Signals = OFF,
     analytics: Analytics | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
+    code: SignInCode | None = None,
 ) -> ASGIApp:
     """Return the application over an open table.
 
@@ -73,10 +76,17 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     trusted documents of the table. ``broker`` publishes writes of other processes. ``stores`` and
     ``analytics`` are created here unless given; the caller closes a given ``analytics``.
     ``signals`` are metrics, traces and the access log. ``loading`` returns the loaded and total
-    number of demo comments, or None if no load runs. Raises CommandError for a broken setting.
+    number of demo comments, or None if no load runs. ``code`` signs in to the demo. Raises
+    CommandError for a broken setting.
     """
     broker = broker or InProcessBroker()
-    schema = build_schema(introspection=settings.introspection, kind=signals.schema)
+    schema = build_schema(
+        introspection=settings.introspection,
+        federation=settings.federation,
+        explain=settings.explain,
+        compiles=settings.compiles,
+        kind=signals.schema,
+    )
     stores = stores or Stores(table, broker)
     view = GraphQLView(
         schema,
@@ -98,10 +108,10 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    # A Mount would take what the routes refuse, too. Starlette would redirect /graphql/ by the
-    # request's Host.
+    # A Mount would also take requests that the routes refuse. Starlette would redirect /graphql/ by
+    # the request's Host.
     others.router.redirect_slashes = False
-    others.router.default = _pages(view, settings, authenticator, loading)
+    others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
     if settings.rate_limit != NO_RATE_LIMIT:
@@ -114,12 +124,15 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 
 
 class Served:
-    """An application behind the limits of its connections, which receive them by the lifespan."""
+    """An application behind the limits of its connections; the lifespan gives it their counts."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
+        most = max_connections(raise_descriptor_limit())  # what the system allows
+        if settings.max_connections is not None:
+            most = min(most, math.ceil(settings.max_connections / settings.workers))
         self._connections = Connections(
-            self.admission, _most_connections(settings), request_timeout=settings.request_timeout
+            self.admission, most, request_timeout=settings.request_timeout
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,14 +150,6 @@ class Served:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-
-
-def _most_connections(settings: Settings) -> int:
-    """Return this process's share of the configured limit, or what the system allows."""
-    most = max_connections(raise_descriptor_limit())
-    if settings.max_connections is None:
-        return most
-    return min(most, math.ceil(settings.max_connections / settings.workers))
 
 
 def trusted_documents(
@@ -168,20 +173,13 @@ def trusted_documents(
 
 def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
     """Return the application for subscriptions, by WebSocket or server-sent events."""
-    subscribers = Subscribers(Clients(settings.trusted_proxies).at)
-    sockets = WebSocketView(
-        view,
-        subscribers,
-        origins=settings.cors_origins,
-        local=settings.demo,
-        seconds=settings.deadline,
-    )
-    events = EventStreamView(view, subscribers, seconds=settings.deadline)
+    sockets = WebSocketView(view, settings.cors_origins, settings.demo, settings.deadline)
+    events = EventStreamView(view, settings.deadline)
 
     async def live(scope: Scope, receive: Receive, send: Send) -> None:
         await (sockets if scope["type"] == "websocket" else events)(scope, receive, send)
 
-    return live
+    return SubscriberLimit(live, Clients(settings.trusted_proxies).at)
 
 
 def _pages(
@@ -189,6 +187,7 @@ def _pages(
     settings: Settings,
     authenticator: Authenticator,
     loading: Callable[[], tuple[int, int] | None] | None,
+    code: SignInCode | None,
 ) -> ASGIApp:
     """Return an application that imports the pages and Jinja at the first request for a page.
 
@@ -199,17 +198,21 @@ def _pages(
     def app() -> ASGIApp:
         from server.pages.routes import pages_app  # noqa: PLC0415 - see above
 
-        demo = _demo_account(authenticator) if settings.demo else None
-        return pages_app(view, settings, demo, loading)
+        demo = DemoAccount(DEMO_USER, authenticator, code) if settings.demo else None
+        provider = None
+        if settings.sign_in_client_id is not None and authenticator.issuer is not None:
+            provider = SignIn(
+                authenticator,
+                authenticator.issuer,
+                settings.sign_in_client_id,
+                settings.sign_in_client_secret or "",
+            )
+        return pages_app(view, settings, demo, provider, loading)
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         await app()(scope, receive, send)
 
     return pages
-
-
-def _demo_account(authenticator: Authenticator) -> DemoAccount:
-    return DemoAccount(DEMO_USER, authenticator)
 
 
 class _Shortcut:

@@ -29,7 +29,7 @@ _UNAVAILABLE = (
 
 
 class CommandError(Exception):
-    """An error that the operator can fix; the message says how, ``code`` is the exit code."""
+    """An error that the operator can fix, as its message explains; ``code`` is the exit code."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)

@@ -1,7 +1,9 @@
-"""Health checks: liveness, and readiness, which reads and writes the store.
+"""Health checks: liveness, and readiness, which reads the store.
 
-A supervisor restarts a server that is not live. A load balancer sends no requests to a server that
-is not ready: a restart would not help, for example, with a full disk.
+Liveness means that the event loop runs. A supervisor, or a balancer that replaces servers, checks
+liveness and not readiness: a new server would not repair the store. Readiness says that this
+process can serve reads. Throttling, a full disk and failed writes are metrics with alerts instead,
+because pages are still served.
 """
 
 import asyncio
@@ -14,7 +16,7 @@ from starlette.routing import Route
 
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
-from dal.errors import DalError
+from dal.errors import DalError, ThrottledError
 from dal.stores import Stores
 from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
@@ -26,7 +28,7 @@ DEADLINE = 2.0
 """Seconds for a check of the store; usual probes time out soon after."""
 
 GOOD_FOR = 5.0
-"""Seconds for which a result is kept, because each check of the store costs a write."""
+"""Seconds for which a result is kept, because each check of the store costs a read."""
 
 _MARKER = "health"
 
@@ -39,8 +41,10 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
         return JSONResponse({"status": "ok"})
 
     async def ready(_: Request) -> Response:
-        fault = await readiness.fault()
-        return JSONResponse({"status": "ok"}) if fault is None else failure(503, fault)
+        if await readiness.fault() is None:
+            return JSONResponse({"status": "ok"})
+        # Strangers may read this, and the reason names paths, commands or AWS's account.
+        return failure(503, "The store cannot be used: the server's log says why.")
 
     return [
         Route("/health/live", live),
@@ -51,7 +55,7 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
 
 @dataclass(slots=True)
 class Readiness:
-    """The result of the last check of the store, kept for ``GOOD_FOR`` seconds."""
+    """Checks the store, and keeps the result for ``GOOD_FOR`` seconds."""
 
     table: Table
     directory: DataDirectory | None
@@ -73,18 +77,19 @@ class Readiness:
         return self._fault
 
     async def _check(self) -> str | None:
-        """Write a marker and read it."""
-        if self.table.damage is not None:  # damage is in other pages of the file than the marker
+        """Read one item; it is never written."""
+        # the damage is in other pages of the file than the marker's
+        if self.table.damage is not None:
             return str(self.table.damage)
-        markers = Stores(self.table).markers
         try:
             if self.directory is not None:
                 self.directory.check_data()
             limit = Deadline()
             limit.restart(DEADLINE)
             with deadline(limit):
-                await markers.mark(_MARKER)
-                await markers.marked(_MARKER)
+                await Stores(self.table).markers.marked(_MARKER)
+        except ThrottledError:  # the store responds, and the next read may succeed
+            return None
         except (CommandError, DalError) as error:
             return str(error)
         return None

@@ -20,12 +20,12 @@ def step(title: str, patterns: str, command: Sequence[str]) -> int:
     started = time.monotonic()
     before = _matching(patterns)
     output: list[str] = []
-    _say(f"{title}: begun")
     with subprocess.Popen(  # noqa: S603 - the Makefile's own command
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
-        reading = Thread(target=output.extend, args=(process.stdout,))
+        reading = Thread(target=output.extend, args=(process.stdout,), daemon=True)
         reading.start()
+        _say(f"{title}: begun")
         while True:
             reading.join(_SECONDS_BETWEEN)
             seconds = f"{time.monotonic() - started:.0f} s"
@@ -55,5 +55,6 @@ if __name__ == "__main__":
     title, patterns, *command = sys.argv[1:]
     try:
         sys.exit(step(title, patterns, command))
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # the command received it too, and its traceback is not printed
+        _say(f"{title}: stopped; run the same command again to continue.")
         sys.exit(130)

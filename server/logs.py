@@ -1,12 +1,11 @@
-"""The server's log: a line for each event, of text or of JSON, with the id of the request.
+"""The server's log: a line for each event, as text or JSON, with the id of the request.
 
-An exception is logged with its traceback. The same exception again within a minute is one line, and
-after ``LINES`` lines it is only counted.
+An exception is logged with its traceback. If the same exception is raised again within a minute, it
+takes one line, and after ``LINES`` lines it is only counted.
 """
 
 import logging
-from dataclasses import dataclass
-from types import TracebackType
+import traceback
 from typing import Literal, TextIO, TypeAlias
 
 from asgi_correlation_id import CorrelationIdFilter
@@ -21,7 +20,7 @@ LINES = 100
 """Lines of one fault in that time."""
 
 FIRST_VALUES = 100
-"""Different values from clients that one place of the code logs."""
+"""How many different values from clients one place in the code logs."""
 
 _JSON_NAMES = {
     "levelname": "level",
@@ -67,18 +66,6 @@ class FirstValues:
         return new
 
 
-@dataclass(slots=True)
-class _Storm:
-    """The records of one fault since its last traceback."""
-
-    begun: float
-    records: int = 0
-
-    @property
-    def left_out(self) -> int:
-        return max(0, self.records - LINES)
-
-
 class _StormFilter(logging.Filter):
     """Shortens the records of a fault that repeats.
 
@@ -88,33 +75,27 @@ class _StormFilter(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._storms: dict[tuple[object, ...], _Storm] = {}
+        self._storms: dict[tuple[object, ...], tuple[float, int]] = {}
+        """When each fault last had a traceback, and its records since then."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log the record; replace its traceback by a line unless it is due."""
         if not record.exc_info or record.exc_info[1] is None:
             return True
         error = record.exc_info[1]
-        fault = (record.name, type(error), *_place(record.exc_info[2]))
-        storm = self._storms.get(fault)
-        if storm is None or record.created - storm.begun >= WINDOW:
-            self._storms[fault] = _Storm(record.created, records=1)
-            if storm is not None and storm.left_out:
-                _reword(record, f" ({storm.left_out:,} more of these were not logged)")
+        trace = traceback.walk_tb(record.exc_info[2])
+        places = [(frame.f_code.co_filename, line) for frame, line in trace]
+        fault = (record.name, type(error), *places[-1:])  # the last is where it was raised
+        begun, records = self._storms.get(fault, (float("-inf"), 0))
+        if record.created - begun >= WINDOW:
+            self._storms[fault] = record.created, 1
+            if records > LINES:
+                _reword(record, f" ({records - LINES:,} more of these were not logged)")
             return True
-        storm.records += 1
+        self._storms[fault] = begun, records + 1
         _reword(record, f": {type(error).__name__}: {' '.join(str(error).split())}")
         record.exc_info = record.exc_text = None
-        return not storm.left_out
-
-
-def _place(trace: TracebackType | None) -> tuple[str, int]:
-    """Return the file and the line where an exception was raised."""
-    if trace is None:
-        return "", 0
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace.tb_frame.f_code.co_filename, trace.tb_lineno
+        return records < LINES
 
 
 def _reword(record: logging.LogRecord, more: str) -> None:

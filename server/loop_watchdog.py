@@ -1,10 +1,11 @@
 """Prints the stacks of a process when its event loop is blocked, and then ends the process.
 
-A Python thread could do neither: a regular expression, for example, holds the interpreter's lock.
-Therefore the loop resets three timers every second, which expire without Python's help:
+A Python thread could do neither, because the blocking code, such as a regular expression, may hold
+the interpreter's lock. Therefore the loop resets three timers every second, which expire without
+Python's help:
 
 - ``faulthandler`` has a thread in C, which prints the stack.
-- ``ITIMER_PROF`` counts processor time; when it expires, the kernel kills the process. A process
+- ``ITIMER_PROF`` counts processor time. When it expires, the kernel kills the process. A process
   that was stopped (SIGSTOP, a suspended machine) or waited for the processor has used none.
 - ``ITIMER_REAL`` counts time, for a loop that waits in a system call. Its signal has a handler in
   Python, which can run during such a wait. After a process was stopped, its loop runs before the
@@ -32,7 +33,9 @@ KILLED_BY = signal.SIGPROF
 
 @contextmanager
 def watched(*, end: bool) -> Iterator[None]:
-    """Watch the running loop during the block; ``end`` the process if it is blocked.
+    """Watch the running loop during the block.
+
+    With ``end``, end the process if the loop is blocked.
 
     The process must not be the first one of a container, which no default signal handler kills:
     https://man7.org/linux/man-pages/man7/pid_namespaces.7.html

@@ -12,15 +12,15 @@ NODE_MODULES = ROOT / "node_modules"
 
 
 def read_by_a_server() -> list[Path]:
-    """Return their paths below node_modules: the engine's program and GraphiQL's files."""
+    """Return a server's files below node_modules: the engine's program and GraphiQL."""
     below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
     return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]
 
 
 def copy(source: Path, target: Path = NODE_MODULES) -> None:
-    """Copy them from one node_modules to another, with the licence of each package.
+    """Copy these files from one node_modules to another, with the licence of each package.
 
-    If ``source`` has no engine, it is left out; any other missing file raises FileNotFoundError.
+    If ``source`` has no engine, it is left out. Any other missing file raises FileNotFoundError.
     """
     engine, *files = read_by_a_server()
     for place in [engine, *files] if (source / engine).is_file() else files:

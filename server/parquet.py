@@ -1,4 +1,4 @@
-"""DuckDB in memory, which reads and writes Parquet; it is part of the extra ``analytics``."""
+"""DuckDB in memory, which reads and writes Parquet; the extra ``analytics`` installs it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
-    """Open a new database in memory that downloads no extensions.
+    """Open a new database in memory; CommandError if DuckDB is not installed.
 
-    CommandError where DuckDB is not installed.
+    It downloads no extensions.
     """
     try:
         import duckdb  # noqa: PLC0415 - it is optional, and takes 50 ms to import

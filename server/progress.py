@@ -1,4 +1,4 @@
-"""Progress of a long command: a bar on a terminal, otherwise a line every now and then."""
+"""Progress of a long command: a bar on a terminal, otherwise a line from time to time."""
 
 import sys
 import time
@@ -10,14 +10,13 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""The next line is printed after ten seconds at least, and a tenth of the work or a minute."""
+"""The next line follows after ten seconds and a tenth of the work, or after a minute."""
 
 
 class ProgressBar:
-    """Shows progress towards ``total`` (bytes or items; None when unknown) during the block.
+    """Shows progress towards ``total`` (bytes or items; None if unknown) on standard error.
 
-    Both the bar and the lines are on standard error; a command that ends within
-    ten seconds prints no line.
+    Without a terminal, a command that ends within ten seconds prints no line.
     """
 
     def __init__(self, title: str, total: int | None) -> None:
@@ -38,10 +37,10 @@ class ProgressBar:
         self._task = self._progress.add_task(title, total=total, note="")
 
     def update(self, done: int, note: str) -> None:
-        """Show how much is done, in the unit of ``total``, with a few words.
+        """Show how much is done, in the unit of ``total``, with a note.
 
-        A total that is exceeded was an estimate, such as DynamoDB's item count of some hours ago:
-        from then on no total is shown.
+        If the total is exceeded, it is no longer shown: it was an estimate, such as DynamoDB's item
+        count, which is hours old.
         """
         task = self._progress.tasks[0]
         if task.total is not None and done > task.total:
@@ -50,7 +49,7 @@ class ProgressBar:
         self._print_line()
 
     def advance(self, note: str) -> None:
-        """Show that another step has begun, with its name."""
+        """Show that the next step has begun, by its name."""
         self._progress.update(self._task, advance=1, note=note)
         self._print_line()
 
@@ -59,7 +58,6 @@ class ProgressBar:
         self._progress.console.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
     def _print_line(self) -> None:
-        """Print a line if there is no bar and a line is due."""
         if not self._lines:
             return
         task = self._progress.tasks[0]

@@ -1,4 +1,4 @@
-"""Serves HTTP until a signal ends the server or its store is gone."""
+"""Runs the server: takes the port, opens the store, prints the banner, and serves until the end."""
 
 import asyncio
 import errno
@@ -8,23 +8,30 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import uvloop
 
+from dal.stores import Stores
 from schema.build import build_schema
 from server.app import trusted_documents
+from server.auth.authenticator import (
+    CODE_SECONDS,
+    DEMO_LIFETIME,
+    DEMO_USER,
+    SignInCode,
+    make_token,
+)
 from server.auth.secret import ensure_secret, secret_source
-from server.banner import address, banner
-from server.brokers import check_broker, open_broker
 from server.engine.storage import Store, open_store
 from server.errors import UNAVAILABLE, CommandError
 from server.http.middleware import AllowedHosts
 from server.logs import set_up_logs
 from server.loop_watchdog import watched
+from server.moderation import moderation_of
 from server.observability.exposition import check_packages, exposed
-from server.observability.signals import open_signals
-from server.serving import HttpServer, application, duplicates
+from server.serving import HttpServer, check_broker, duplicates, open_application
 from server.settings import Settings
 from server.workers import Supervisor
 
@@ -33,11 +40,13 @@ logger = logging.getLogger(__name__)
 if TYPE_CHECKING:
     from server.demo.demo_data import DemoLoad
 
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses for a browser instead
+
 _WHY_NOT = {
     errno.EADDRINUSE: "Port {port} on {host} is taken: stop the other program, or choose another "
-    "with --port.",
+    "with --port, as in `make run ARGS='--port 8001'`.",
     errno.EACCES: "Port {port} needs more rights than you have: choose one from 1024 with --port.",
-    errno.EADDRNOTAVAIL: "{host} is no address of this machine: choose another with --host.",
+    errno.EADDRNOTAVAIL: "{host} is not an address of this machine: choose another with --host.",
 }
 
 
@@ -58,63 +67,79 @@ def run(settings: Settings) -> None:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_run(settings, listener))
         except asyncio.CancelledError:
-            # A signal during the start cancels it.
+            # a signal during the start cancels this task
             return
 
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Take the port at once: clients that come during the start wait instead of being refused."""
+    """Take the port at once: clients that connect during the start wait, and are not refused."""
     try:
-        family, address = _resolve(host, port)
-        listener = socket.create_server(address, family=family, backlog=2048)
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        # IPv4 before IPv6: every client reaches that.
+        family, *_, place = min(found, key=lambda entry: entry[0] != socket.AF_INET)
+        listener = socket.create_server((str(place[0]), port), family=family, backlog=2048)
     except socket.gaierror as error:
         raise CommandError(f"The host {host} is unknown: choose another with --host.") from error
     except OSError as error:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
         raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
-        # Accepted connections inherit it. asyncio sets it only on sockets that name their
-        # protocol, which these do not; without it every answer waits 40 ms for an ACK.
+        # Accepted connections inherit this option. asyncio sets it only on sockets that name their
+        # protocol, and these sockets do not. Without it, every answer waits 40 ms for an ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
-
-
-def _resolve(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
-    """Return the first address of ``host``, IPv4 before IPv6: every client reaches that."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    family, *_, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    return family, (str(address[0]), port)
 
 
 async def _run(settings: Settings, listener: socket.socket) -> None:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - asyncio.run made it
     _on_signal(lambda _: task.cancel())
-    _on_hangup(_nothing_to_replace, task.cancel)
+    warning = "SIGHUP replaces workers, and none serves yet: the server goes on starting."
+    _on_hangup(partial(logger.warning, warning), task.cancel)
     async with open_store(settings, share=False) as store:
+        await _check_documents(settings, store)
         secret = secret_source(settings.jwt_secret, settings.data_dir)
-        if settings.demo and secret() is None:
+        if secret() is None and (settings.demo or settings.sign_in_client_id is not None):
             ensure_secret(settings.data_dir)
         url = address(settings.host, listener.getsockname()[1])
         with exposed(settings) as metrics:
-            greeting = banner(
-                settings, url=url, place=store.place, secret=secret(), metrics=metrics
-            )
+            code = SignInCode() if settings.demo and settings.workers == 1 else None
+            greeting = banner(settings, url, store.place, metrics, secret(), code)
             if settings.workers > 1:
                 await _serve_by_workers(settings, store, listener, greeting)
             else:
-                await _serve(settings, store, listener, greeting, secret)
+                await _serve(settings, store, listener, greeting, secret, code)
         if store.died.done():
             raise CommandError(store.died.result(), UNAVAILABLE)
+
+
+async def _check_documents(settings: Settings, store: Store) -> None:
+    """Raise CommandError if the server would refuse every operation."""
+    given = settings.documents or not settings.documents_only
+    if not given and not await Stores(store.table).documents.all():
+        raise CommandError(
+            "--documents-only without documents would refuse every operation: name a manifest with "
+            "--documents, or register documents first by `marginalia documents add`."
+        )
 
 
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
-    _check_documents(settings)
-    if settings.demo:  # workers would not know how far it is
-        await _demo(store).finish()
+    # A broken file would end every worker.
+    moderation_of(settings)
+    if settings.documents:
+        schema = build_schema(
+            introspection=settings.introspection,
+            federation=settings.federation,
+            explain=settings.explain,
+        )
+        trusted_documents(settings, schema, {})
+    if settings.demo:  # workers would not know the progress of the load
+        async with _demo(store).in_background() as loading:
+            either: set[asyncio.Future[Any]] = {loading, store.died}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
     supervisor = Supervisor(settings, store.connection, listener, greeting)
     _on_signal(lambda _: supervisor.end())
     _on_hangup(supervisor.replace, supervisor.end)
@@ -128,46 +153,31 @@ async def _serve(
     listener: socket.socket,
     greeting: str,
     secret: Callable[[], str | None],
+    code: SignInCode | None,
 ) -> None:
+    demo = _demo(store) if settings.demo else None
     async with AsyncExitStack() as stack:
-        signals = await stack.enter_async_context(open_signals(settings))
-        broker = await stack.enter_async_context(open_broker(settings))
-        demo = _demo(store) if settings.demo else None
-        so_far = None if demo is None else demo.progress
+        loading = None if demo is None else demo.progress
         app = await stack.enter_async_context(
-            application(settings, store.table, secret, broker, signals, so_far)
+            open_application(settings, store.table, secret, loading, code)
         )
         server = HttpServer(app, settings, greeting)
         _on_signal(lambda number: server.handle_exit(number, None))
-        _on_hangup(_refuse_to_replace, server.end)
+        warning = (
+            "SIGHUP replaces workers, and this server has none: start it with --workers 2, or more."
+        )
+        _on_hangup(partial(logger.warning, warning), server.end)
         store.died.add_done_callback(lambda _: server.end())
-        async with signals.sampling(store.table, server.admission):
-            if demo is not None:
-                await stack.enter_async_context(demo.in_background())
-            with watched(end=settings.ends_when_blocked):
-                await server.serve(sockets=duplicates(listener))
+        if demo is not None:
+            await stack.enter_async_context(demo.in_background(server.greeted))
+        with watched(end=settings.ends_when_blocked):
+            await server.serve(sockets=duplicates(listener))
 
 
 def _demo(store: Store) -> "DemoLoad":
     from server.demo.demo_data import DemoLoad  # noqa: PLC0415 - most starts load none
 
     return DemoLoad(store.table)
-
-
-def _check_documents(settings: Settings) -> None:
-    """Raise CommandError for broken manifests here, or every worker would end by it."""
-    if settings.documents:
-        trusted_documents(settings, build_schema(introspection=settings.introspection), {})
-
-
-def _nothing_to_replace() -> None:
-    logger.warning("SIGHUP replaces workers, and none serves yet: the server goes on starting.")
-
-
-def _refuse_to_replace() -> None:
-    logger.warning(
-        "SIGHUP replaces workers, and this server has none: start it with --workers 2, or more."
-    )
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:
@@ -184,8 +194,50 @@ def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None
 
 
 def _has_terminal() -> bool:
-    """Return whether standard input is a terminal; one that was hung up is none any more."""
+    """Return whether standard input is a terminal that is still open."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+
+
+def address(host: str, port: int) -> str:
+    """Return the URL that a browser on this machine opens."""
+    host = _WILDCARDS.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def banner(
+    settings: Settings,
+    url: str,
+    place: str,
+    metrics: str | None,
+    secret: str | None,
+    code: SignInCode | None,
+) -> str:
+    """Return the addresses to open and, for demo data, a header that permits writes."""
+    lines = [
+        "",
+        f"  Pages     {url}/  (open them in a browser)",
+        f"  GraphiQL  {url}/graphql",
+        f"  GraphQL   POST {url}/graphql",
+        f"  Data      {place}",
+    ]
+    if metrics is not None:
+        lines.append(f"  Metrics   {metrics}")
+    if settings.demo and secret is not None:
+        encoded = make_token(secret, user=DEMO_USER, lifetime=DEMO_LIFETIME)
+        link, once = f"{url}/sign-in", f"as user {DEMO_USER}, by one click"
+        if code is not None:
+            link = f"{link}?code={code.text}"
+            once = f"as user {DEMO_USER}, once, within {CODE_SECONDS // 60} minutes"
+        lines += [
+            f"  Sign in   {link}",
+            f"            {once}",
+            "",
+            f'  This header lets you write as user "{DEMO_USER}" for {DEMO_LIFETIME.days} days,',
+            '  for example in GraphiQL\'s tab "Headers":',
+            "",
+            f'  {{"Authorization": "Bearer {encoded}"}}',
+        ]
+    return "\n".join([*lines, "", "  Ctrl-C stops the server.", ""])
 
 
 def _on_signal(act: Callable[[int], object]) -> None:

@@ -1,79 +1,142 @@
-"""The HTTP server over an open table."""
+"""The HTTP server over an open table: its application, its broker and uvicorn's configuration."""
 
+import asyncio
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from importlib.util import find_spec
 
 import uvicorn
 from starlette.types import ASGIApp
 
 from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
-from dal.live.log import Broker
+from dal.live.log import Broker, InProcessBroker
 from dal.stores import Stores
 from server.analytics import analytics_of
 from server.app import Served, create_app
-from server.auth.authenticator import Authenticator
+from server.auth.authenticator import Authenticator, SignInCode
+from server.auth.claims import ClaimRules
+from server.auth.issuer import Issuer
 from server.engine.data_directory import DataDirectory
+from server.errors import CommandError, installing
 from server.http.connections import Connection
 from server.http.websocket import PING_EVERY, WebSocketProtocol
-from server.observability.signals import OFF, Signals
+from server.observability.signals import open_signals
 from server.settings import Settings
 
+logger = logging.getLogger(__name__)
+
 WORKER_START = 60
-"""Seconds that a worker may take until it serves."""
+"""Seconds in which a worker must start to serve."""
 
 GRACE = 10
-"""Seconds that requests in flight have to end once the server begins to stop."""
+"""Seconds in which running requests must end after the server begins to stop."""
 
 LISTENERS = 16
-"""Duplicates of the listener. uvloop accepts one connection of each in a turn of the event loop,
-and under load a turn takes tens of milliseconds."""
+"""Duplicates of the listener. uvloop accepts one connection from each socket in a turn of the event
+loop, and under load a turn takes tens of milliseconds."""
+
+
+def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:
+    """Return the verifier of JWTs that the settings describe."""
+    issuer = None
+    if settings.jwt_issuer is not None or settings.jwks_url is not None:
+        issuer = Issuer(settings.jwt_issuer, settings.jwks_url)
+    role_names: dict[str, frozenset[str]] = {}
+    for theirs, ours in (role.rsplit("=", 1) for role in settings.jwt_roles):
+        role_names[theirs] = role_names.get(theirs, frozenset()) | {ours}
+    rules = ClaimRules(
+        issuer=settings.jwt_issuer,
+        audience=settings.jwt_audience,
+        names=settings.jwt_name_claims,
+        roles=settings.jwt_roles_claim,
+        role_names=role_names,
+    )
+    return Authenticator(secret=secret, issuer=issuer, rules=rules)
 
 
 @asynccontextmanager
-async def application(
+async def open_application(
     settings: Settings,
     table: Table,
     secret: Callable[[], str | None],
-    broker: Broker,
-    signals: Signals = OFF,
     loading: Callable[[], tuple[int, int] | None] | None = None,
-) -> AsyncIterator[ASGIApp]:
-    """Yield the application over an open table, for whom ``secret`` or a key set vouches.
+    code: SignInCode | None = None,
+) -> AsyncIterator[Served]:
+    """Yield the application over an open table, with its broker, metrics, traces and access log.
 
-    ``loading`` returns the progress of the demo's data, as ``create_app`` takes it.
+    ``secret`` or a key set verifies its JWTs. ``loading`` and ``code`` are arguments of
+    ``create_app``.
     """
-    authenticator = Authenticator(
-        secret=secret, jwks_url=settings.jwks_url, audience=settings.jwt_audience
-    )
-    directory = DataDirectory(settings.data_dir) if settings.embedded else None
-    stores = Stores(table, broker)
-    stores.boards.start()
-    documents = await stores.documents.all()
+    authenticator = authenticator_of(settings, secret)
     analytics = analytics_of(settings)
-    try:
-        yield create_app(
+    async with open_signals(settings) as signals, _open_broker(settings) as broker:
+        stores = Stores(table, broker)
+        stores.boards.start()
+        app = create_app(
             settings,
             table=table,
             authenticator=authenticator,
-            directory=directory,
+            directory=DataDirectory(settings.data_dir) if settings.embedded else None,
             broker=broker,
             stores=stores,
-            documents=documents,
+            documents=await stores.documents.all(),
             signals=signals,
             analytics=analytics,
             loading=loading,
+            code=code,
         )
-    finally:
-        await analytics.close()
+        served = Served(app, settings)
+        warning = None
+        if authenticator.issuer is not None:
+            warning = asyncio.create_task(authenticator.issuer.warn_if_unavailable())
+        try:
+            async with signals.sampling(table, served.admission):
+                yield served
+        finally:
+            if warning is not None:
+                warning.cancel()
+            await analytics.close()
+
+
+def check_broker(settings: Settings) -> None:
+    """Raise CommandError if the broker of the settings cannot be used."""
+    if not settings.live:
+        logger.warning(
+            "Live comments are off: several workers need --redis-url to pass each other changes."
+        )
+    if settings.redis_url is None:
+        return
+    if find_spec("redis") is None:
+        raise CommandError(
+            f"--redis-url needs a package that is not installed: run {installing('redis')}."
+        )
+    from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
+
+    try:
+        client_of(settings.redis_url)
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"--redis-url has an invalid option: {error}.") from error
+
+
+@asynccontextmanager
+async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
+    """Yield the broker of the settings until the block ends."""
+    if settings.redis_url is not None:
+        from dal.live import redis_stream  # noqa: PLC0415 - an extra
+
+        async with redis_stream.joined(settings.redis_url, settings.table) as broker:
+            yield broker
+    else:
+        yield InProcessBroker()
 
 
 def http_config(
     app: ASGIApp | Callable[[], ASGIApp], settings: Settings, *, workers: int | None = None
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration; where there are ``workers``, ``app`` makes each one's own."""
+    """Return uvicorn's configuration; with ``workers``, ``app`` makes the application of each."""
     return uvicorn.Config(
         app,
         factory=workers is not None,
@@ -87,17 +150,18 @@ def http_config(
         ws_per_message_deflate=False,  # it keeps 10 kB and more for each connection
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=settings.keep_alive,
-        reset_contextvars=True,  # one request starts the next that waits for a place
+        # a request's end starts the next waiting request in the same context
+        reset_contextvars=True,
         access_log=False,
         log_config=None,
-        log_level=logging.ERROR,  # below it are lines that any client can cause
+        log_level=logging.ERROR,  # any client can cause lines of lower levels
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=WORKER_START,
     )
 
 
 def duplicates(listener: socket.socket) -> list[socket.socket]:
-    """Return the sockets to accept by; uvicorn closes them."""
+    """Return the sockets that accept connections; uvicorn closes them."""
     return [listener.dup() for _ in range(LISTENERS)]
 
 
@@ -108,16 +172,16 @@ class HttpServer(uvicorn.Server):
     is stopped.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, greeting: str) -> None:
-        served = Served(app, settings)
-        super().__init__(http_config(served, settings))
-        self.admission = served.admission
+    def __init__(self, app: Served, settings: Settings, greeting: str) -> None:
+        super().__init__(http_config(app, settings))
         self._greeting = greeting
+        self.greeted = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept connections, then greet."""
         await super().startup(sockets)
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
+        self.greeted.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -125,5 +189,5 @@ class HttpServer(uvicorn.Server):
         yield
 
     def end(self) -> None:
-        """Stop serving, after the requests in flight."""
+        """Stop serving, after the running requests."""
         self.should_exit = True

@@ -1,4 +1,4 @@
-"""Settings of servers and commands. A field declares a setting once: default, option, help, check.
+"""Settings of servers and commands. Each field declares one setting: default, option, help, check.
 
 ``server.cli.options`` makes command-line options and environment variables of the fields. Workers
 import this module, so it does not import Typer, which takes 44 ms.
@@ -10,7 +10,7 @@ from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
 from throttled.exceptions import DataError
@@ -18,6 +18,8 @@ from throttled.rate_limiter.quota_parser import parse
 
 from server.errors import CommandError
 from server.logs import LogFormat
+
+ModerationRule: TypeAlias = Literal["off", "before-publishing", "words"]
 
 ANY_ORIGIN = "*"
 NO_RATE_LIMIT = "off"
@@ -33,16 +35,17 @@ class Option(NamedTuple):
 
     help: str
     panel: str | None = None
-    """The heading of ``--help`` that lists it; None is the command's own options."""
+    """The heading of ``--help`` that lists the option; None lists it with the command's own."""
     name: str | None = None
     """The option's name without dashes, where it is not the field's name."""
     off: str | None = None
-    """The name that switches a flag off; None puts ``no-`` before the name, "" offers none."""
+    """The name of the option that switches a flag off; None: ``no-`` and the name; "": no such
+    option."""
     bounds: tuple[float | None, float | None] = (None, None)
     check: Check | None = None
-    """Holds for the value, or for each value of a repeatable option."""
+    """Checks the value, or each value of a repeatable option."""
     secret: bool = False
-    """Whether messages leave out the value."""
+    """Whether messages must not show the value."""
 
 
 def option_name(setting: Field[Any]) -> str:
@@ -57,7 +60,7 @@ def _setting(default: Any, help: str, **metadata: Any) -> Any:  # noqa: A002 - a
 
 
 def _split(url: str) -> SplitResult:
-    """Return a URL's parts, all of them empty if it is not one."""
+    """Return a URL's parts; all parts are empty if the text is not a URL."""
     try:
         parts = urlsplit(url)
         return urlsplit("") if parts.port == 0 else parts
@@ -127,6 +130,11 @@ _PICTURE_ORIGIN = (
     "is not an origin such as https://cdn.shop.example.",
 )
 _PROXY = (_is_network, "is neither an address nor a network such as 10.0.0.0/8.")
+_OUR_ROLES = ("staff", "moderator")
+_ROLE = (
+    lambda text: text.rpartition("=")[0] != "" and text.rpartition("=")[2] in _OUR_ROLES,
+    "does not end in =staff or =moderator, as shop-admins=staff does.",
+)
 _RATE = (_is_rate, "is neither a rate such as 100/s or 600/min nor 'off'.")
 
 _documents = partial(_setting, panel="Documents")
@@ -169,10 +177,23 @@ class Settings:
     introspection: bool = _setting(
         True, "Let clients query the schema; if off, errors hide it too."
     )
+    federation: bool = _setting(
+        False,
+        "Serve the schema as a subgraph of Apollo Federation 2, with '_service', '_entities' and "
+        "the keys of products, comments and authors.",
+    )
     known_products_only: bool = _setting(
         False,
         "Refuse comments on products that have no title, picture or address stored.",
         off="any-product",
+    )
+    moderation: ModerationRule = _setting(
+        "off",
+        "Which new and edited comments wait for a moderator: none, all, or those with a word of "
+        "--moderation-words.",
+    )
+    moderation_words: Path | None = _setting(
+        None, "File of words and phrases for --moderation words, in UTF-8, one a line."
     )
     cors_origins: Sequence[str] = _setting(
         (),
@@ -194,9 +215,9 @@ class Settings:
         "A request that takes longer fails with UNAVAILABLE.",
         bounds=(1, None),
     )
-    log_format: LogFormat = _documents("text", "Format of the log on standard error.")
+    log_format: LogFormat = _setting("text", "Format of the log on standard error.")
 
-    documents: Sequence[Path] = _setting(
+    documents: Sequence[Path] = _documents(
         (),
         "Manifest of documents that clients request by id: Relay's persisted queries or Apollo's "
         "manifest. Repeatable. 'marginalia documents add' keeps documents in the table instead.",
@@ -230,7 +251,7 @@ class Settings:
         False, "Use Amazon DynamoDB, with the usual AWS variables and files.", off=""
     )
     table: str = _store("marginalia", "Name of the table.")
-    redis_url: str | None = _setting(
+    redis_url: str | None = _store(
         None,
         "Redis by which workers and servers over one table announce changes to each other's "
         "subscribers, such as redis://127.0.0.1:6379/0. Several workers without Redis refuse "
@@ -252,11 +273,46 @@ class Settings:
         "of the list of processes. Without it, the data directory's own secret is used.",
         secret=True,
     )
+    jwt_issuer: str | None = _authentication(
+        None,
+        "OpenID Connect issuer that signs users in, exactly as 'iss' of its JWTs names it. Its "
+        "keys, for RS256, ES256 and EdDSA, are found by its discovery document.",
+        check=_URL,
+    )
     jwks_url: str | None = _authentication(
-        None, "Key set that verifies RS256, ES256 and EdDSA JWTs.", check=_URL
+        None, "Key set of the issuer, where it has no discovery document.", check=_URL
     )
     jwt_audience: str | None = _authentication(
-        None, "Audience that 'aud' of the key set's JWTs must name."
+        None,
+        "Audience that 'aud' of JWTs must name, or 'client_id' where they have no 'aud'. "
+        "--jwt-issuer needs it.",
+    )
+    jwt_name_claims: Sequence[str] = _authentication(
+        (),
+        "Claim that holds the name that comments show, by name or path, such as nickname or "
+        "user_metadata.full_name. Repeatable: the first that a JWT has counts. Default: name.",
+        name="jwt-name-claim",
+    )
+    jwt_roles_claim: str = _authentication(
+        "roles",
+        "Claim that holds the user's roles, by name or path: a list, or words in one string.",
+    )
+    jwt_roles: Sequence[str] = _authentication(
+        (),
+        "Role of the issuer and the role that it gives here, such as shop-admins=staff. "
+        "Repeatable. If any is given, other roles give no rights.",
+        name="jwt-role",
+        check=_ROLE,
+    )
+    sign_in_client_id: str | None = _authentication(
+        None,
+        "Client by which the pages sign visitors in at --jwt-issuer. Its redirect address there is "
+        "/sign-in/callback of this server.",
+    )
+    sign_in_client_secret: str | None = _authentication(
+        None,
+        "Secret of that client. The variable keeps it out of the list of processes.",
+        secret=True,
     )
 
     access_log: bool = _observability(
@@ -280,7 +336,7 @@ class Settings:
     trace_sample: float = _observability(
         0.01,
         "Share of requests that get a trace, in addition to requests that their caller traces. At "
-        "most 20 requests a second of a process get one.",
+        "most 5 requests a second of a process get one.",
         bounds=(0, 1),
     )
 
@@ -302,12 +358,19 @@ class Settings:
         "End the process when its event loop is blocked for 15 seconds, so that a supervisor "
         "restarts it. Default: on with --workers 2 or more.",
     )
+    compiles: bool = _limits(
+        True,
+        "Compile operations that are requested again. If off, graphql-core alone runs all "
+        "operations, more slowly: to find out whether a wrong answer comes from compiling.",
+        name="compile",
+    )
     max_connections: int | None = _limits(
         None,
         "Connections at once. Default: as many as the system has file descriptors for.",
         bounds=(1, None),
     )
-    # With more, all wait for longer: the event loop runs them before it accepts the next client.
+    # With more, all requests take longer: the event loop runs them before it accepts the next
+    # client.
     max_concurrency: int = _limits(
         8,
         "Requests that run at once in a process. Further ones wait, or get status 503 if they "
@@ -330,10 +393,35 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        if self.aws and self.endpoint_url is not None:
-            raise CommandError("--aws and --endpoint-url exclude each other: give one of them.")
-        if self.apq and self.documents_only:
-            raise CommandError("--apq and --documents-only exclude each other: give one of them.")
+        sign_in = self.sign_in_client_id is not None
+        conflicts = {
+            "--aws and --endpoint-url exclude each other: give one of them.": (
+                self.aws and self.endpoint_url is not None
+            ),
+            "--apq and --documents-only exclude each other: give one of them.": (
+                self.apq and self.documents_only
+            ),
+            "--moderation words and --moderation-words FILE need each other: give both or none.": (
+                (self.moderation == "words") != (self.moderation_words is not None)
+            ),
+            "--federation and --documents-only exclude each other: a gateway writes its own "
+            "documents.": self.federation and self.documents_only,
+            "--jwt-issuer needs --jwt-audience: name the API or client of its JWTs.": (
+                self.jwt_issuer is not None and self.jwt_audience is None
+            ),
+            "--sign-in-client-id needs --sign-in-client-secret and --jwt-issuer, where the client "
+            "is known: give all three or none of the first two.": (
+                sign_in != (self.sign_in_client_secret is not None)
+                or (sign_in and self.jwt_issuer is None)
+            ),
+            "--sign-in-client-id needs MARGINALIA_JWT_SECRET, the same for all servers of the "
+            "table: it signs the sessions of the pages.": (
+                sign_in and not self.embedded and self.jwt_secret is None
+            ),
+        }
+        for message, wrong in conflicts.items():
+            if wrong:
+                raise CommandError(message)
         for setting in fields(self):
             option: Option = setting.metadata["option"]
             given = getattr(self, setting.name)

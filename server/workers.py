@@ -1,15 +1,17 @@
-"""Several processes that serve on one port, over one table: uvicorn's, and what it leaves to us.
+"""Several processes that serve one port, over one table: an extension of uvicorn's supervisor.
 
 The parent opens the engine and runs uvicorn's supervisor in a thread. A worker is a new
-interpreter, so its version is the one that is installed when the worker starts.
+interpreter, so it runs the version that is installed when the worker starts.
 """
 
 import asyncio
 import gc
 import logging
+import math
 import signal
 import socket
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
@@ -24,18 +26,18 @@ from dal.client.table import TableAddress, connect
 from dal.errors import DalError
 from server.app import Served
 from server.auth.secret import secret_source
-from server.brokers import open_broker
 from server.errors import CommandError
 from server.logs import set_up_logs
 from server.loop_watchdog import KILLED_BY, watched
-from server.observability.signals import open_signals
-from server.serving import WORKER_START, application, duplicates, http_config
+from server.serving import WORKER_START, duplicates, http_config, open_application
 from server.settings import Settings
 
 logger = logging.getLogger(__name__)
 
-RESPAWN_PAUSE = 5.0
-"""Seconds before the server replaces a worker that could not start: the reason may last."""
+STEADY = 30.0
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
+"""Seconds. The server replaces a dead worker at once. If the new worker dies within ``STEADY``, the
+cause may persist, so the pause before the next one grows: 2, 4, 8 … 60 seconds."""
 
 CLOSING = 15
 """Seconds that a worker has to close its connections to table, Redis and collector."""
@@ -47,7 +49,7 @@ class Supervisor(Multiprocess):
     def __init__(
         self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
     ) -> None:
-        # By name: a newer version may know more options than the one that started the parent.
+        # By name: a newer version may have more options than the version that started the parent.
         values = {"settings": asdict(settings), "address": asdict(address)}
         config = http_config(partial(_Worker, values), settings, workers=settings.workers)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
@@ -55,17 +57,21 @@ class Supervisor(Multiprocess):
         for number, handler in handlers.items():  # the event loop handles signals
             signal.signal(number, handler)
         self._greeting = greeting
+        self._restarts: dict[int, tuple[float, float]] = {}
+        """The time of each place's last restart, and the pause before it."""
+        self._due: dict[Process, float] = {}
+        """When to replace each dead worker."""
 
     async def serve(self) -> None:
         """Serve until ``end``; CommandError where no worker can be started."""
         try:
             await asyncio.to_thread(self.run)
-        finally:  # Python's end would wait for workers that an error left behind
+        finally:  # otherwise Python's end would wait for the workers that an error left running
             self.terminate_all()
             self.join_all()
 
     def end(self) -> None:
-        """Stop serving, after the requests in flight; at once when called twice."""
+        """Stop serving, after the running requests; at the second call, at once."""
         for worker in self.processes if self.should_exit.is_set() else ():
             worker.process.kill()
         self.should_exit.set()
@@ -89,24 +95,31 @@ class Supervisor(Multiprocess):
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
 
     def keep_subprocess_alive(self) -> None:
-        """Start a worker for each that ended; uvicorn's would end all if one could not start."""
+        """Replace each worker that ended.
+
+        uvicorn's supervisor would end all if one cannot start.
+        """
         # A worker that hangs is ended by its own watchdog, which prints the stack.
         for index, worker in enumerate(self.processes):
             if worker.process.is_alive() or self.should_exit.is_set():
                 continue
-            worker.kill()  # closes its pipes
-            code = worker.exitcode or 0
-            how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-            if code == -KILLED_BY:
-                how = "its event loop was blocked, see the stack above"
-            logger.warning("A worker died (%s): starting it again.", how)
-            if code > 0:
-                self.should_exit.wait(RESPAWN_PAUSE)
-            self.processes[index] = Process(self.config, self.sockets)
-            self.processes[index].start()
+            now = time.monotonic()
+            if worker not in self._due:
+                worker.kill()  # closes its pipes
+                restarted, pause = self._restarts.get(index, (-math.inf, 0.0))
+                soon = now - restarted < STEADY
+                pause = min(max(FIRST_PAUSE, 2 * pause), LONGEST_PAUSE) if soon else 0.0
+                self._restarts[index] = now + pause, pause
+                self._due[worker] = now + pause
+                when = f" in {pause:.0f} s" if pause else ""
+                logger.warning("A worker died (%s): starting it again%s.", _ending(worker), when)
+            if now >= self._due[worker]:
+                del self._due[worker]
+                self.processes[index] = Process(self.config, self.sockets)
+                self.processes[index].start()
 
     def restart_all(self) -> None:
-        """Replace the workers; where a new one cannot serve, the old ones serve on."""
+        """Replace the workers. If a new worker cannot serve, the old ones continue."""
         before, count = self.processes.copy(), len(self.processes)
         super().restart_all()
         replaced = sum(worker not in self.processes for worker in before)
@@ -115,16 +128,29 @@ class Supervisor(Multiprocess):
         elif not self.should_exit.is_set():
             logger.error(
                 "%d of %d workers were replaced: a new one cannot serve, for the reason above. "
-                "The others serve on; fix it and send SIGHUP again.",
+                "The other workers continue; fix the cause and send SIGHUP again.",
                 *(replaced, count),
             )
+
+
+def _ending(worker: Process) -> str:
+    """Return how a worker ended."""
+    code = worker.exitcode or 0
+    if code == -KILLED_BY:
+        return "its event loop was blocked, see the stack above"
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"killed by {signal.Signals(-code).name}"
+    except ValueError:  # most real-time signals have no name
+        return f"killed by signal {-code}"
 
 
 class _Worker:
     """The application of one worker, which its lifespan opens and closes."""
 
     def __init__(self, values: dict[str, Any]) -> None:
-        gc.freeze()  # what the imports made stays
+        gc.freeze()  # objects of the imports stay
         self._settings = Settings(**values["settings"])
         self._address = TableAddress(**values["address"])
         self._served: Served
@@ -142,28 +168,24 @@ class _Worker:
         except (CommandError, DalError) as error:
             logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - no trace is needed
             await send({"type": "lifespan.startup.failed", "message": ""})
-        else:  # the process ends with this message: Redis must know by now that it leaves
+        else:  # the process ends with this message, so Redis must learn now that it leaves
             await send({"type": "lifespan.shutdown.complete"})
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[Served]:
         settings = self._settings
+        secret = secret_source(settings.jwt_secret, settings.data_dir)
         async with (
-            open_signals(settings) as signals,
             connect(self._address) as table,
-            open_broker(settings) as broker,
+            open_application(settings, table, secret) as served,
         ):
-            secret = secret_source(settings.jwt_secret, settings.data_dir)
-            async with application(settings, table, secret, broker, signals) as app:
-                served = Served(app, settings)
-                async with signals.sampling(table, served.admission):
-                    with watched(end=settings.ends_when_blocked):
-                        yield served
-                    signal.alarm(CLOSING)  # kills: the parent waits for this process in any case
+            with watched(end=settings.ends_when_blocked):
+                yield served
+            signal.alarm(CLOSING)  # kills: the parent waits for this process in any case
 
 
 def _end_with_parent() -> None:
-    """Wait for the parent's end, then end this worker: uvicorn's would keep the port."""
+    """Wait for the parent's end, then end this worker: uvicorn's worker would keep the port."""
     if parent := parent_process():  # always: uvicorn spawned this process
         parent.join()
     signal.raise_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Zstandard from the standard library where Python has it, else from its backport."""
+"""Zstandard from the standard library of Python 3.14, otherwise from its backport."""
 
 import sys
 

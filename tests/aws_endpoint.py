@@ -28,7 +28,7 @@ class AwsEndpoint:
     keys: int = 0
     seconds: float = 3600
     fault: Fault | None = None
-    """What requests meet that ask for keys."""
+    """The behaviour for requests for keys."""
     signed: list[str] = field(default_factory=list)
     """The Authorization header of each request."""
 

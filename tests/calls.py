@@ -1,4 +1,4 @@
-"""What a table asks of DynamoDB, as the requests leave the client."""
+"""The requests of a table to DynamoDB, as they leave the client."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Calls(list[Call]):
 
     @property
     def operations(self) -> dict[str, int]:
-        """How often each operation was asked for."""
+        """The number of requests of each operation."""
         return dict(Counter(call.operation for call in self))
 
     @property
@@ -31,7 +31,7 @@ class Calls(list[Call]):
 
 
 class _Noting:
-    """A service that notes what is asked of it."""
+    """A service that records its requests."""
 
     def __init__(self, client: Service, calls: Calls) -> None:
         self._client = client
@@ -45,7 +45,7 @@ class _Noting:
 
 
 def calls_of(table: Table) -> Calls:
-    """Record the requests that ``table`` makes from now on; others of its client go unseen."""
+    """Record the requests of ``table`` from now on. Other tables of its client are not recorded."""
     calls = Calls()
     table.service = _Noting(table.service, calls)
     return calls

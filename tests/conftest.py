@@ -34,14 +34,13 @@ LONG = (
     BROWSER,
     "tests/server/workers/test_replacing.py",
     "tests/server/workers/test_processes.py",
-    "tests/server/workers/test_freshness.py",
     "tests/dal/stream/test_kills.py",
     "tests/server/exporter/test_round_trip.py",
     "tests/schema/execution/compiled/test_same_answers.py",
     "tests/tools/bench/test_cost.py",
     "tests/tools/bench/test_growth.py",
 )
-"""What takes seconds with few tests, and would be begun last: then the other process waits."""
+"""Modules that take seconds with few tests, and would begin last while the other process waits."""
 
 AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/")
 """The tests that ``--amazon`` runs."""
@@ -50,11 +49,11 @@ BARE = ("tests/dal/client/test_wire.py", "tests/dal/stream/test_kills.py", "test
 """Two of them that it leaves out: one compares the wire with the SDK, and the other has processes
 that reach the engine without Amazon's fake."""
 
-# A shell that runs the tests in the background makes them ignore Ctrl-C, and so would every process
-# that they start; some are tested by it.
+# A shell that runs the tests in the background makes them ignore Ctrl-C, and also every process
+# that they start. Some tests need Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A fixture's table serves all examples of a property: each example takes a product of its own.
+# A fixture's table serves all examples of a property: each example uses a different product.
 _SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 settings.register_profile(
     "short", max_examples=60, deadline=None, suppress_health_check=_SHARED, derandomize=True
@@ -65,7 +64,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 @pytest.fixture(autouse=True)
 def usual_umask() -> Iterator[None]:
-    """Commands that tests run in this process close it to others."""
+    """Commands that tests run in this process close it to other users."""
     mask = os.umask(0o022)
     yield
     os.umask(mask)
@@ -73,7 +72,7 @@ def usual_umask() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """On a busy machine a slow answer is neither asked for again nor given up."""
+    """On a busy machine, slow answers are neither repeated nor abandoned."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
         patch.setattr(retries, "DEADLINE", 60.0)
@@ -83,7 +82,7 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_at_once() -> Iterator[None]:
-    """Tests ask most documents once, and what they see is to be what servers do."""
+    """Compile documents at once: tests send most documents once, and should see what servers do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "PLAINLY", 0)
         yield
@@ -144,15 +143,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scopes | Non
 
 
 def pytest_unconfigure() -> None:
-    """Let go of what hypothesis has the collector call.
+    """Drop hypothesis' callback of the garbage collector.
 
-    It would outlive the interpreter's modules, and DuckDB's with it, which prints them as leaked.
+    It would outlive the interpreter's modules and DuckDB's, and print them as leaked.
     """
     gc.callbacks.clear()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell what tests have recorded of themselves at their end, such as how much they compared."""
+    """Print what tests have recorded, such as how much they compared."""
     for report in terminalreporter.getreports(""):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{report.nodeid}: {name} {value}")
@@ -175,7 +174,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 def _loaded(server: Served) -> bool:
-    """Wait until pages do not say any more that the demo's data is being loaded."""
+    """Wait until the pages no longer show that demo data is being loaded."""
     until = time.monotonic() + 120
     while "Loading demo data" in httpx.get(server.url, timeout=60).text:
         time.sleep(0.05)
@@ -188,7 +187,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Clients:
-    """A client for each engine, opened when it is first asked for."""
+    """A client for each engine, opened for the first test that needs it."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
@@ -204,7 +203,7 @@ class Clients:
 
 @pytest.fixture(scope="session")
 async def clients() -> AsyncIterator[Clients]:
-    """The tables share a client: to make one costs more CPU than most tests do."""
+    """The tables share a client: opening a client costs more CPU than most tests."""
     async with AsyncExitStack() as stack:
         yield Clients(stack)
 

@@ -137,7 +137,10 @@ async def walk_pages(
     backward: bool,
     reverse: bool = False,
 ) -> list[Row]:
-    """Walk any list of pages, whose flags must be right and which must be full; in list order."""
+    """Walk any list, page by page: flags must be right and pages full.
+
+    Return the rows in list order.
+    """
     rows: list[Row] = []
     end: str | None = None
     while True:

@@ -8,7 +8,7 @@ from dal.stores import Stores
 ACME = Organization("ac/me#1%", "Enterprise")
 OTHER = Organization("ac", "Pro")
 ADMIN, MEMBER, COLLEAGUE, OUTSIDER = "ann", "bob", "b/o#b%", "olga"
-"""Users by what they are to Acme; the outsider is an admin of the other organisation."""
+"""Users by their role in Acme; the outsider is an admin of the other organisation."""
 
 ROSTERS = (
     Roster(

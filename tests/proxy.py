@@ -1,4 +1,4 @@
-"""A proxy before an engine, whose requests and answers meet faults on their way."""
+"""A proxy in front of an engine, which can disturb requests and responses."""
 
 import asyncio
 import zlib
@@ -17,7 +17,7 @@ Forward = Callable[[], Awaitable[web.Response]]
 
 Fault = Callable[[web.Request, Forward], Awaitable[web.StreamResponse]]
 Choose = Callable[[str, bytes], Fault | None]
-"""Returns what a request meets, by its operation and body; None is nothing."""
+"""Returns the fault of a request, by its operation and body; None for no fault."""
 
 
 JSON = "application/x-amz-json-1.0"
@@ -69,12 +69,12 @@ class Proxy:
         self.seen.clear()
 
     async def arrival(self, operation: str) -> None:
-        """Wait until an operation has been asked for."""
+        """Wait until an operation was requested."""
         async with asyncio.timeout(60), self.arrived:
             await self.arrived.wait_for(lambda: self.asked(operation))
 
     def asked(self, operation: str) -> list[bytes]:
-        """Return the bodies of an operation's requests so far."""
+        """Return the bodies of an operation's requests until now."""
         return [body for name, body in self.seen if name == operation]
 
 
@@ -121,7 +121,7 @@ def in_turn(operation: str, faults: Iterable[Fault]) -> Choose:
 
 
 def refuse(status: int, code: str, **more: object) -> Fault:
-    """Answer with an error of DynamoDB's; the engine is not asked."""
+    """Answer with an error of DynamoDB's; the engine does not get the request."""
     return answer(status, error_body(code, **more))
 
 
@@ -132,7 +132,7 @@ def error_body(code: str, **more: object) -> bytes:
 
 
 def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -> Fault:
-    """Answer in the engine's place, which is not asked."""
+    """Answer in the engine's place; the engine does not get the request."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         return web.Response(body=body, status=status, content_type=content_type, headers=headers)
@@ -141,7 +141,7 @@ def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -
 
 
 async def reset_before(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Close the connection; the engine is not asked."""
+    """Close the connection; the engine does not get the request."""
     return _reset(request)
 
 
@@ -163,7 +163,7 @@ async def half(request: web.Request, forward: Forward) -> web.StreamResponse:
 
 
 async def hang(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Never answer; the engine is not asked."""
+    """Never answer; the engine does not get the request."""
     await asyncio.Event().wait()
     raise AssertionError
 
@@ -175,7 +175,7 @@ async def lose(request: web.Request, forward: Forward) -> web.StreamResponse:
 
 
 def slow(seconds: float) -> Fault:
-    """Take time before the engine is asked."""
+    """Wait before the request is sent to the engine."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         await asyncio.sleep(seconds)

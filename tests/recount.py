@@ -1,6 +1,6 @@
-"""The recount: what a product's statistics items must be, from its comments alone.
+"""The recount: the right statistics items of a product, computed from its comments alone.
 
-Leaderboards follow the counters: ``check`` has the product moved before it looks at its places.
+Leaderboards follow the counters: ``check`` moves the product before it compares its places.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ async def comments_of(store: CommentRepository, product_id: str) -> list[Comment
 
 
 def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
-    """The items that these comments ask for; ``product_id`` needs no escaping."""
+    """The right items for these comments; ``product_id`` needs no escaping."""
     items: dict[str, Counter[str]] = {}
     for comment in comments:
         counts = items.setdefault(f"S#{comment.language}", Counter())

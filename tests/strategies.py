@@ -17,10 +17,13 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    ProductDetails,
     Ticket,
     TicketStatus,
     UserType,
 )
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission, SubmissionState
 
 MORE = settings(max_examples=2 * settings().max_examples)
 """For properties whose examples cost no request."""
@@ -43,6 +46,9 @@ awkward_identifiers = st.text(
 identifiers = awkward_identifiers | plain_identifiers
 instants = st.sampled_from(TIES) | st.datetimes(timezones=st.just(UTC))
 
+names = st.none() | st.sampled_from(["Ana Pérez", "Zoë / 50 % #1 🙂"])
+"""What objects keep of their owner's name."""
+
 comments = st.builds(
     Comment,
     comment_id=identifiers,
@@ -55,6 +61,18 @@ comments = st.builds(
     created_at=instants,
     updated_at=st.none() | instants,
     verified_purchase=st.booleans(),
+    name=names,
+    published_at=st.none() | instants,
+)
+
+submissions = st.builds(
+    lambda comment, **others: Submission(**comment._asdict(), **others),
+    comments,
+    state=st.sampled_from(SubmissionState),
+    cause=st.none() | st.sampled_from(ReviewCause),
+    queued_at=instants,
+    reason=st.none() | texts,
+    decided_at=st.none() | instants,
 )
 
 
@@ -74,6 +92,8 @@ def comment(comment_id: str = "1", **fields: Any) -> Comment:
     """Return a comment of no particular interest besides ``fields``."""
     return ORDINARY._replace(comment_id=comment_id, **fields)
 
+
+details = st.builds(ProductDetails, texts, texts, texts)
 
 order_lines = st.lists(
     st.builds(
@@ -96,6 +116,7 @@ orders = st.builds(
     status=st.sampled_from(OrderStatus),
     created_at=instants,
     lines=order_lines,
+    name=names,
 )
 
 TWO_MUGS = (OrderLine("42", 2, Money(Decimal("12.50"), "EUR")),)
@@ -126,4 +147,5 @@ tickets = st.builds(
     text=texts,
     created_at=instants,
     status=st.sampled_from(TicketStatus),
+    name=names,
 )

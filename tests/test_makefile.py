@@ -1,14 +1,30 @@
-"""What `make` offers, and what it lists fits a terminal."""
+"""The targets of `make`, the width of their list, and the output of `make run`."""
 
+import os
+import pty
+import re
+import shutil
+import signal
 import subprocess
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
 
 from tests.engines import ROOT
+from tests.server.serving import environment
 from tests.trials.__main__ import trials
 
+COLUMNS = 80
 
-def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+
+def make(*arguments: str, directory: Path = ROOT) -> subprocess.CompletedProcess[str]:
     command = ["make", "--no-print-directory", *arguments]
-    return subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    return subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
 
 
 def test_help_lists_fifteen_targets_at_most_in_eighty_columns() -> None:
@@ -35,3 +51,67 @@ def test_an_unknown_trial_is_refused_with_the_names_of_all() -> None:
     done = make("trial", "NAME=nothing")
     assert done.returncode != 0
     assert "There is no trial nothing: choose one of audit, " in done.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the sources without data, with the environments that setup has installed here."""
+    copy = tmp_path / "checkout"
+    environments = (".venv", "node_modules")
+    left = (".git", "build", "data", "docs", "examples", "tests", "tools")
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*environments, *left))
+    for name in environments:
+        (copy / name).symlink_to(ROOT / name)
+    installed = [f"{name}/installed" for name in environments]
+    # An installation would lead the environment to the copy.
+    assert make("--question", *installed, directory=copy).returncode == 0, "run `make setup` first"
+    return copy
+
+
+@contextmanager
+def run_in_a_terminal(checkout: Path) -> Iterator[str]:
+    """Execute `make run` until the block ends; yield what a terminal shows up to its banner."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, COLUMNS))
+    with (
+        os.fdopen(ours, "rb") as screen,
+        subprocess.Popen(
+            ["make", "run", "ARGS=--port 0"],
+            cwd=checkout,
+            env=environment(PYTHONPATH=str(checkout), TERM="xterm-256color"),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            process_group=0,
+        ) as process,
+    ):
+        os.close(theirs)
+        shown = ""
+        try:
+            for line in screen:
+                shown += re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", line.decode())
+                if "Ctrl-C" in line.decode():
+                    break
+            yield shown
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
+            with suppress(OSError):  # EIO, once the terminal is closed
+                while screen.read1():
+                    pass
+
+
+def test_the_jwt_that_a_first_run_prints_in_80_columns_signs_in(checkout: Path) -> None:
+    with run_in_a_terminal(checkout) as shown:
+        (url,) = re.findall(r"Pages +(http://[\d.:]+)/", shown)
+        (link,) = re.findall(r"Sign in +(http\S+)", shown)
+        assert "marginalia_jwt" in httpx.get(link, timeout=60).cookies
+        (header,) = [line for line in shown.splitlines() if "Bearer" in line]
+        query = {"query": "{ viewer { username } }"}
+        answer = httpx.post(f"{url}/graphql", json=query, headers=orjson.loads(header), timeout=60)
+        assert answer.json() == {"data": {"viewer": {"username": "demo"}}}
+        # Some terminals copy the line as the screen wraps it.
+        rows = [header[at : at + COLUMNS] for at in range(0, len(header), COLUMNS)]
+        for copied in (header, "\n".join(rows)):
+            signed_in = httpx.post(f"{url}/sign-in", data={"jwt": copied}, timeout=60)
+            assert signed_in.status_code == httpx.codes.SEE_OTHER
+            assert "marginalia_jwt" in signed_in.cookies

@@ -1,4 +1,4 @@
-"""What a build of the package says."""
+"""The output of a build of the package."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,7 +12,7 @@ from tests.engines import ROOT
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The build's hook; pip brings the builder, in an environment of its own."""
+    """The build's hook; pip installs the builder in a separate environment."""
     interface = ModuleType("interface")
     interface.__dict__["BuildHookInterface"] = object
     monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", interface)

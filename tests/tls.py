@@ -1,4 +1,4 @@
-"""Authorities and certificates for servers of tests, and what may stand in between."""
+"""Authorities and certificates for servers of tests, and relays in front of them."""
 
 import asyncio
 import datetime as dt
@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates; ``pem`` is the file of its own."""
+    """Signs certificates; ``pem`` is the file of its own certificate."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -84,7 +84,7 @@ class Relay:
     url: str = ""
     port: int = 0
     tunnels: list[str] = field(default_factory=list)
-    """What was asked for by CONNECT."""
+    """The hosts of CONNECT requests."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         back, on = await asyncio.open_connection("127.0.0.1", self.port)

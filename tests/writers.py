@@ -1,7 +1,7 @@
-"""Who writes beside a rebuild, what it starts from, and how it is killed.
+"""Writers during a rebuild, wrong counters to start from, and ways to kill the rebuild.
 
-``Writers.settle`` stands for the wait in production: it ends once what began before has ended, and
-every writer has been told to ask anew.
+``Writers.settle`` replaces the wait of production: it ends once all earlier writes have ended, and
+every writer must read the mode again.
 """
 
 import asyncio
@@ -13,6 +13,8 @@ from dal import errors
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
+from dal.model.moderation import ReviewCause
+from dal.repositories.moderation import version
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
@@ -37,7 +39,7 @@ class Killed(BaseException):
 
 
 class Engine(FaultyClient):
-    """A client whose scans come in small pages, and which dies at one request if told to."""
+    """A client that scans in small pages, and that can be killed at one request."""
 
     def __init__(self, client: Any) -> None:
         super().__init__(client)
@@ -63,6 +65,9 @@ _EXPECTED = (
     errors.ConflictError,
 )
 """What may become of a write."""
+
+
+KINDS = ("add", "update", "text", "delete", "put_many", "hold", "review", "decide")
 
 
 class Writers:
@@ -111,7 +116,7 @@ class Writers:
         chance, store = self._chance, self.stores[number % 2].comments
         row = self._changed(chance.choice(ROWS))
         with suppress(*_EXPECTED):
-            match chance.choice(["add", "update", "text", "delete", "put_many"]):
+            match chance.choice(KINDS):
                 case "add":
                     new = row._replace(comment_id=f"new-{chance.randrange(60)}")
                     key = chance.choice([None, new.comment_id])
@@ -124,9 +129,34 @@ class Writers:
                     await store.update(row.comment_id, {"text": row.text}, lambda _: None)
                 case "delete":
                     await store.delete(row.comment_id, lambda _: None)
+                case "hold":
+                    new = row._replace(comment_id=f"new-{chance.randrange(60)}")
+                    await store.add(new, cause=ReviewCause.SETTING)
+                case "review":
+                    review = chance.choice([ReviewCause.WORDS, None])
+                    await store.update(
+                        chance.choice([row.comment_id, f"new-{chance.randrange(60)}"]),
+                        {"text": row.text, "rating": row.rating},
+                        lambda _: None,
+                        lambda _: review,
+                    )
+                case "decide":
+                    await self._decide(
+                        number, chance.choice([row.comment_id, f"new-{chance.randrange(60)}"])
+                    )
                 case _:
                     rows = [self._changed(one) for one in chance.sample(ROWS, 5)]
                     await store.put_many([*rows, *chance.sample(ROWS, 3)])
+
+    async def _decide(self, number: int, comment_id: str) -> None:
+        """Approve or reject what is there."""
+        moderation = self.stores[number % 2].moderation
+        there = await self.stores[number % 2].comments.get(comment_id)
+        held = await moderation.get(comment_id)
+        if held is not None and self._chance.random() < 0.7:
+            await moderation.approve(comment_id, version(held), "mo")
+        elif (one := held or there) is not None:
+            await moderation.reject(comment_id, version(one), "mo", "no")
 
     def _changed(self, row: Comment) -> Comment:
         chance = self._chance
@@ -139,7 +169,7 @@ class Writers:
 
 
 async def at_once() -> None:
-    """Wait for nobody: there are no writers."""
+    """Do not wait: there are no writers."""
 
 
 async def spoil(table: Table, seed: int) -> None:

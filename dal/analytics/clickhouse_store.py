@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ REPLACED = "Another refresh has replaced this one: run it again."
 BATCH = 50_000
 """Rows per INSERT request."""
 
+_NAMES = ("id", "product_id", "rating", "language", "created_at")
 _COLUMNS = "id String, product_id String, rating UInt8, language String, created_at DateTime('UTC')"
 _STATE = (
     "CREATE TABLE IF NOT EXISTS %s_state (name String, text String, number UInt64) "
@@ -103,17 +104,13 @@ class ClickHouseStore:
         export = Export(began, name, rows)
         row = {"name": "base", "text": export.encode().decode(), "number": time.time_ns()}
         await self._insert(f"{self._prefix}_state", [row])
-        await self._drop_outdated(name)
-        return export
-
-    async def _drop_outdated(self, kept: str) -> None:
-        """Drop the tables of all exports but ``kept``."""
-        tables = await self._select(
+        outdated = await self._select(
             "SELECT name FROM system.tables WHERE database = currentDatabase() "
-            f"AND match(name, '^{self._prefix}_base_[0-9a-f]{{16}}$') AND name != '{kept}'"
+            f"AND match(name, '^{self._prefix}_base_[0-9a-f]{{16}}$') AND name != '{name}'"
         )
-        for (old,) in tables["data"]:
+        for (old,) in outdated["data"]:
             await self._do(f"DROP TABLE IF EXISTS {old}")
+        return export
 
     async def close(self) -> None:
         """Close the connections."""
@@ -156,26 +153,10 @@ def _exported(parquet: Path) -> Iterator[list[dict[str, Any]]]:
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         found = database.execute(
-            "SELECT id, product_id, rating, language, created_at::TIMESTAMP FROM read_parquet(?)",
-            [str(parquet)],
+            "SELECT id, product_id, rating, language, "
+            "strftime(created_at::TIMESTAMP, '%Y-%m-%d %H:%M:%S') AS created_at "
+            "FROM read_parquet(?) WHERE created_at >= ? AND created_at < ?",
+            [str(parquet), FIRST, END],
         )
         while rows := found.fetchmany(BATCH):
-            dated = [(*row[:4], row[4].replace(tzinfo=UTC)) for row in rows]
-            yield [_comment(*row) for row in dated if _in_range(row[4])]
-
-
-def _in_range(created: datetime) -> bool:
-    return FIRST <= created < END
-
-
-def _comment(
-    comment_id: str, product_id: str, rating: int, language: str, created: datetime
-) -> dict[str, Any]:
-    shown = created if _in_range(created) else FIRST
-    return {
-        "id": comment_id,
-        "product_id": product_id,
-        "rating": rating,
-        "language": language,
-        "created_at": f"{shown.astimezone(UTC):%Y-%m-%d %H:%M:%S}",
-    }
+            yield [dict(zip(_NAMES, row, strict=True)) for row in rows]

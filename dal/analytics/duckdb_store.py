@@ -1,7 +1,7 @@
 """The embedded store: DuckDB over a Parquet file in the data directory, run in threads.
 
-A folder has the Parquet file of the export and ``base.json``, which names it. Every file is written
-under a temporary name and renamed, so a file with its final name is complete.
+A folder has the export's Parquet file, and ``base.json`` with the name of this file. Every file is
+written under a temporary name and renamed, so a file with its final name is complete.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class DuckDBStore:
     name = "DuckDB"
 
     def __init__(self, path: Path) -> None:
-        self._directory = AnalyticsDirectory(path)
+        self._path = path
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="analytics")
         settings: dict[str, Any] = {
             "threads": THREADS,
@@ -56,7 +56,7 @@ class DuckDBStore:
 
     async def export(self) -> Export | None:
         """Return the current export of the folder."""
-        return await self._run(lambda _: self._directory.export())
+        return await self._run(lambda _: self._export())
 
     async def ask(self, question: Question, export: Export) -> Result:
         """Run a question on an export, or on a later one that has replaced it."""
@@ -80,7 +80,8 @@ class DuckDBStore:
             except asyncio.CancelledError:
                 if not running.cancel():
                     cursor.interrupt()
-                    # Closing a cursor that a thread uses crashes; the interrupted thread ends soon.
+                    # Closing a cursor that a thread uses crashes, so wait: the interrupted thread
+                    # ends soon.
                     await asyncio.to_thread(running.exception)
                 raise
 
@@ -89,20 +90,29 @@ class DuckDBStore:
             try:
                 return self._run_sql(cursor, question, export)
             except duckdb.IOException:  # the file was replaced
-                export = self._directory.export() or export
+                export = self._export() or export
         return self._run_sql(cursor, question, export)
+
+    def _export(self) -> Export | None:
+        try:
+            return Export.decode((self._path / _CURRENT).read_bytes())
+        except FileNotFoundError:
+            return None
 
     def _run_sql(
         self, cursor: duckdb.DuckDBPyConnection, question: Question, export: Export
     ) -> Result:
-        file = _quoted(self._directory.file_of(export))
+        file = _quoted(self._path / export.name)
         cursor.execute("SET enable_profiling = 'no_output'")
         cursor.execute(f"CREATE OR REPLACE TEMP VIEW base AS FROM read_parquet({file})")
         sql = questions_sql.duckdb(question(questions_sql.comments("base")))
-        return Result(cursor.execute(sql).fetchall(), sql, _rows_read(cursor))
+        rows = cursor.execute(sql).fetchall()
+        profile = orjson.loads(cursor.get_profiling_information(format="json"))
+        return Result(rows, sql, int(profile["query"]["total_rows_scanned"]))
 
     def _fill(self, cursor: duckdb.DuckDBPyConnection, parquet: Path, began: datetime) -> Export:
-        path = self._directory.new_file()
+        self._path.mkdir(parents=True, exist_ok=True)
+        path = self._path / f"base-{secrets.token_hex(8)}.parquet"
         part = path.with_suffix(".parquet.part")
         cursor.execute("SET TimeZone = 'UTC'")
         (rows,) = cursor.execute(
@@ -110,9 +120,14 @@ class DuckDBStore:
             f"FROM read_parquet({_quoted(parquet)}) ORDER BY product_id, created_at) "
             f"TO {_quoted(part)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 65536)"
         ).fetchall()[0]
-        publish(part, path)
+        _publish(part, path)
         export = Export(began, path.name, rows)
-        self._directory.put(export)
+        earlier = {*self._path.glob("base-*.parquet*")} - {path}
+        part = self._path / f"{_CURRENT}.{secrets.token_hex(4)}.part"
+        part.write_bytes(export.encode())
+        _publish(part, self._path / _CURRENT)
+        for old in earlier:
+            old.unlink(missing_ok=True)
         return export
 
 
@@ -135,51 +150,13 @@ def _converting_errors(
         ) from error
 
 
-def _rows_read(cursor: duckdb.DuckDBPyConnection) -> int:
-    """Return the number of rows that the last query scanned."""
-    profile = orjson.loads(cursor.get_profiling_information(format="json"))
-    return int(profile["query"]["total_rows_scanned"])
-
-
 def _quoted(path: Path) -> str:
     text = str(path.absolute()).replace("'", "''")
     return f"'{text}'"
 
 
-class AnalyticsDirectory:
-    """The folder of one embedded store. The first export creates it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def export(self) -> Export | None:
-        """Return the current export; None before the first."""
-        try:
-            return Export.decode((self.path / _CURRENT).read_bytes())
-        except FileNotFoundError:
-            return None
-
-    def file_of(self, export: Export) -> Path:
-        """Return the Parquet file of an export."""
-        return self.path / export.name
-
-    def new_file(self) -> Path:
-        """Return the path for a new export, to write before ``put``."""
-        self.path.mkdir(parents=True, exist_ok=True)
-        return self.path / f"base-{secrets.token_hex(8)}.parquet"
-
-    def put(self, export: Export) -> None:
-        """Make an export the current one, and delete the files of earlier ones."""
-        before = set(self.path.glob("base-*.parquet*"))
-        part = self.path / f"{_CURRENT}.{secrets.token_hex(4)}.part"
-        part.write_bytes(export.encode())
-        publish(part, self.path / _CURRENT)
-        for old in before - {self.file_of(export)}:
-            old.unlink(missing_ok=True)
-
-
-def publish(part: Path, path: Path) -> None:
-    """Rename a file after the disk has all of it."""
+def _publish(part: Path, path: Path) -> None:
+    """Rename a file, after the disk has stored its whole contents."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     part.replace(path)

@@ -12,10 +12,10 @@ class AnalyticsMissingError(AnalyticsUnavailableError):
 
 
 class AnalyticsFailedError(AnalyticsUnavailableError):
-    """The store's engine failed. The message has its paths and hosts, so clients do not see it."""
+    """The store's engine failed. Clients do not see the message, which contains paths and hosts."""
 
 
-NOT_SET_UP = "This server has no analytics store."
+NOT_SET_UP = "This server does not offer analytics."
 NOT_INSTALLED = (
     "Analytics is not installed: run `.venv/bin/pip install -c constraints.txt -e "
     "'.[analytics]'`, then `marginalia analytics refresh`."

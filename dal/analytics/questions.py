@@ -46,7 +46,7 @@ def number_of(interval: Interval, instant: datetime) -> int:
 
 
 def start_of(interval: Interval, number: int) -> datetime:
-    """Return the start of a period; the calendar's end for a later one."""
+    """Return the start of a period. For a later period than the calendar has, return its end."""
     try:
         match interval:
             case Interval.DAY:
@@ -66,7 +66,7 @@ def period(interval: Interval, number: int) -> Period:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive periods with the numbers ``first`` to ``last``; None is an open end."""
+    """Consecutive periods with the numbers ``first`` to ``last``; None leaves an end open."""
 
     interval: Interval
     first: int | None = None
@@ -167,7 +167,10 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Store, SQL and duration of a result. ``rows_exported`` counts all rows of the export."""
+    """Store, SQL and duration of a result.
+
+    ``rows_exported`` is the number of rows in the export.
+    """
 
     store: str
     sql: str

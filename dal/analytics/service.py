@@ -2,12 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
@@ -24,7 +22,6 @@ from dal.analytics.questions import (
     Mover,
     Movers,
     MoversQuestion,
-    Period,
     Source,
     Span,
     Totals,
@@ -49,9 +46,12 @@ KEPT = 1000
 
 OpenStore = Callable[[], Awaitable[AnalyticsStore]]
 
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
 
 class Analytics:
-    """Questions to one store, which the first question opens.
+    """Runs questions on one store, which the first question opens.
 
     Every question raises AnalyticsUnavailableError if there is no store or the store fails.
     """
@@ -66,54 +66,48 @@ class Analytics:
     async def trend(self, question: TrendQuestion) -> Trend:
         """Return a product's comments over time, in whole periods without gaps.
 
-        An open end is the last period with a comment. An open start is the first such period, at
-        most MAX_POINTS before the end. Raises InvalidArgumentError for more points than that.
+        If the end is open, the last period with a comment is the end. If the start is open, the
+        first such period is the start, at most MAX_POINTS before the end. Raises
+        InvalidArgumentError for more points.
         """
-        async with self._opened() as opened:
-            key = question, opened.export
-            if key not in self._kept:
-                self._kept[key] = await _trend(opened, question)
-            return self._kept[key]  # type: ignore[no-any-return]
+        return await self._answer(question, _trend)
 
     async def movers(self, question: MoversQuestion) -> Movers:
         """Return the products with the largest change between two periods.
 
         Raises InvalidArgumentError unless the earlier period precedes the later one.
         """
-        async with self._opened() as opened:
-            key = question, opened.export
-            if key not in self._kept:
-                self._kept[key] = await _movers(opened, question)
-            return self._kept[key]  # type: ignore[no-any-return]
+        return await self._answer(question, _movers)
 
     async def close(self) -> None:
         """Close the store."""
         if self._store is not None:
             await self._store.close()
 
-    @asynccontextmanager
-    async def _opened(self) -> AsyncIterator["_OpenExport"]:
+    async def _answer(
+        self, question: Asked, ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]]
+    ) -> Answer:
+        if self._open is None:
+            raise AnalyticsMissingError(NOT_SET_UP)
         if self._running >= MAX_WAITING_QUESTIONS:
             raise AnalyticsUnavailableError(BUSY)
         self._running += 1
         try:
             async with asyncio.timeout(DEADLINE):
-                yield await self._open_export()
+                async with self._opening:
+                    if self._store is None:
+                        self._store = await self._open()
+                export = await self._store.export()
+                if export is None:
+                    raise AnalyticsMissingError(NOT_FILLED)
+                key = question, export
+                if key not in self._kept:
+                    self._kept[key] = await ask(question, self._store, export)
+                return self._kept[key]  # type: ignore[no-any-return]
         except TimeoutError:
             raise AnalyticsUnavailableError(SLOW) from None
         finally:
             self._running -= 1
-
-    async def _open_export(self) -> "_OpenExport":
-        if self._open is None:
-            raise AnalyticsUnavailableError(NOT_SET_UP)
-        async with self._opening:
-            if self._store is None:
-                self._store = await self._open()
-        export = await self._store.export()
-        if export is None:
-            raise AnalyticsMissingError(NOT_FILLED)
-        return _OpenExport(self._store, export)
 
 
 async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsStore:
@@ -121,7 +115,20 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
 
     Raises AnalyticsMissingError if its packages are not installed.
     """
-    return await asyncio.to_thread(_opened, directory, table, url)
+
+    def opened() -> AnalyticsStore:
+        try:
+            if url is not None:
+                from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
+
+                return ClickHouseStore(url, table)
+            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - both are extras
+
+            return DuckDBStore(folder_of(directory, table))
+        except ImportError:
+            raise AnalyticsMissingError(NOT_INSTALLED) from None
+
+    return await asyncio.to_thread(opened)
 
 
 def folder_of(directory: Path, table: str) -> Path:
@@ -129,37 +136,17 @@ def folder_of(directory: Path, table: str) -> Path:
     return directory / "analytics" / table
 
 
-def _opened(directory: Path, table: str, url: str | None) -> AnalyticsStore:
-    try:
-        if url is not None:
-            from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415 - an extra
-
-            return ClickHouseStore(url, table)
-        from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an extra
-
-        return DuckDBStore(folder_of(directory, table))
-    except ImportError:
-        raise AnalyticsMissingError(NOT_INSTALLED) from None
+async def _rows(
+    question: Question, store: AnalyticsStore, export: Export
+) -> tuple[Sequence[Sequence[Any]], Source]:
+    """Return the rows of a question and their source."""
+    started = time.perf_counter()
+    result = await store.ask(question, export)
+    took = (time.perf_counter() - started) * 1000
+    return result.rows, Source(store.name, result.sql, export.rows, result.rows_read, took)
 
 
-@dataclass(frozen=True, slots=True)
-class _OpenExport:
-    """A store, with its export at the start of the question."""
-
-    store: AnalyticsStore
-    export: Export
-
-    async def rows(self, question: Question) -> tuple[Sequence[Sequence[Any]], Source]:
-        """Return the rows of a question and their source."""
-        started = time.perf_counter()
-        result = await self.store.ask(question, self.export)
-        took = (time.perf_counter() - started) * 1000
-        return result.rows, Source(
-            self.store.name, result.sql, self.export.rows, result.rows_read, took
-        )
-
-
-async def _trend(opened: _OpenExport, question: TrendQuestion) -> Trend:
+async def _trend(question: TrendQuestion, store: AnalyticsStore, export: Export) -> Trend:
     from dal.analytics import sql  # noqa: PLC0415 - importing sqlglot takes 0.1 s
 
     span = question.span
@@ -167,11 +154,12 @@ async def _trend(opened: _OpenExport, question: TrendQuestion) -> Trend:
         None if span.first is None else start_of(span.interval, span.first),
         None if span.last is None else start_of(span.interval, span.last + 1),
     )
-    rows, source = await opened.rows(
-        lambda comments: sql.trend(
-            comments, question.product_id, span.interval, bounds, question.languages
-        )
-    )
+
+    def ask(comments: Any) -> Any:
+        product, languages = question.product_id, question.languages
+        return sql.trend(comments, product, span.interval, bounds, languages)
+
+    rows, source = await _rows(ask, store, export)
     counts = {
         number_of(span.interval, _instant(start)): tuple(map(int, counts))
         for start, *counts in rows
@@ -180,7 +168,7 @@ async def _trend(opened: _OpenExport, question: TrendQuestion) -> Trend:
         TrendPoint(start_of(span.interval, number), *[counts[number]] if number in counts else ())
         for number in _numbers(span, counts)
     ]
-    return Trend(span.interval, points, opened.export.began, source)
+    return Trend(span.interval, points, export.began, source)
 
 
 def _numbers(span: Span, found: dict[int, Any]) -> range:
@@ -195,37 +183,32 @@ def _numbers(span: Span, found: dict[int, Any]) -> range:
     return range(first, last + 1)
 
 
-async def _movers(opened: _OpenExport, question: MoversQuestion) -> Movers:
+async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Export) -> Movers:
     from dal.analytics import sql  # noqa: PLC0415 - as above
 
-    periods = _periods(question, opened.export.began)
-    rows, source = await opened.rows(
-        lambda comments: sql.movers(
-            comments, question.by, periods, limit=question.limit, at_least=question.at_least
-        )
-    )
-    products = [
-        Mover(Product(product_id), Totals(*map(int, sums[:2])), Totals(*map(int, sums[2:])))
-        for product_id, *sums in rows
-    ]
-    return Movers(*periods, products, opened.export.began, source)
-
-
-def _periods(question: MoversQuestion, as_of: datetime) -> tuple[Period, Period]:
-    """Return the two periods to compare."""
-    interval, later = question.interval, number_of(question.interval, as_of) - 1
-    if question.later is not None:
-        later = number_of(interval, question.later)
-    earlier = later - 1
-    if question.earlier is not None:
-        earlier = number_of(interval, question.earlier)
+    interval = question.interval
+    later = number_of(interval, question.later or export.began)
+    if question.later is None:
+        later -= 1
+    earlier = later - 1 if question.earlier is None else number_of(interval, question.earlier)
     if earlier >= later:
         raise InvalidArgumentError(
             "from",
             f"`from` must be in an earlier {interval} than `to`: each is an instant within one "
             "of the two periods to compare.",
         )
-    return period(interval, earlier), period(interval, later)
+    periods = period(interval, earlier), period(interval, later)
+
+    def ask(comments: Any) -> Any:
+        limit, at_least = question.limit, question.at_least
+        return sql.movers(comments, question.by, periods, limit=limit, at_least=at_least)
+
+    rows, source = await _rows(ask, store, export)
+    products = [
+        Mover(Product(product_id), Totals(*map(int, sums[:2])), Totals(*map(int, sums[2:])))
+        for product_id, *sums in rows
+    ]
+    return Movers(*periods, products, export.began, source)
 
 
 def _instant(start: str | date | datetime) -> datetime:

@@ -14,7 +14,8 @@ from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
-"""Range of ClickHouse's DateTime: its first Monday, and the last day in every release."""
+"""The range of dates: from the first Monday of ClickHouse's DateTime to the last day that every
+release has."""
 
 _STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
 
@@ -82,7 +83,8 @@ def movers(
         move: exp.Expression = exp.Abs(this=later_count - count)
         enough: list[exp.Expression] = []
     else:
-        # A single division of integers gives equal changes equal results on every engine.
+        # One division of integers at the end: equal changes then have equal results on every
+        # engine.
         crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
         move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
         enough = [one >= at_least for one in (count, later_count)]

@@ -59,7 +59,7 @@ class AnalyticsStore(Protocol):
         """Run a question on an export, or on a later one that has replaced it."""
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Replace the export by a Parquet file for all later questions."""
+        """Make the Parquet file's rows the export that later questions read."""
 
     async def close(self) -> None:
         """Close files and connections."""

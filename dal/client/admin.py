@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -13,13 +14,12 @@ from dal.errors import (
     AlreadyExistsError,
     ConflictError,
     NoTableError,
-    NoTransactionsError,
     StoreUnavailableError,
     UnknownOperationError,
 )
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES, Index
-from dal.table.items import primary_key
+from dal.table.items import ABSENT, primary_key
 
 ACTIVE_SECONDS = 60.0
 _CHECK_SECONDS = 1.0
@@ -38,7 +38,7 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
 
 
 async def let_expire(table: Table) -> bool:
-    """Switch the table's time to live on; False if it is on, or the endpoint has none."""
+    """Switch time to live on; False if it was on, or the endpoint has no time to live."""
     if await expires(table):
         return False
     try:
@@ -60,26 +60,12 @@ async def expires(table: Table) -> bool:
     return response["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
 
 
-async def has_transactions(table: Table) -> bool:
-    """Return whether the endpoint has transactions, by sending one that changes nothing."""
-    check = {
-        "TableName": table.name,
-        "Key": primary_key("NOTHING"),
-        "ConditionExpression": "attribute_not_exists(PK)",
-    }
-    arguments = {"TransactItems": [{"ConditionCheck": check}], "ReturnConsumedCapacity": "TOTAL"}
-    send = partial(table.once, "transact_write_items", **arguments)
-    try:
-        await retry(send, "transact_write_items")
-    except UnknownOperationError:
-        return False
-    return True
-
-
 async def check_transactions(table: Table) -> None:
-    """Raise NoTransactionsError, before a command writes what needs transactions later."""
-    if not await has_transactions(table):
-        raise NoTransactionsError
+    """Raise NoTransactionsError on an endpoint without transactions: send an empty transaction.
+
+    A command checks this before its first write if it needs transactions later.
+    """
+    await table.write([{"ConditionCheck": {"Key": primary_key("NOTHING"), **ABSENT}}])
 
 
 async def describe(table: Table) -> dict[str, Any]:
@@ -90,7 +76,7 @@ async def describe(table: Table) -> dict[str, Any]:
 
 
 async def stream(table: Table) -> str | None:
-    """Return the ARN of the table's stream; None while it is off."""
+    """Return the ARN of the table's stream; None while the stream is off."""
     return whole_stream(await describe(table))
 
 
@@ -131,19 +117,14 @@ async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[st
 async def _active(table: Table) -> None:
     """Wait until the table is active; StoreUnavailableError after ACTIVE_SECONDS."""
     end = monotonic() + ACTIVE_SECONDS
-    while await _status(table) != "ACTIVE":
+    while True:
+        # DescribeTable is eventually consistent and may not know a new table yet:
+        # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+        with suppress(NoTableError):
+            if (await describe(table))["TableStatus"] == "ACTIVE":
+                return
         if monotonic() > end:
             raise StoreUnavailableError(
                 f"The table {table.name} does not become active: look at it in DynamoDB."
             )
         await asyncio.sleep(_CHECK_SECONDS)
-
-
-async def _status(table: Table) -> str:
-    try:
-        status: str = (await describe(table))["TableStatus"]
-    except NoTableError:
-        # DescribeTable is eventually consistent and may not know a new table yet:
-        # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
-        return "CREATING"
-    return status

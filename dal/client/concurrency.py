@@ -25,7 +25,7 @@ def batched(items: Sequence[Result], size: int) -> list[Sequence[Result]]:
 
 
 async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Await all of ``work`` at once; the first failure cancels the rest and is raised."""
+    """Await all of ``work`` in parallel. The first failure cancels the rest and is raised."""
     if len(work) == 1:  # the most frequent case needs no task
         return [await work[0]]
     try:
@@ -55,7 +55,8 @@ class KeyedLocks:
     async def hold(self, names: Iterable[str], *, deadline: float | None) -> AsyncIterator[None]:
         """Hold the locks of all ``names``; ConflictError after waiting ``deadline`` seconds.
 
-        None waits without a limit, but no longer than the deadline of the work under way.
+        The wait also ends at the deadline of the current request. If ``deadline`` is None, it ends
+        only then.
         """
         async with AsyncExitStack() as held:
             try:
@@ -65,7 +66,7 @@ class KeyedLocks:
                         await held.enter_async_context(lock)
             except TimeoutError:
                 raise ConflictError(
-                    "Too many other requests write about the same product: try again in a moment."
+                    "Too many requests write comments on the same product: try again in a moment."
                 ) from None
             yield
 
@@ -82,10 +83,10 @@ _CHECK_SECONDS = 0.1
 class Pace:
     """Starts requests so that together they consume at most ``units`` WCU, or RCU, a second.
 
-    A request's consumption is known only after it, and may exceed a second's units. So a request
-    starts when the consumption of all earlier ones has been waited for; those under way count with
-    the consumption of the latest one that ended. None is unlimited. With ``reads``, RCU count, else
-    WCU.
+    A request's consumption is known only after its response, and may exceed a second's units. So a
+    request starts when enough time has passed for the consumption of all earlier requests. A
+    request without a response yet counts as much as the latest response. If ``units`` is None,
+    there is no limit. ``reads`` limits RCU, otherwise WCU are limited.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
@@ -102,7 +103,7 @@ class Pace:
             yield
             return
         async with self._turns:
-            # The wait may shrink meanwhile: requests under way may consume less than expected.
+            # The wait may become shorter: requests in progress may consume less than expected.
             while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected

@@ -8,7 +8,6 @@ response could be taken for the next request's.
 import asyncio
 import ssl
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from http import HTTPStatus
 from socket import SOCK_STREAM
 from typing import NamedTuple, cast
@@ -17,7 +16,7 @@ from aiohappyeyeballs import start_connection
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
-"""The limit of opening a connection, TLS included."""
+"""Seconds in which a connection must open, TLS included."""
 
 NEXT_ADDRESS_SECONDS = 0.25
 """Seconds without a connection after which the host's next address is tried, too (RFC 8305)."""
@@ -37,17 +36,6 @@ class HttpResponse(NamedTuple):
     body: bytes
 
 
-class UnansweredError(ConnectionError):
-    """A connection ended before its response was complete.
-
-    ``untouched`` is True if no byte of the response arrived.
-    """
-
-    def __init__(self, *, untouched: bool) -> None:
-        super().__init__("The connection was closed.")
-        self.untouched = untouched
-
-
 class HttpConnection(asyncio.Protocol):
     """One connection. asyncio and httptools call all methods but ``send`` and ``close``."""
 
@@ -56,12 +44,10 @@ class HttpConnection(asyncio.Protocol):
         self.idle_since = 0.0
         self._parser = HttpResponseParser(self)
         self._response: asyncio.Future[HttpResponse] | None = None
-        self._begun = False
 
     def send(self, request: bytes) -> Awaitable[HttpResponse]:
-        """Send a request; UnansweredError if the connection ends before the response does."""
+        """Send a request; ConnectionError if the connection ends before the response does."""
         self._response = asyncio.get_running_loop().create_future()
-        self._begun = False
         self._headers: dict[bytes, bytes] = {}
         self._body: list[bytes] = []
         self._transport.write(request)
@@ -81,17 +67,16 @@ class HttpConnection(asyncio.Protocol):
         if self._response is None:
             self.close()
             return
-        self._begun = True
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade):
             self.close()
 
     def connection_lost(self, _error: Exception | None) -> None:
-        """Fail the request under way."""
+        """Fail the request in progress."""
         self.usable = False
         if self._response is not None and not self._response.done():
-            self._response.set_exception(UnansweredError(untouched=not self._begun))
+            self._response.set_exception(ConnectionError("The connection was closed."))
 
     def on_message_begin(self) -> None:
         """Refuse a second response to one request."""
@@ -99,7 +84,7 @@ class HttpConnection(asyncio.Protocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the headers that the response is checked by."""
+        """Keep the headers that the response's check needs."""
         name = name.lower()
         if name in _KEPT_HEADERS:
             self._headers[name] = value
@@ -123,51 +108,29 @@ class HttpConnection(asyncio.Protocol):
             waiting.set_result(HttpResponse(status, checksum, content_type, body))
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The host and port of connections; ``tls`` is None for plain HTTP."""
-
-    host: str
-    port: int
-    tls: ssl.SSLContext | None = None
-
-
 class ConnectionPool:
-    """The connections to one origin; the connection used last is reused first.
+    """The connections to one host and port; the connection used last is reused first.
 
-    Only the gate limits their number.
+    ``tls`` is None for plain HTTP. The pool has no limit: the gate limits the number of
+    connections.
     """
 
-    def __init__(self, origin: Origin) -> None:
-        self._origin = origin
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:
+        self._host = host
+        self._port = port
+        self._tls = tls
         self._idle: list[HttpConnection] = []
         self._clock = asyncio.get_running_loop().time
 
-    async def send(self, request: bytes, *, repeatable: bool) -> HttpResponse:
-        """Return the response to a request; OSError without one.
-
-        The endpoint may close an idle connection just when a request is sent on it. If no byte of a
-        response arrived, a ``repeatable`` request is sent again on a new connection.
-        """
+    async def send(self, request: bytes) -> HttpResponse:
+        """Return the response to a request; raises OSError if none arrives."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and self._clock() - connection.idle_since < IDLE_SECONDS:
-                try:
-                    return await self._exchange(connection, request)
-                except UnansweredError as error:
-                    if not (repeatable and error.untouched):
-                        raise
                 break
             connection.close()
-        return await self._exchange(await self._open(), request)
-
-    def close(self) -> None:
-        """End the idle connections."""
-        for connection in self._idle:
-            connection.close()
-        self._idle.clear()
-
-    async def _exchange(self, connection: HttpConnection, request: bytes) -> HttpResponse:
+        else:
+            connection = await self._open()
         try:
             response = await connection.send(request)
         except BaseException:
@@ -178,14 +141,20 @@ class ConnectionPool:
             self._idle.append(connection)
         return response
 
+    def close(self) -> None:
+        """End the idle connections."""
+        for connection in self._idle:
+            connection.close()
+        self._idle.clear()
+
     async def _open(self) -> HttpConnection:
-        origin, loop = self._origin, asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
-            addresses = await loop.getaddrinfo(origin.host, origin.port, type=SOCK_STREAM)
+            addresses = await loop.getaddrinfo(self._host, self._port, type=SOCK_STREAM)
             # uvloop's create_connection lacks asyncio's happy_eyeballs_delay.
             sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
-            name = None if origin.tls is None else origin.host
+            name = None if self._tls is None else self._host
             _, connection = await loop.create_connection(
-                HttpConnection, sock=sock, ssl=origin.tls, server_hostname=name
+                HttpConnection, sock=sock, ssl=self._tls, server_hostname=name
             )
         return connection

@@ -1,8 +1,8 @@
 """The gate of every call to DynamoDB: a free connection, the circuit breaker, a time limit.
 
-The limit of one attempt is a few seconds, which leaves time for another. A transaction without a
-response is sent again under the same request token, and so DynamoDB also completes a transaction
-that got stuck.
+The limit of one attempt is a few seconds, so that time is left for another attempt. A transaction
+without a response is sent again with the same request token. This also makes DynamoDB complete a
+transaction that got stuck.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
@@ -21,13 +21,14 @@ Response = TypeVar("Response")
 Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
 
 CONNECTIONS = 64
-"""Calls at once, each on a connection; further calls wait in order of arrival."""
+"""Calls in progress at most, each on a connection. Further calls wait in order of arrival."""
 
 ATTEMPT_SECONDS = 2.0
 """The limit of one attempt of a call that usually takes milliseconds."""
 
 MAINTENANCE_SECONDS = 5.0
-"""The limit of one attempt of other calls: megabytes or whole tables, and no page waits for it."""
+"""The limit of one attempt of other calls: they handle megabytes or whole tables, and no page
+waits."""
 
 _QUICK = {"query", "get_item", "batch_get_item", *WRITES} - {"batch_write_item"}
 
@@ -37,18 +38,18 @@ PROBE_SECONDS = 1.0
 
 
 class CircuitBreaker:
-    """While DynamoDB is unreachable, calls fail at once, but for one probe each PROBE_SECONDS.
+    """While DynamoDB is unreachable, lets calls fail at once, except one probe each PROBE_SECONDS.
 
-    The circuit opens when FAILURES calls in a row have failed and none has succeeded for
-    OUTAGE_SECONDS, so that calls wait for a store that restarts. The first probe that succeeds
-    closes it. A "half-open" state is not needed: a probe without a response, or of a client
-    that left, is followed by the next one.
+    The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
+    a short restart of the store does not open it. The first probe that succeeds closes it. A
+    "half-open" state is not needed: if a probe has no response, or its client disconnects, the next
+    probe follows.
     """
 
     def __init__(self) -> None:
         self._failures = 0
         self._began = 0.0
-        """When the first of the failures happened."""
+        """When the first of the consecutive failures happened."""
         self._next_probe: float | None = None
         """None while the circuit is closed."""
 
@@ -58,7 +59,7 @@ class CircuitBreaker:
         return self._next_probe is not None
 
     def admit(self) -> None:
-        """Return if a call may be sent; else raise CircuitOpenError."""
+        """Return if a call may be sent now; else raise CircuitOpenError."""
         if self._next_probe is None:
             return
         if time.monotonic() < self._next_probe:
@@ -68,7 +69,7 @@ class CircuitBreaker:
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def succeeded(self) -> None:
-        """Note a response of DynamoDB, which may be a refusal."""
+        """Note a response of DynamoDB. A refusal is a success, too."""
         self._failures = 0
         if self._next_probe is not None:
             self._next_probe = None
@@ -102,8 +103,8 @@ class Gate:
     async def call(self, operation: str, send: Send[Response]) -> Response:
         """Return the response of one call; raises DalError, as ``send`` does.
 
-        A write that was sent continues when its caller is cancelled: otherwise its outcome would be
-        unknown.
+        If the caller is cancelled, a write that was sent continues, because its outcome must be
+        known.
         """
         if operation not in WRITES:
             async with self._free:

@@ -1,7 +1,8 @@
-"""Responses of DynamoDB: checks before they are used, and the ``dal`` error of each error code.
+"""Responses of DynamoDB: checks them, and turns each error code into a ``dal`` error.
 
-A proxy, a load balancer or a failing machine can respond in place of DynamoDB, with 200 or an
-error. Such a response proves no outcome. It counts as a lost one, and the request is repeated.
+A proxy, a load balancer or a failing machine can respond in place of DynamoDB, with status 200 or
+an error. Such a response proves no outcome. It counts as a lost response, and the request is
+repeated.
 """
 
 import zlib
@@ -24,10 +25,10 @@ _DAMAGED = ("database disk image is malformed", "file is not a database")
 """SQLite's messages for a damaged file, in the embedded engine's errors."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
-"""The code of a failed write of one item, which has no list of reasons."""
+"""The error code of a failed write of one item. The error has no list of reasons."""
 
 _CANCELLED = "TransactionCanceledException"
-"""The code of a failed transaction, which has a reason for each action."""
+"""The error code of a failed transaction. The error has a reason for each action."""
 
 _INVALID = {"ValidationException", "ValidationError"}
 """Codes of an invalid request, such as an item that is too large."""
@@ -123,8 +124,8 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "DescribeTable": {"Table": dict},
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
-"""Members of a complete response, among them the capacity, which every request asks DynamoDB for.
-An empty object would otherwise pass for GetItem's response to a missing item."""
+"""Members of a complete response. One is the capacity, which every request asks DynamoDB for.
+Without this check, an empty object would pass for GetItem's response to a missing item."""
 
 
 def parse_response(
@@ -132,7 +133,7 @@ def parse_response(
 ) -> dict[str, Any]:
     """Return a successful response; StoreUnavailableError if it is incomplete.
 
-    Without ``has_capacity``, a response that lacks its capacity is complete.
+    If ``has_capacity`` is False, a response without capacity is complete, too.
     """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
@@ -190,8 +191,8 @@ def check_sdk_response(
 ) -> None:
     """Raise DalError for an error or an incomplete response; botocore's ``before-parse`` handler.
 
-    It also parses the body of rows and leaves botocore an empty one, as botocore's parser takes
-    twice as long.
+    This function also parses the rows, in half the time of botocore's parser. It leaves an empty
+    body to botocore.
     """
     status, body = response_dict["status_code"], response_dict["body"]
     headers = response_dict["headers"]
@@ -245,7 +246,7 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
 
 
 def unusable(error: Exception) -> errors.StoreRefusedError:
-    """Return the error of AWS settings that no request can be sent with."""
+    """Return the error of AWS settings with which no request can be sent."""
     return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
 
 

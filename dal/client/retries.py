@@ -1,4 +1,4 @@
-"""The one policy of retries: transient errors, with backoff and full jitter, until the deadline."""
+"""The policy of retries: transient errors, with backoff and full jitter, until the deadline."""
 
 import asyncio
 import logging
@@ -28,13 +28,13 @@ logger = logging.getLogger(__name__)
 Response = TypeVar("Response")
 
 DEADLINE = 10.0
-"""Seconds of one request with its retries; less under a deadline."""
+"""Seconds of one request with its retries. A deadline may leave less."""
 
 MAINTENANCE_DEADLINE = 60.0
 """Seconds in which a bulk write or a rebuild retries conflicts on the same items."""
 
 REPORT_SECONDS = 10.0
-"""Seconds between two reports of a wait without a limit."""
+"""Seconds between two reports of a wait that has no limit."""
 
 LOG_SECONDS = 1.0
 """Seconds between two log lines of one kind of failure."""
@@ -60,7 +60,7 @@ _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 class Patience:
     """A wait without a limit for a store that has answered before.
 
-    ``report`` gets the seconds that a request has waited, and the latest error.
+    ``report`` receives the seconds that a request has waited, and the latest error.
     """
 
     def __init__(self, report: Callable[[float, errors.DalError], None]) -> None:
@@ -100,9 +100,10 @@ async def retry(
 ) -> Response:
     """Return the first response before the deadline; else raise the latest error.
 
-    Throttling, lost responses and conflicts are retried. Other errors are not, and under a deadline
-    an open circuit is not. After a lost response to a write, a later refusal does not prove the
-    outcome: the error is then StoreUnavailableError. The caller interprets a failed condition.
+    Only throttling, lost responses and conflicts are retried, and an open circuit if the caller has
+    no deadline. If the response to a write was lost, a later refusal does not show whether the
+    write happened: the error is then StoreUnavailableError. The caller interprets a failed
+    condition.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -121,7 +122,7 @@ async def retry(
 
 
 class _Attempts(Generic[Response]):
-    """The attempts at one request, and what they prove."""
+    """The attempts at one request, and what they prove about its outcome."""
 
     def __init__(
         self, attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str
@@ -163,7 +164,7 @@ class _Attempts(Generic[Response]):
         return self._lost or self._latest
 
     def outcome(self, error: errors.DalError) -> errors.DalError:
-        """Return the error to raise after the last one: after a lost write, the lost response."""
+        """Return the error to raise in the end: of a write's lost response, if there is one."""
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
         return self._lost or error
@@ -201,8 +202,8 @@ async def retry_on_conflict(
 ) -> Response:
     """Return the response of the first attempt without a ConflictError.
 
-    After ``deadline`` seconds (None: a request's), or once the deadline of the work under way has
-    passed, the latest conflict is raised.
+    The latest conflict is raised after ``deadline`` seconds (None: as long as a request may take),
+    or at the deadline of the work in progress.
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one
@@ -222,7 +223,7 @@ class _Kind:
 
 
 class FailureLog:
-    """Logs failures of the store: one line a second for each kind, with the number of others."""
+    """Logs failures of the store: a line a second of each kind, with the number left out."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

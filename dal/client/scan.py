@@ -1,16 +1,18 @@
 """Parallel scans of the whole table in scan segments, for maintenance only."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from time import time
 from typing import TypeAlias
 
 from dal.client.concurrency import in_parallel
 from dal.client.table import Table
-from dal.table.items import Item
+from dal.table.index import EXPIRES
+from dal.table.items import Item, primary_key
 
 SCAN_SEGMENTS = 4
 
 Progress: TypeAlias = Callable[[int], None]
-"""Gets the number of items that a scan has read."""
+"""Receives the number of items that a scan has read."""
 
 
 async def scan_pages(
@@ -18,8 +20,7 @@ async def scan_pages(
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
     """Yield the items after ``start`` in one scan segment, with their last key; None at the end.
 
-    Each page is read consistently. An item that exists from before the scan until after it is
-    yielded once.
+    Each page is read consistently. An item that exists during the whole scan is yielded once.
     """
     while True:
         async with table.read_pace.turn():
@@ -32,24 +33,55 @@ async def scan_pages(
 
 async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]], None]) -> None:
     """Pass every item of the table to ``take``, a page at a time."""
-    count = ProgressCount(seen)
+    count = 0
 
     async def scan(segment: int) -> None:
+        nonlocal count
         async for items, _ in scan_pages(table, segment):
             take(items)
-            count.add(items)
+            count += len(items)
+            seen(count)
 
     await in_parallel([scan(segment) for segment in range(SCAN_SEGMENTS)])
 
 
-class ProgressCount:
-    """The number of items that all scan segments have read, reported after each page."""
+class ResumableScan:
+    """A scan for one piece of work, which continues after an interruption.
 
-    def __init__(self, seen: Progress) -> None:
-        self._seen = seen
-        self._items = 0
+    The table holds the progress: ``<work>`` / ``SEGMENT#<n>/<of>`` has ``last`` (M), the last key
+    that was processed, or ``done`` (BOOL). The item expires ``kept_seconds`` after the last page.
+    """
 
-    def add(self, items: Sequence[Item]) -> None:
-        """Add the items of a page."""
-        self._items += len(items)
-        self._seen(self._items)
+    def __init__(self, table: Table, work: str, kept_seconds: int) -> None:
+        self._table = table
+        self._kept_seconds = kept_seconds
+        self.keys = [
+            primary_key(work, f"SEGMENT#{segment}/{SCAN_SEGMENTS}")
+            for segment in range(SCAN_SEGMENTS)
+        ]
+        """The keys of the items that hold the progress."""
+
+    async def run(
+        self, process: Callable[[Sequence[Item]], Awaitable[None]], progress: Progress
+    ) -> None:
+        """Process every page of the table.
+
+        After an interruption, the latest pages are processed again.
+        """
+        count = 0
+
+        async def scan(key: Item, segment: int) -> None:
+            nonlocal count
+            kept = await self._table.get(key) or {}
+            if "done" in kept:
+                return
+            start = kept["last"]["M"] if "last" in kept else None
+            async for items, last in scan_pages(self._table, segment, start):
+                await process(items)
+                reached: Item = {"done": {"BOOL": True}} if last is None else {"last": {"M": last}}
+                expires = {EXPIRES: {"N": str(int(time()) + self._kept_seconds)}}
+                await self._table.put_many([key | reached | expires])
+                count += len(items)
+                progress(count)
+
+        await in_parallel([scan(key, segment) for segment, key in enumerate(self.keys)])

@@ -23,7 +23,7 @@ from aiobotocore.credentials import (
 from aiobotocore.httpsession import AIOHTTPSession
 from aiobotocore.session import AioSession
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, NoRegionError
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.httpsession import get_cert_path
 from botocore.utils import get_environ_proxies
@@ -33,7 +33,7 @@ from dal.client.gate import CONNECTIONS
 from dal.client.responses import check_sdk_response, dal_error, unreachable, unusable
 from dal.client.retries import DEADLINE
 from dal.client.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
-from dal.errors import CredentialsExpiredError
+from dal.errors import CredentialsExpiredError, StoreRefusedError
 
 logger = logging.getLogger(__name__)
 
@@ -43,7 +43,13 @@ REFRESH_EVERY = 30.0
 REFRESH_SECONDS = 10.0
 """The limit of one refresh, the SDK's attempts included."""
 
-# It logs a traceback for each failed refresh; LastingCredentials logs a line.
+# botocore reads AWS_DEFAULT_REGION only, while the other SDKs of AWS read AWS_REGION.
+_NO_REGION = (
+    "No AWS region is set: set AWS_DEFAULT_REGION to the table's region, such as eu-west-1 "
+    "(AWS_REGION is not read). For an endpoint outside of AWS, any region will do."
+)
+
+# This logger writes a traceback for each failed refresh; LastingCredentials logs one line.
 logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 
 
@@ -52,11 +58,16 @@ class AwsSdk:
 
     def __init__(self, client: Any, session: Any, credentials: Any, *, has_capacity: bool) -> None:
         self._client = client
-        self._session = session
         self._credentials = credentials
         self.endpoint_url: str = client.meta.endpoint_url
         self.region: str = client.meta.region_name
         self.has_capacity = has_capacity
+        proxies = client.meta.config.proxies
+        if proxies is None:
+            proxies = get_environ_proxies(self.endpoint_url)
+        self.required = credentials is None or urlsplit(self.endpoint_url).scheme in proxies
+        bundle = session.get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE")
+        self.certificates: str | None = get_cert_path(bundle or True)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Send an operation; raises DalError."""
@@ -74,26 +85,6 @@ class AwsSdk:
         """Return the credentials that sign requests now; raises DalError if they have expired."""
         found = await self._credentials.get_frozen_credentials()
         return Credentials(found.access_key, found.secret_key, found.token)
-
-    @property
-    def has_credentials(self) -> bool:
-        """Whether the settings name any; without credentials each call raises."""
-        return self._credentials is not None
-
-    @property
-    def has_proxy(self) -> bool:
-        """Whether the settings put a proxy before the endpoint."""
-        proxies = self._client.meta.config.proxies
-        if proxies is None:
-            proxies = get_environ_proxies(self.endpoint_url)
-        return urlsplit(self.endpoint_url).scheme in proxies
-
-    @property
-    def certificates(self) -> str:
-        """The file of the trusted certificate authorities."""
-        bundle = self._session.get_config_variable("ca_bundle")
-        path: str = get_cert_path(bundle or os.environ.get("REQUESTS_CA_BUNDLE") or True)
-        return path
 
 
 @asynccontextmanager
@@ -132,6 +123,8 @@ async def open_sdk(
         try:
             opened = await stack.enter_async_context(client)
             credentials = await session.get_credentials()
+        except NoRegionError:
+            raise StoreRefusedError(_NO_REGION) from None
         except (BotoCoreError, ValueError) as error:
             raise unusable(error) from error
         name = opened.meta.service_model.service_id.hyphenize()
@@ -142,7 +135,7 @@ async def open_sdk(
 
 
 class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session that verifies TLS in all its clients, also in those that get credentials."""
+    """A session that verifies TLS in all its clients, also in those that fetch credentials."""
 
     def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
         """Open a client, with the HTTP class set last because ``merge`` drops it."""
@@ -162,8 +155,9 @@ class _VerifiedSession(AioSession):  # type: ignore[misc]
 class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
     """An HTTP session that verifies every endpoint's certificate and host name.
 
-    aiobotocore's class verifies no host name, and behind a proxy or with an empty AWS_CA_BUNDLE no
-    certificate. It loads the certificate authorities into the contexts that this class returns.
+    aiobotocore's class verifies no host name. Behind a proxy, or with an empty AWS_CA_BUNDLE, it
+    verifies no certificate either. This class returns TLS contexts; aiobotocore loads the
+    certificate authorities into the contexts.
     """
 
     def __init__(self, *, verify: Any, **settings: Any) -> None:
@@ -179,9 +173,9 @@ class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
 class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
     """Temporary credentials that are used until they expire, also while their endpoint is down.
 
-    botocore refreshes inside a request, and in the last ten minutes before the expiry a failed
-    refresh fails the request. Here a task refreshes, and requests wait for it only if no valid
-    credentials are left.
+    botocore refreshes credentials inside a request. In the ten minutes before they expire, a failed
+    refresh fails the request. Here a task refreshes the credentials, and requests wait for the task
+    only if no valid credentials are left.
     """
 
     def __init__(self, found: AioRefreshableCredentials) -> None:
@@ -190,7 +184,7 @@ class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[mis
         self._next_refresh = 0.0
 
     async def get_frozen_credentials(self) -> Any:
-        """Return the credentials that sign requests; raises DalError without valid ones."""
+        """Return the credentials that sign requests; raises DalError if none are valid."""
         if not self.refresh_needed():
             return self._frozen_credentials
         expired = self.refresh_needed(0)

@@ -45,10 +45,10 @@ def whole_stream(table: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard; the stream may have dropped its ``parent``.
+    """A shard. The stream may no longer list the shard's ``parent``.
 
-    ``last`` is the sequence number of a closed shard's last record. The embedded engine also gives
-    one for an open shard, which may be of an earlier record.
+    ``last`` is the sequence number of a closed shard's last record. An open shard of the embedded
+    engine has a ``last``, too, which may be the number of a record before the shard's last one.
     """
 
     shard_id: str
@@ -61,22 +61,16 @@ class StreamDescription:
     """A stream's status, and its shards in any order."""
 
     status: str
+    """ENABLING; ENABLED, when changes arrive in it; DISABLING or DISABLED, when it is off."""
     shards: Sequence[Shard]
-
-    @property
-    def enabled(self) -> bool:
-        """Whether changes already arrive in it."""
-        return self.status == "ENABLED"
-
-    @property
-    def ended(self) -> bool:
-        """Whether it is switched off."""
-        return self.status in {"DISABLING", "DISABLED"}
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Some records of a shard; ``iterator`` reads on, and is None at the end of a closed shard."""
+    """Some records of a shard.
+
+    ``iterator`` reads the next records. It is None at the end of a closed shard.
+    """
 
     records: Sequence[dict[str, Any]]
     iterator: str | None
@@ -106,14 +100,14 @@ class Streams:
         self._call = call
         self._describes = RateLimit(DESCRIBE_EVERY, _DESCRIBE_BURST)
         self._ahead = timedelta()
-        """The service's clock minus this machine's."""
+        """The time of the service's clock minus the time of this machine's clock."""
 
     def now(self) -> datetime:
         """Return the time of the service's clock, to the second, by its latest response."""
         return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
-        """Return a stream with all its shards, by one request for each 100."""
+        """Return a stream with all its shards, by one request for each 100 shards."""
         shards: list[Shard] = []
         arguments = {"StreamArn": arn}
         while True:
@@ -146,7 +140,7 @@ class Streams:
         return str(response["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records, each once; an open shard may return none for now.
+        """Return up to 1,000 records, each once. An open shard may have no records for now.
 
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
         have expired.

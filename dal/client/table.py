@@ -29,24 +29,28 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Requests the capacity, which also distinguishes a complete response from an empty object."""
+"""Asks DynamoDB for the capacity, which also distinguishes a complete response from an empty
+object."""
 
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 _GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
-"""The operation of each action that has the same result when it is done twice."""
+"""The actions that may be repeated without harm, each with its operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableAddress:
-    """A table's name and endpoint; without ``endpoint_url``, Amazon's by the usual AWS settings."""
+    """A table's name and endpoint.
+
+    Without ``endpoint_url``, the endpoint is Amazon's, by the AWS settings.
+    """
 
     table: str = "marginalia"
     endpoint_url: str | None = None
     embedded: bool = False
-    """Whether an embedded engine serves the table, which gets fixed credentials."""
+    """Whether an embedded engine serves the table. It gets fixed credentials."""
 
 
 @asynccontextmanager
@@ -90,11 +94,7 @@ class Table:
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """Work to finish before the client closes."""
         self.damage: errors.StoreDamagedError | None = None
-        """The first error of a damaged data file, which stays damaged."""
-
-    def through(self, wrap: Callable[[Service], Service]) -> "Table":
-        """Return another client of the same table, over the service that ``wrap`` returns."""
-        return Table(wrap(self.service), self.name)
+        """The first error of a damaged data file. The file stays damaged."""
 
     async def id(self) -> str:
         """Return an id that differs from those of earlier and later tables of the same name."""
@@ -121,7 +121,7 @@ class Table:
             arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
 
     async def scan(self, segment: int, segments: int, start: Item | None) -> QueryResponse:
-        """Return up to 1 MB of one of ``segments``, read consistently, after a last key."""
+        """Return up to 1 MB of one scan segment after a last key, read consistently."""
         after = {} if start is None else {"ExclusiveStartKey": start}
         response = await self.call(
             "scan",
@@ -165,10 +165,11 @@ class Table:
         ConditionFailedError with the numbers of the actions with a failed condition, and
         StoreUnavailableError if the outcome is unknown.
 
-        After a lost response the write is sent again. If the first attempt was done, the condition
-        of the second fails: a single write has no request token, and the embedded engine forgets
-        its tokens when it is killed. So the items are read. If they are as the write leaves them,
-        it was done. Otherwise its outcome is unknown, as later writes may have changed them.
+        After a lost response the write is sent again. If the first attempt was done, the second
+        attempt's condition fails, because a single write has no request token, and the embedded
+        engine forgets its tokens when it is killed. So the items are read. If they are as the write
+        leaves them, the write was done. Otherwise its outcome is unknown, as later writes may have
+        changed the items.
         """
         named = [
             {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
@@ -206,7 +207,7 @@ class Table:
             raise errors.NoTransactionsError from None
 
     async def _is_done(self, actions: Sequence[Action]) -> bool:
-        """Return whether the items are as the Puts and Deletes leave them; False without any."""
+        """Return whether items are as Puts and Deletes leave them; False without such actions."""
         done = False
         for entry in actions:
             ((kind, action),) = entry.items()

@@ -1,4 +1,4 @@
-"""Ways to send operations to DynamoDB: their protocols, and the SDK of an embedded engine.
+"""Protocols of the clients that send operations to DynamoDB, and the embedded engine's ``Sdk``.
 
 A ``Table`` sends its operations through a ``Service``: the wire or the AWS SDK. The wire takes
 region, credentials and certificates from an ``Sdk``.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Credentials(NamedTuple):
-    """The keys that sign requests; only temporary ones have a ``token``."""
+    """The keys that sign requests. Only temporary keys have a ``token``."""
 
     access_key: str
     secret_key: str
@@ -19,7 +19,7 @@ class Credentials(NamedTuple):
 
 
 class Service(Protocol):
-    """Sends each operation of DynamoDB once: no retries, no deadline, errors of ``dal``."""
+    """Sends each operation of DynamoDB once, without retries or deadline; raises DalError."""
 
     endpoint_url: str
 
@@ -32,22 +32,16 @@ class Sdk(Service, Protocol):
 
     region: str
     has_capacity: bool
-    """Whether every response has its consumed capacity, as Amazon's and the embedded engine's."""
+    """Whether every response contains its consumed capacity. Amazon's and the embedded engine's
+    do."""
+    required: bool
+    """Whether only the SDK may send: it can use a proxy, and it raises an error if there are no
+    credentials."""
+    certificates: str | None
+    """The file of the trusted certificate authorities; None for the system's."""
 
     async def credentials(self) -> Credentials:
         """Return the credentials that sign requests now."""
-
-    @property
-    def has_credentials(self) -> bool:
-        """Whether the settings name any; without credentials each call raises."""
-
-    @property
-    def has_proxy(self) -> bool:
-        """Whether the settings put a proxy before the endpoint."""
-
-    @property
-    def certificates(self) -> str | None:
-        """The file of the trusted certificate authorities; None for the system's."""
 
 
 EMBEDDED_REGION = "local"
@@ -56,24 +50,23 @@ EMBEDDED_CREDENTIALS = Credentials("embedded", "embedded")
 """The embedded engine requires credentials and accepts any."""
 
 SCAN_LIMIT = 2_000
-"""Items of a Scan's response. Without a limit the engine loads the whole rest of the table for the
-1 MB that it returns."""
+"""Items of a Scan's response. Without a limit, the engine loads the whole rest of the table
+although it returns 1 MB."""
 
 _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"CapacityUnits": 0.0}}
 
 
 class EmbeddedSdk:
-    """The ``Sdk`` of an engine on this machine, which no AWS setting of the machine changes.
+    """The ``Sdk`` of the embedded engine. It ignores the machine's AWS settings.
 
-    The first operation that needs the AWS SDK imports and opens it, by ``open_sdk``: pages need
-    none, and the import takes a third of the server's start.
+    ``open_sdk`` imports and opens the AWS SDK for the first operation that needs it. Pages do not
+    need it, and the import takes a third of the server's start.
     """
 
     region = EMBEDDED_REGION
     has_capacity = True
-    has_credentials = True
-    has_proxy = False
-    certificates = None
+    required = False
+    certificates: str | None = None
 
     def __init__(
         self,
@@ -95,8 +88,9 @@ class EmbeddedSdk:
         """Send an operation; raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine would scan a segment by hash, and would end it early if the item to
-        continue from was deleted. By key it continues from any place, and is as fast.
+        are empty. The engine itself would scan a segment in the order of hashes, and would end the
+        scan early if the last item was deleted meanwhile. In the order of keys, a scan continues
+        from any place, and is as fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

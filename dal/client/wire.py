@@ -1,8 +1,8 @@
 """DynamoDB's own protocol: signed JSON over HTTP/1.1, on kept connections.
 
-The wire sends the operations of pages and of the server's start, at a small part of the AWS SDK's
-processor time. The SDK sends all other operations. The SDK is the reference: a test sends each
-operation both ways and compares the outcomes.
+The wire sends the operations of pages, of the server's start and of the demo's load. It takes a
+small part of the AWS SDK's processor time. The SDK sends all other operations. The SDK is the
+reference: a test sends each operation both ways and compares the outcomes.
 """
 
 import hmac
@@ -13,12 +13,12 @@ from contextlib import asynccontextmanager
 from functools import lru_cache
 from hashlib import sha256
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from dal.client.connection_pool import ConnectionPool, Origin
+from dal.client.connection_pool import ConnectionPool
 from dal.client.responses import dal_error, parse_error, parse_response, unreachable, unusable
 from dal.client.transport import Credentials, Sdk, Service
 
@@ -26,19 +26,17 @@ _TYPE = "application/x-amz-json-1.0"
 
 _UNSIGNED = "user-agent: marginalia\r\naccept-encoding: identity\r\ncontent-length: "
 
-_READS = {
+_OPERATIONS = {
     "query": "Query",
     "get_item": "GetItem",
     "batch_get_item": "BatchGetItem",
     "describe_table": "DescribeTable",
     "describe_time_to_live": "DescribeTimeToLive",
-}
-_OPERATIONS = {
-    **_READS,
     "put_item": "PutItem",
     "delete_item": "DeleteItem",
     "transact_write_items": "TransactWriteItems",
     "update_item": "UpdateItem",
+    "batch_write_item": "BatchWriteItem",
     "create_table": "CreateTable",
     "update_time_to_live": "UpdateTimeToLive",
 }
@@ -53,7 +51,7 @@ async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     to an endpoint with a path or a query string.
     """
     url = urlsplit(sdk.endpoint_url)
-    if sdk.has_proxy or not sdk.has_credentials or url.path not in {"", "/"} or url.query:
+    if sdk.required or url.path not in {"", "/"} or url.query:
         yield sdk
         return
     if url.scheme not in {"http", "https"} or not url.hostname:
@@ -61,12 +59,11 @@ async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     try:
         if url.scheme == "https":
             tls = ssl.create_default_context(cafile=sdk.certificates)
-            origin = Origin(url.hostname, url.port or 443, tls)
+            pool = ConnectionPool(url.hostname, url.port or 443, tls)
         else:
-            origin = Origin(url.hostname, url.port or 80)
+            pool = ConnectionPool(url.hostname, url.port or 80)
     except (ValueError, OSError) as error:
         raise unusable(error) from error
-    pool = ConnectionPool(origin)
     try:
         yield Wire(sdk, pool)
     finally:
@@ -80,7 +77,6 @@ class Wire:
         self._sdk = sdk
         self._pool = pool
         self._host = urlsplit(sdk.endpoint_url).netloc.rpartition("@")[2]
-        self._scope = Scope(sdk.region, "dynamodb")
         self.endpoint_url = sdk.endpoint_url
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +90,7 @@ class Wire:
             return await self._sdk.call(operation, arguments)
         request = await self._request(name, body)
         try:
-            response = await self._pool.send(request, repeatable=operation in _READS)
+            response = await self._pool.send(request)
         except OSError as error:
             raise unreachable(self.endpoint_url, error) from error
         status, checksum, content_type, body = response
@@ -110,7 +106,7 @@ class Wire:
         if credentials.token:
             headers.append(("x-amz-security-token", credentials.token))
         headers.append(("x-amz-target", f"DynamoDB_20120810.{name}"))
-        signed = authorization(credentials, self._scope, "POST", "/", headers, body)
+        signed = authorization(credentials, self._sdk.region, headers, body)
         lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
         head = (
             f"POST / HTTP/1.1\r\n{lines}authorization: {signed}\r\n{_UNSIGNED}{len(body)}\r\n\r\n"
@@ -118,39 +114,25 @@ class Wire:
         return head.encode() + body
 
 
-# AWS Signature Version 4: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
-
 _ALGORITHM = "AWS4-HMAC-SHA256"
 
 
-class Scope(NamedTuple):
-    """The region and the service that a signature is valid for."""
-
-    region: str
-    service: str
-
-
 def authorization(
-    credentials: Credentials,
-    scope: Scope,
-    method: str,
-    path: str,
-    headers: Sequence[tuple[str, str]],
-    body: bytes,
+    credentials: Credentials, region: str, headers: Sequence[tuple[str, str]], body: bytes
 ) -> str:
-    """Return the Authorization header of a request without a query string.
+    """Return the Authorization header of ``POST /``, by AWS Signature Version 4.
 
-    Header names are in lower case and sorted, and ``x-amz-date`` is among them. The path is in its
-    canonical form.
+    Header names are in lower case and sorted, and ``x-amz-date`` is among them.
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
     """
     names = ";".join([name for name, _ in headers])
     lines = "".join([f"{name}:{value}\n" for name, value in headers])
-    request = f"{method}\n{path}\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
+    request = f"POST\n/\n\n{lines}\n{names}\n{sha256(body).hexdigest()}"
     instant = dict(headers)["x-amz-date"]
     day = instant[:8]
-    within = f"{day}/{scope.region}/{scope.service}/aws4_request"
+    within = f"{day}/{region}/dynamodb/aws4_request"
     text = f"{_ALGORITHM}\n{instant}\n{within}\n{sha256(request.encode()).hexdigest()}"
-    key = _signing_key(credentials.secret_key, scope, day)
+    key = _signing_key(credentials.secret_key, region, day)
     return (
         f"{_ALGORITHM} Credential={credentials.access_key}/{within}, SignedHeaders={names}, "
         f"Signature={hmac.digest(key, text.encode(), 'sha256').hex()}"
@@ -158,8 +140,8 @@ def authorization(
 
 
 @lru_cache(4)
-def _signing_key(secret_key: str, scope: Scope, day: str) -> bytes:
+def _signing_key(secret_key: str, region: str, day: str) -> bytes:
     key = b"AWS4" + secret_key.encode()
-    for part in (day, scope.region, scope.service, "aws4_request"):
+    for part in (day, region, "dynamodb", "aws4_request"):
         key = hmac.digest(key, part.encode(), "sha256")
     return key

@@ -1,6 +1,6 @@
-"""Per entity one declaration: keys, indexes, filter fields, codec. Here are all of them.
+"""Every entity's declaration: its keys, indexes, filter fields and codec.
 
-``marginalia table create`` makes the table of these indexes.
+``marginalia table create`` creates a table with these indexes.
 """
 
 from typing import Any
@@ -9,11 +9,19 @@ from dal.entities.comment import COMMENT
 from dal.entities.entity import Entity
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
-from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE
+from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, PRODUCT_DETAILS
+from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET
 from dal.table.index import Index
 
-ENTITIES: tuple[Entity[Any], ...] = (COMMENT, ORDER, ORGANIZATION_USER, TICKET)
+ENTITIES: tuple[Entity[Any], ...] = (
+    COMMENT,
+    SUBMISSION,
+    ORDER,
+    ORGANIZATION_USER,
+    PRODUCT_DETAILS,
+    TICKET,
+)
 
 LEADERBOARDS = (LEADERS, LEADERS_BY_LANGUAGE)
 

@@ -1,8 +1,9 @@
 """Comments as items: keys, indexes, codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
-packed ``data`` (S) of title, text and username. A product's indexes project ``rating``,
-``language`` and ``data``. Their keys contain the product and the time.
+packed ``data`` (S). ``data`` contains title, text, username, and the author's name if it differs
+from the username. The indexes that list a product's comments project ``rating``, ``language`` and
+``data``. Their keys contain the product and the time.
 """
 
 from functools import partial
@@ -29,10 +30,13 @@ BY_AUTHOR = Index(
 )
 
 COUNTED = "counted"
-"""The mark (N) of a counted comment: the number of the rebuild of the statistics."""
+"""The attribute (N) that marks a counted comment: the number of the rebuild that counted it."""
 
 KEYED = "keyed"
-"""The mark (S) of a comment that was added with an idempotency key, and of its tombstone."""
+"""The attribute (S) that marks a comment added with an idempotency key, and its tombstone."""
+
+STATE = "state"
+"""The attribute (S) of an unpublished comment: its state. A published comment does not have it."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
@@ -44,22 +48,18 @@ def comment_key(comment_id: str) -> Item:
     return primary_key(_COMMENT + escape(comment_id))
 
 
-def id_in(key: Item) -> str:
-    """Return the id of the comment with a primary key."""
-    return unescape(key["PK"]["S"].removeprefix(_COMMENT))
-
-
 def comment_position(comment: Comment) -> str:
     """Return the position of a comment in its product's list: ``<createdAt>#<id>``."""
     return f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}"
 
 
 def comment_in(item: Item | None) -> Comment | None:
-    """Return the comment of a table item; None for other items and for tombstones.
+    """Return the comment of a whole item; None for other items and for tombstones.
 
-    Also None for an item that cannot be decoded. Only comments that can be shown are counted.
+    Also None for an item that cannot be decoded. Only comments that can be shown are counted. Every
+    read of a whole item decides by this function what a comment is.
     """
-    if item is None or not is_comment(item):
+    if item is None or STATE in item or not is_comment(item):
         return None
     try:
         return COMMENT.decode(item)
@@ -68,7 +68,7 @@ def comment_in(item: Item | None) -> Comment | None:
 
 
 def is_comment(key: Item) -> bool:
-    """Return whether a key or an item belongs to a comment."""
+    """Return whether a key or an item is under a comment's key; ``comment_in`` decodes it."""
     return str(key["PK"].get("S", "")).startswith(_COMMENT)
 
 
@@ -83,8 +83,12 @@ def _attributes(comment: Comment) -> Item:
         "text": comment.text,
         "username": comment.username,
     }
+    if comment.name is not None:
+        data["name"] = comment.name
     if comment.updated_at is not None:
         data["updatedAt"] = format_instant(comment.updated_at)
+    if comment.published_at is not None:
+        data["publishedAt"] = format_instant(comment.published_at)
     if comment.verified_purchase:
         data["verifiedPurchase"] = True
     rating, language = {"N": str(comment.rating)}, {"S": comment.language}
@@ -98,7 +102,7 @@ def _attributes(comment: Comment) -> Item:
 def _decode(row: Row) -> Comment:
     position, item, values = row
     data = unpacked(item)
-    updated_at = data.get("updatedAt")
+    updated_at, published_at = data.get("updatedAt"), data.get("publishedAt")
     return Comment(
         unescape(position[INSTANT_LENGTH + 1 :]),
         values["product"] if "product" in values else item["product"]["S"],
@@ -110,6 +114,8 @@ def _decode(row: Row) -> Comment:
         parse_instant(position[:INSTANT_LENGTH]),
         parse_instant(updated_at) if updated_at else None,
         data.get("verifiedPurchase", False),
+        data.get("name"),
+        parse_instant(published_at) if published_at else None,
     )
 
 
@@ -126,4 +132,5 @@ COMMENT: Entity[Comment] = Entity(
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),
+    never=(STATE, "GSI1PK", "GSI1SK"),  # those of submissions
 )

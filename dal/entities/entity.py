@@ -1,4 +1,4 @@
-"""Entity: one kind of item, declared once: its keys, indexes, filter fields and codec."""
+"""An ``Entity`` declares one kind of item: its keys, indexes, filter fields and codec."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,7 +18,7 @@ UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueEr
 
 
 class Row(NamedTuple):
-    """An item of a list: its position, its attributes, and its segment's values."""
+    """An item in a list: its position, its attributes, and the field values of its segment."""
 
     position: str
     item: Item
@@ -30,21 +30,24 @@ class Row(NamedTuple):
 class Entity(Generic[Model]):
     """One kind of item of the table.
 
-    The first of ``indexes`` has all of the items. ``positions`` returns an object's position in
-    lists of each order, and ``attributes`` the attributes of its item except keys. ``fields``
-    returns the value of each filter field, as in keys. A field can also be a residual filter if an
-    index projects an attribute of that name.
+    The first of ``indexes`` contains every item. ``positions`` returns an object's position for
+    each order of lists; None if no list of that order contains it. ``attributes`` returns the
+    attributes of its item without keys. ``fields`` returns the value of each filter field, as keys
+    contain it. A field can also be a residual filter if an index projects an attribute with the
+    field's name.
     """
 
     key: Callable[[Model], Item]
     fields: Mapping[str, Callable[[Model], str]]
-    positions: Mapping[tuple[str, ...], Callable[[Model], str]]
+    positions: Mapping[tuple[str, ...], Callable[[Model], str | None]]
     indexes: tuple[Index, ...]
     attributes: Callable[[Model], Item]
     decode_row: Callable[[Row], Model]
     """Returns the object of a row of any index, without the index's keys."""
     marks: tuple[str, ...] = ()
     """Attributes that the codec does not write. A conditional update compares them too."""
+    never: tuple[str, ...] = ()
+    """Attributes that no item of this entity has. A conditional update compares them too."""
 
     def values(self, model: Model) -> dict[str, str]:
         """Return the value of each filter field."""
@@ -55,8 +58,9 @@ class Entity(Generic[Model]):
         item, values = self.key(model), self.values(model)
         positions = {order: position(model) for order, position in self.positions.items()}
         for index in self.indexes:
-            if index.holds(values):
-                item |= index.keys_of(values, positions[index.order])
+            position = positions[index.order]
+            if position is not None and index.holds(values):
+                item |= index.keys_of(values, position)
         return item | self.attributes(model)
 
     def decode(self, item: Item) -> Model:
@@ -66,7 +70,7 @@ class Entity(Generic[Model]):
         return self.decode_row(Row(position, item, whole.values_of(item)))
 
     def recover(self, item: Item) -> Model | None:
-        """Return the object of a whole item by the keys of any index; None if no index has keys.
+        """Return the object of a whole item by the keys of any index; None if it has no index keys.
 
         An older version may have written the item without the keys of a newer index. Another
         program may have written anything.
@@ -79,14 +83,14 @@ class Entity(Generic[Model]):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """What a conditional update compares: keys, projected attributes, ``data``, marks."""
+        """What a conditional update compares: all attributes but derived keys."""
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]
         keys = (whole.partition_key, whole.sort_key)
-        return tuple(dict.fromkeys([*keys, *projected, "data", *self.marks]))
+        return tuple(dict.fromkeys([*keys, *projected, "data", *self.marks, *self.never]))
 
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
-        """Return the condition that an item is as read; ``unpacked`` leaves ``data`` out."""
+        """Return the condition that an item has not changed; ``unpacked`` leaves ``data`` out."""
         names = [name for name in self.compared if name != "data" or not unpacked]
         return unchanged(item, tuple(names))
 

@@ -4,8 +4,8 @@ The id of a comment that is added with a key is a hash of the author and the key
 finds the first add's item. That item has the mark ``keyed`` (S), ``<until>#<digest>``: the unix
 time until which the key is kept, and a digest of the first add's values. No index projects it.
 
-A comment that is deleted earlier leaves a tombstone: an item under its key with the mark and
-``expires`` (N), in no index. So a late retry does not restore the comment.
+If the comment is deleted before that time, a tombstone replaces it: an item with the same key, the
+mark and ``expires`` (N), in no index. So a late retry does not restore the comment.
 """
 
 import hashlib
@@ -14,14 +14,16 @@ from collections.abc import Sequence
 
 import orjson
 
-from dal.entities.comment import COMMENT, KEYED
+from dal.entities.comment import KEYED
+from dal.entities.submission import stored
 from dal.errors import IdempotencyKeyReusedError
 from dal.model import Comment
+from dal.model.submissions import Submission
 from dal.table.index import EXPIRES
 from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
-"""How long a key is kept at least. The key of an existing comment is kept with the comment."""
+"""The minimum time that a key is kept. A key is also kept while its comment exists."""
 
 _DIGITS = 32
 """The hexadecimal digits of a hash: 128 bits."""
@@ -40,13 +42,13 @@ def mark(comment: Comment) -> Item:
     return {KEYED: {"S": f"{int(time.time()) + KEPT_SECONDS}#{_digest(comment)}"}}
 
 
-def kept_mark(item: Item) -> Item:
-    """Return the mark of an item, as attributes of the item that replaces it."""
-    return {KEYED: item[KEYED]} if KEYED in item else {}
+def kept_mark(item: Item | None) -> Item:
+    """Return an item's mark as attributes, for the item that replaces it."""
+    return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
 
 def tombstone(item: Item) -> Item | None:
-    """Return the item that replaces a deleted comment; None without a kept key."""
+    """Return the item that replaces a deleted comment; None if no key must be kept for it."""
     if KEYED not in item:
         return None
     until = item[KEYED]["S"].partition("#")[0]
@@ -61,13 +63,15 @@ def check_same(item: Item, comment: Comment) -> None:
     A comment without the mark was loaded from a file: its current values are compared.
     """
     marked = item.get(KEYED, {}).get("S", "").partition("#")[2]
-    if (marked or _digest(COMMENT.decode(item))) != _digest(comment):
+    there = stored(item)
+    if (marked or (there and _digest(there))) != _digest(comment):
         raise IdempotencyKeyReusedError(
             "This idempotency key was used for another comment: choose a new key for a new comment."
         )
 
 
-def _digest(comment: Comment) -> str:
+def _digest(comment: Comment | Submission) -> str:
+    """Return a digest of the input without the author's name, which a JWT may change."""
     values = [
         comment.username,
         comment.product_id,

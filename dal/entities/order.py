@@ -1,8 +1,8 @@
 """Orders as items.
 
 An item has its keys, ``status`` (S, for readers of the table) and one packed ``data`` (S) with the
-lines, so one Query reads an order with its lines. ``OrderStatusDate`` contains status and date, and
-the other indexes project it.
+lines, and the customer's name if it differs from the username. So one Query reads an order with its
+lines. ``OrderStatusDate`` contains status and date, and the other indexes project it.
 """
 
 from functools import partial
@@ -11,14 +11,11 @@ from typing import Any
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Order, OrderLine, OrderStatus, rules
 from dal.model.key_parts import escape, format_instant, parse_instant, unescape
-from dal.table.index import BY_DATE, BY_ID, Index
+from dal.table.index import BY_DATE, BY_ID, QUEUE_SHARDS, Index
 from dal.table.items import Item, primary_key
 
 _USER = "USER#"
 _ORDER = "ORDER#"
-
-OPEN_SHARDS = 8
-"""Partitions of all users' open orders, so that writes spread; a page reads all of them."""
 
 _SHOWN = ("OrderStatusDate", "data")
 _of_user = partial(
@@ -40,7 +37,7 @@ OPEN_ORDERS = Index(
     (),
     BY_DATE,
     projects=_SHOWN,
-    shards=OPEN_SHARDS,
+    shards=QUEUE_SHARDS,
     covers={"status": frozenset({OrderStatus.PLACED})},
 )
 
@@ -78,21 +75,24 @@ def _attributes(order: Order) -> Item:
         {"productId": one.product_id, "quantity": one.quantity, "unitPrice": str(one.unit_price)}
         for one in order.lines
     ]
-    return {"status": {"S": order.status.value}, **packed({"lines": lines})}
+    named = {} if order.name is None else {"name": order.name}
+    return {"status": {"S": order.status.value}, **packed({"lines": lines, **named})}
 
 
 def _decode(row: Row) -> Order:
     item = row.item
     if "OrderStatusDate" in item:
         status, created_at, _ = item["OrderStatusDate"]["S"].split("#")
-    else:  # a row of byStatusDate, which has both in its sort key
+    else:  # a row of byStatusDate has status and date in its sort key
         status, created_at = row.values["status"], row.position.partition("#")[0]
+    data = unpacked(item)
     return Order(
         order_id=unescape(item["SK"]["S"][len(_ORDER) :]),
         username=unescape(item["PK"]["S"][len(_USER) :]),
         status=OrderStatus(status),
         created_at=parse_instant(created_at),
-        lines=tuple(map(_line, unpacked(item)["lines"])),
+        lines=tuple(map(_line, data["lines"])),
+        name=data.get("name"),
     )
 
 

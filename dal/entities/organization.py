@@ -14,10 +14,20 @@ from dal.table.items import Item, primary_key
 _ORGANIZATION = "ORG#"
 _METADATA = "METADATA#"
 _USER = "USER#"
-_BY_NAME = ("username",)
+_BY_NAME, _BY_ORGANIZATION = ("username",), ("organization",)
 
 USERS_OF_ORGANIZATION = Index(
     None, "PK", "SK", "ORG", ("organization",), _BY_NAME, label=_USER, head=_METADATA
+)
+ORGANIZATIONS_OF_USER = Index(
+    "byAuthor",
+    "GSI5PK",
+    "GSISK",
+    "DID",
+    ("username",),
+    _BY_ORGANIZATION,
+    projects=("data",),
+    label="MEMBER#",
 )
 
 
@@ -60,7 +70,7 @@ def user_position(user: OrganizationUser) -> str:
 
 
 def _attributes(user: OrganizationUser) -> Item:
-    """Return the keys that make the user the head of its tickets, and the packed type."""
+    """Return the packed type, and the keys that put the user's item at the head of its tickets."""
     owner = {"organization": user.organization, "username": user.username}
     return {
         TICKETS_OF_USER.partition_key: {"S": TICKETS_OF_USER.partition_of(owner)},
@@ -84,8 +94,11 @@ ORGANIZATION_USER: Entity[OrganizationUser] = Entity(
         "organization": lambda user: user.organization,
         "username": lambda user: user.username,
     },
-    positions={_BY_NAME: user_position},
-    indexes=(USERS_OF_ORGANIZATION,),
+    positions={
+        _BY_NAME: user_position,
+        _BY_ORGANIZATION: lambda user: escape(user.organization),
+    },
+    indexes=(USERS_OF_ORGANIZATION, ORGANIZATIONS_OF_USER),
     attributes=_attributes,
     decode_row=_decode,
 )

@@ -1,23 +1,29 @@
-"""A product's items: its details, and its counters as the leaderboards show them.
+"""A product's items: its details, and its counters as rows of leaderboards.
 
-The details' keys are ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them with the
-counters. ``data`` has title, pictureUrl and url where they are set.
+The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them with the
+counters. ``data`` contains title, pictureUrl and url, if they are set. Details with a title are
+also in ``GSI1``, by the title's first character. A position there is the folded title, a tab and
+the product's id.
 
-The counters of a product with comments rated 5 have keys of ``byLangAndRating``, which they share
-with comments. A position on a leaderboard is ``<count_5>#<product>``.
+While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
+which lists comments too. A position on a leaderboard is ``<count_5>#<product>``.
 """
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import TypeAlias
 
-from dal.entities.entity import UNREADABLE, Row, packed, unpacked
+from dal.entities.entity import UNREADABLE, Entity, Row, packed, unpacked
 from dal.model import Product, ProductDetails, ProductRank
-from dal.model.key_parts import COUNT_LENGTH, escape, format_count, parse_count, unescape
-from dal.table.index import Index
+from dal.model.key_parts import COUNT_LENGTH, escape, fold, format_count, parse_count, unescape
+from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Item, primary_key
 
 DETAILS = "DETAILS"
-"""The sort key, which precedes those of counters."""
+"""The details' sort key. It precedes the sort keys of counters."""
+
+ProductWithDetails: TypeAlias = tuple[str, ProductDetails]
+"""A product's id and its details."""
 
 _PRODUCT = "PRODUCT#"
 
@@ -32,27 +38,59 @@ def is_details(key: Item) -> bool:
     return key["SK"].get("S") == DETAILS and str(key["PK"].get("S", "")).startswith(_PRODUCT)
 
 
-def encode_details(product_id: str, details: ProductDetails) -> Item:
-    """Return the whole item of a product's details."""
+_BY_TITLE = ("title", "id")
+_ALONE = ("details",)
+
+TITLES = Index("GSI1", "GSI1PK", "GSI1SK", "TITLE", ("initial",), _BY_TITLE, projects=("data",))
+
+
+def _title_position(pair: ProductWithDetails) -> str | None:
+    product_id, title = pair[0], fold(pair[1].title)
+    # A tab sorts before each character of a folded title, so "Red" precedes "Red kettle".
+    return f"{title}\t{escape(product_id)}" if title else None
+
+
+def _attributes(pair: ProductWithDetails) -> Item:
+    details = pair[1]
     said = {"title": details.title, "pictureUrl": details.picture_url, "url": details.url}
-    return details_key(product_id) | packed({name: text for name, text in said.items() if text})
+    return packed({name: text for name, text in said.items() if text})
 
 
-def decode_details(item: Item) -> tuple[str, ProductDetails]:
-    """Return the details of a table item, after the product's id."""
-    data = unpacked(item)
+def _decode(row: Row) -> ProductWithDetails:
+    data = unpacked(row.item)
     details = ProductDetails(
         title=data.get("title", ""), picture_url=data.get("pictureUrl", ""), url=data.get("url", "")
     )
-    return unescape(item["PK"]["S"][len(_PRODUCT) :]), details
+    return unescape(row.item["PK"]["S"][len(_PRODUCT) :]), details
+
+
+PRODUCT_DETAILS: Entity[ProductWithDetails] = Entity(
+    key=lambda pair: details_key(pair[0]),
+    fields={"product": lambda pair: pair[0], "initial": lambda pair: fold(pair[1].title)[:1]},
+    positions={_ALONE: lambda _: "", _BY_TITLE: _title_position},
+    indexes=(
+        Index(None, *TABLE_KEYS, "PRODUCT", ("product",), _ALONE, label=DETAILS),
+        TITLES,
+    ),
+    attributes=_attributes,
+    decode_row=_decode,
+)
+
+
+def decode_titled(row: Row) -> Product:
+    """Return the product of a row of ``TITLES``, with its details."""
+    return Product(*_decode(row))
 
 
 def details_in(items: Iterable[Item]) -> dict[str, ProductDetails]:
-    """Return the details among some items, by product, without those that cannot be decoded."""
+    """Return the details among some items, by product.
+
+    Items that cannot be decoded are left out.
+    """
     found = {}
     for item in filter(is_details, items):
         with suppress(*UNREADABLE):
-            product_id, details = decode_details(item)
+            product_id, details = PRODUCT_DETAILS.decode(item)
             found[product_id] = details
     return found
 
@@ -73,7 +111,7 @@ LEADERS, LEADERS_BY_LANGUAGE = (
 
 
 def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
-    """Return a leaderboard's index and partition values; ``language`` None is all languages."""
+    """Return the index and partition values of a language's leaderboard; None: of all languages."""
     if language is None:
         return LEADERS, {}
     return LEADERS_BY_LANGUAGE, {"language": language}

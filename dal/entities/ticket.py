@@ -1,13 +1,14 @@
 """Tickets as items.
 
 An organisation's user and that user's tickets have one partition key of ``GSI1``: first the tickets
-by time, then the user's own item, so that a descending read starts with it.
+by time, then the user's own item, so that a descending read starts with it. Other lists have rows
+without the user in their keys, so the packed ``data`` has organisation and username too.
 """
 
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Ticket, TicketStatus
 from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
-from dal.table.index import BY_DATE, Index
+from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
 from dal.table.items import Item, primary_key
 
 _TICKET = "TICKET#"
@@ -29,6 +30,20 @@ TICKETS_OF_USER = Index(
 TICKETS_BY_STATUS = Index(
     "byLangAndRating", "GSIPK", "GSISK", "TICKET", (*_OWNER, "status"), BY_DATE, (), ("data",)
 )
+TICKETS_OF_ORGANIZATION = Index(
+    "all", "GSI4PK", "GSISK", "TICKET", ("organization", "status"), BY_DATE, (), ("data",)
+)
+OPEN_TICKETS = Index(
+    "byRating",
+    "GSI3PK",
+    "GSISK",
+    "QUEUE",
+    ("status",),
+    BY_DATE,
+    projects=("data",),
+    shards=QUEUE_SHARDS,
+    covers={"status": frozenset({TicketStatus.OPEN})},
+)
 
 
 def ticket_key(ticket_id: str) -> Item:
@@ -47,20 +62,22 @@ def ticket_position(ticket: Ticket) -> str:
 
 
 def _attributes(ticket: Ticket) -> Item:
-    data = packed({"subject": ticket.subject, "text": ticket.text})
+    owner = {"organization": ticket.organization, "username": ticket.username}
+    named = {} if ticket.name is None else {"name": ticket.name}
+    data = packed({**owner, "subject": ticket.subject, "text": ticket.text, **named})
     return {"status": {"S": ticket.status.value}, **data}
 
 
 def _decode(row: Row) -> Ticket:
     position, item, values = row
     status = values["status"] if "status" in values else item["status"]["S"]
+    # The items of an earlier version have their owner in their keys alone.
+    owner = {name: values[name] for name in _OWNER if name in values}
     return Ticket(
         ticket_id=unescape(position[INSTANT_LENGTH + 1 :]),
-        organization=values["organization"],
-        username=values["username"],
         created_at=parse_instant(position[:INSTANT_LENGTH]),
         status=TicketStatus(status),
-        **unpacked(item),
+        **{**owner, **unpacked(item)},
     )
 
 
@@ -72,7 +89,7 @@ TICKET: Entity[Ticket] = Entity(
         "status": lambda ticket: ticket.status.value,
     },
     positions={BY_DATE: ticket_position},
-    indexes=(TICKETS_OF_USER, TICKETS_BY_STATUS),
+    indexes=(TICKETS_OF_USER, TICKETS_BY_STATUS, TICKETS_OF_ORGANIZATION, OPEN_TICKETS),
     attributes=_attributes,
     decode_row=_decode,
 )

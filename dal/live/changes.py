@@ -1,8 +1,8 @@
-"""Changes of comments, the events that a subscription receives of them, and event cursors.
+"""Changes of comments, the events that subscriptions receive, and event cursors.
 
-A change travels between processes as one JSON object:
-``{"product": …, "position": …, "was": [rating, language, version] or null, "now": item or null}``.
-An object with ``product`` alone says that a write of this product had an unknown outcome.
+A change travels between processes as one JSON object: ``{"product": …, "position": …, "was":
+[rating, language, version] or null, "now": item or null}``. An object with ``product`` alone means
+that a write of this product had an unknown outcome.
 """
 
 import binascii
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import orjson
 
-from dal.entities.comment import COMMENT, comment_position
+from dal.entities.comment import COMMENT, comment_in, comment_position
 from dal.errors import InvalidCursorError
 from dal.limits import MAX_OPAQUE
 from dal.model import Comment
@@ -45,14 +45,17 @@ class Was(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A comment before and after a write. ``was`` is None for a new one, ``now`` for a deletion."""
+    """A comment before and after a write.
+
+    A new comment has no ``was``, a deleted one no ``now``.
+    """
 
     product_id: str
     position: str
     was: Was | None
     now: Comment | None
     late: bool = False
-    """True if earlier changes may be lost, so that this one can be out of date: clients reload."""
+    """True if earlier changes may be lost. This change may then be out of date: clients reload."""
 
     @property
     def size(self) -> int:
@@ -68,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class UncertainWrite:
-    """A write of a product's comment that timed out: it may or may not have happened."""
+    """A write of a product's comment with an unknown outcome: it timed out."""
 
     product_id: str
     size = _OVERHEAD
@@ -78,7 +81,7 @@ LogEntry: TypeAlias = Change | UncertainWrite
 
 
 class CommentEventKind(Enum):
-    """What a subscription's event says about its list."""
+    """What happened to a subscription's list."""
 
     READY = "READY"
     ADDED = "ADDED"
@@ -129,7 +132,7 @@ class CommentEvent:
 
     @property
     def edge_cursor(self) -> str | None:
-        """Cursor of the comment's row in the list, also after its deletion."""
+        """Cursor of the comment's row in the list. It stays valid after the comment's deletion."""
         return None if self.change is None else encode_cursor(self.change.position)
 
     @property
@@ -156,7 +159,8 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
 
 def version(comment: Comment) -> str:
     """Return the version of a comment: the instant of its last write."""
-    return format_instant(comment.updated_at or comment.created_at)
+    instants = (comment.created_at, comment.updated_at, comment.published_at)
+    return format_instant(max(one for one in instants if one is not None))
 
 
 def encode(entry: LogEntry) -> bytes:
@@ -175,13 +179,11 @@ def decode(line: bytes) -> LogEntry:
     fields = orjson.loads(line)
     if "position" not in fields:
         return UncertainWrite(fields["product"])
-    was, now = fields["was"], fields["now"]
-    return Change(
-        fields["product"],
-        fields["position"],
-        None if was is None else Was(*was),
-        None if now is None else COMMENT.decode(now),
-    )
+    was, item = fields["was"], fields["now"]
+    now = comment_in(item)
+    if (now is None) != (item is None):
+        raise ValueError("This item is not a comment.")
+    return Change(fields["product"], fields["position"], None if was is None else Was(*was), now)
 
 
 def event_for(
@@ -189,7 +191,7 @@ def event_for(
 ) -> CommentEvent | None:
     """Return the event of a log entry for a filtered list; None if the filter never matched.
 
-    An edit that moves a comment into the list is ADDED, one that moves it out is DELETED.
+    An edit that moves a comment into the list is ADDED, an edit that moves it out is DELETED.
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
@@ -208,7 +210,8 @@ def new_epoch() -> int:
 def event_position_of(cursor: str) -> EventPosition:
     """Return the position of an event's cursor; raise InvalidCursorError for any other text."""
     try:
-        text = cursor[: MAX_OPAQUE + 1].encode("ascii")  # a longer text fails the comparison below
+        # A longer text cannot equal the cursor that is compared below.
+        text = cursor[: MAX_OPAQUE + 1].encode("ascii")
         raw = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
         kind, epoch, number = _CURSOR.unpack_from(raw)
         position = EventPosition(epoch, number)
@@ -217,8 +220,8 @@ def event_position_of(cursor: str) -> EventPosition:
         genuine = False
     if not genuine:
         raise InvalidCursorError(
-            "after: this is not an event's cursor. Pass the last event's `cursor` unchanged, or "
-            "leave `after` out to start with the next change."
+            "after: this is not the cursor of an event. Pass a page's `eventCursor` or the last "
+            "event's `cursor` unchanged, or leave `after` out to start with the next change."
         )
     return position
 

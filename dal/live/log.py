@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from dal.limits import MAX_WAITING_BYTES, MAX_WAITING_EVENTS
 from dal.live.changes import (
@@ -25,7 +24,8 @@ from dal.repositories.comments import Selection
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
-"""Changes of all products that a listener can resume from: about a minute of heavy writes."""
+"""The most changes of all products that the log keeps, and their bytes: about a minute of many
+writes. A listener can resume after each of these changes."""
 
 
 class SlowListenerError(Exception):
@@ -51,7 +51,7 @@ class Listener:
         self._wake = asyncio.Event()
 
     def offer(self, event: CommentEvent) -> None:
-        """Queue an event. A RELOAD replaces all events before it.
+        """Queue an event. A RELOAD replaces all events that wait.
 
         Skips events up to ``after``: the client has received them from another process.
         """
@@ -95,16 +95,16 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close, as async generators are closed."""
+        """Close the listener; the method has the name of async generators' method."""
         self.close()
 
 
 class Log:
     """Numbered log of the latest changes. Appending delivers an entry to its listeners at once.
 
-    Two processes' writes of one comment can arrive in the wrong order. Every change names the
-    version that it replaced, so an overtaken change is recognized and delivered with the comment's
-    current state instead of an intermediate one.
+    Two processes' writes of one comment can arrive in the wrong order. Every change contains the
+    version that it replaced. So the log recognizes a change that arrives after a later one, and
+    delivers it with the comment's current state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -125,7 +125,8 @@ class Log:
         self._entries: deque[tuple[int, LogEntry]] = deque()
         self._bytes = 0
         self._next: dict[tuple[str, str], Change] = {}
-        """Change that replaced a version of a comment, by the comment's position and version."""
+        """The change that replaced a version of a comment, by the comment's position and this
+        version."""
         reload = CommentEvent(CommentEventKind.RELOAD, self.last)
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
@@ -141,7 +142,12 @@ class Log:
         if isinstance(entry, Change) and entry.was is not None:
             self._next[entry.position, entry.was.version] = entry
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
-            self._drop_oldest()
+            self._floor, oldest = self._entries.popleft()
+            self._bytes -= oldest.size
+            if isinstance(oldest, Change) and oldest.was is not None:
+                replaced = oldest.position, oldest.was.version
+                if self._next.get(replaced) is oldest:
+                    del self._next[replaced]
         for listener in list(self._listeners.get(entry.product_id, ())):
             event = event_for(listener.selection, self.last, entry)
             if event is not None:
@@ -187,9 +193,10 @@ class Log:
         return events if len(events) < MAX_WAITING_EVENTS and fits else reload
 
     def _latest(self, change: Change) -> Change:
-        """Return the change with its comment's current state, if later changes arrived first."""
+        """Return the change with the comment's current state, if later changes arrived first."""
         now, seen = change.now, set[str]()
-        while now is not None and version(now) not in seen:  # a clock that goes back makes a cycle
+        # A clock that was set back can make a cycle of versions.
+        while now is not None and version(now) not in seen:
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))
             if later is None:
@@ -197,29 +204,9 @@ class Log:
             now = later.now
         return change if now is change.now else replace(change, now=now)
 
-    def _drop_oldest(self) -> None:
-        self._floor, entry = self._entries.popleft()
-        self._bytes -= entry.size
-        if isinstance(entry, Change) and entry.was is not None:
-            replaced = entry.position, entry.was.version
-            if self._next.get(replaced) is entry:
-                del self._next[replaced]
 
-
-class Broker(Protocol):
+class Broker(ABC):
     """Publishes changes. ``log`` has the changes of all processes."""
-
-    log: Log
-
-    def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Publish an acknowledged write."""
-
-    def uncertain(self, product_id: str) -> None:
-        """Publish that a write of this product had an unknown outcome."""
-
-
-class PublishingBroker(ABC):
-    """Turns writes into log entries; subclasses publish them."""
 
     def __init__(self, log: Log | None = None) -> None:
         self.log = log or Log()
@@ -237,7 +224,7 @@ class PublishingBroker(ABC):
         """Deliver an entry to the log of every process."""
 
 
-class InProcessBroker(PublishingBroker):
+class InProcessBroker(Broker):
     """Broker of a server with one process: publishes to its own log only."""
 
     def publish(self, entry: LogEntry) -> None:

@@ -2,7 +2,8 @@
 
 The id of a stream entry is ``<epoch>-<number>``, the position of its event. Number 0 begins an
 epoch. A script in Redis assigns the numbers, so every process reads the same events in the same
-order. The stream is trimmed to what the logs keep. While Redis is unreachable, changes wait here.
+order. The stream keeps only the entries that the logs keep. While Redis is unreachable, changes
+wait here.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from redis.backoff import ExponentialWithJitterBackoff, NoBackoff
 from redis.exceptions import RedisError
 
 from dal.live.changes import UNREADABLE, Change, LogEntry, decode, encode
-from dal.live.log import PublishingBroker
+from dal.live.log import Broker
 
 logger = logging.getLogger(__name__)
 
@@ -36,27 +37,23 @@ DEAD_AFTER = 15.0
 """Seconds without a heartbeat after which a process is dead and its last changes may be lost."""
 
 RESPONSE_TIMEOUT = 5.0
-"""Seconds that Redis may take to respond. A blocking read ends earlier."""
+"""Seconds in which Redis must respond. A blocking read takes less."""
 
 LEAVE_TIMEOUT = 2.0
 """Seconds that a stopping process has to publish its last changes."""
 
 _BLOCK = 2_000
-"""Milliseconds that a read blocks for entries."""
+"""Milliseconds that a read waits for entries."""
 
 _ENTRIES = 100
-"""Entries of one read: all are delivered in one turn of the event loop."""
+"""Entries of one read. All of them are delivered in one turn of the event loop."""
 
 _BACKOFF = ExponentialWithJitterBackoff(cap=5, base=0.1)
 
 _EXCHANGE = Path(__file__).with_name("exchange.lua").read_text("utf-8")
 
 
-class BadOptionError(Exception):
-    """The query string of the Redis URL has an option that the client library refuses."""
-
-
-class RedisBroker(PublishingBroker):
+class RedisBroker(Broker):
     """One process's connection to the stream. ``run`` connects, and reconnects after errors."""
 
     def __init__(self, client: Redis, *, address: str, table: str) -> None:
@@ -83,7 +80,7 @@ class RedisBroker(PublishingBroker):
         """Set once the log has all entries of the stream, or Redis is found to be unreachable."""
 
     def publish(self, entry: LogEntry) -> None:
-        """Queue an entry for Redis; the writer does not wait."""
+        """Queue an entry for Redis. The writer does not wait for Redis."""
         line = encode(entry)
         self._unpublished.append((self.log.last.epoch, line))
         self._bytes += len(line)
@@ -104,7 +101,10 @@ class RedisBroker(PublishingBroker):
             await asyncio.sleep(_BACKOFF.compute(failures))
 
     async def leave(self) -> None:
-        """Publish the queued changes and sign off. If that fails, the others miss its heartbeat."""
+        """Publish the queued changes and sign off.
+
+        If this fails, the other processes miss this process's heartbeat.
+        """
         if self._unreachable or not self._redis_run:
             return
         with suppress(RedisError, OSError):
@@ -140,6 +140,7 @@ class RedisBroker(PublishingBroker):
         self.tried.set()
 
     async def _publish_and_read(self) -> None:
+        # No TaskGroup: in Python 3.11 it leaves this task cancelled after the failure of another.
         tasks = [asyncio.create_task(self._publish_all()), asyncio.create_task(self._read_all())]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -159,45 +160,42 @@ class RedisBroker(PublishingBroker):
                     await self._wake.wait()
 
     async def _publish_unless_left(self) -> None:
-        """Publish the queued changes. Unconfirmed ones are published again in a new epoch."""
-        async with self._publishing:
-            if not self._left:
-                await self._publish_queued()
+        """Publish the queued changes.
 
-    async def _publish_queued(self) -> None:
-        sent, self._unpublished, self._bytes = self._unpublished, deque[tuple[int, bytes]](), 0
-        lossy, self._lossy = self._lossy, False
-        try:
-            await self._exchange(
-                keys=[self._stream, self._processes],
-                args=[
-                    self._id,
-                    self._redis_run,
-                    int(lossy),
-                    self._last_entry.partition(b"-")[0],
-                    int(DEAD_AFTER * 1_000_000),
-                    self._floor(),
-                    *(part for change in sent for part in change),
-                ],
-            )
-        except BaseException:
-            self._lossy |= lossy or bool(sent)
-            self._unpublished.extendleft(reversed(sent))
-            self._bytes += sum(len(line) for _, line in sent)
-            self._bound()
-            raise
+        Changes without confirmation are published again in a new epoch.
+        """
+        async with self._publishing:
+            if self._left:
+                return
+            sent, self._unpublished, self._bytes = self._unpublished, deque[tuple[int, bytes]](), 0
+            lossy, self._lossy = self._lossy, False
+            # Redis may trim the stream up to the log's last dropped entry.
+            floor, joined = self.log.floor, self._last_entry != b"0-0"
+            try:
+                await self._exchange(
+                    keys=[self._stream, self._processes],
+                    args=[
+                        self._id,
+                        self._redis_run,
+                        int(lossy),
+                        self._last_entry.partition(b"-")[0],
+                        int(DEAD_AFTER * 1_000_000),
+                        f"{floor.epoch}-{floor.number}" if joined else "0-0",
+                        *(part for change in sent for part in change),
+                    ],
+                )
+            except BaseException:
+                self._lossy |= lossy or bool(sent)
+                self._unpublished.extendleft(reversed(sent))
+                self._bytes += sum(len(line) for _, line in sent)
+                self._bound()
+                raise
 
     def _bound(self) -> None:
         if self._bytes > MAX_BACKLOG:
             self._unpublished.clear()
             self._bytes = 0
             self._lossy = True
-
-    def _floor(self) -> str:
-        """Return the id of the log's last dropped entry: Redis may trim up to here."""
-        if self._last_entry == b"0-0":
-            return "0-0"
-        return f"{self.log.floor.epoch}-{self.log.floor.number}"
 
     async def _read_all(self) -> None:
         while not _cancelled():
@@ -209,15 +207,15 @@ class RedisBroker(PublishingBroker):
         found: Any = await self._client.xread(after, count=_ENTRIES, block=block)
         for _, entries in found or ():
             for entry, fields in entries:
-                self._append(entry, fields)
+                self._last_entry = entry
+                epoch, number = map(int, entry.split(b"-"))
+                if number == 0:
+                    self.log.begin(epoch, 0)
+                else:
+                    self._append(epoch, number, fields)
         return bool(found)
 
-    def _append(self, entry: bytes, fields: dict[bytes, bytes]) -> None:
-        epoch, number = map(int, entry.split(b"-"))
-        self._last_entry = entry
-        if number == 0:
-            self.log.begin(epoch, 0)
-            return
+    def _append(self, epoch: int, number: int, fields: dict[bytes, bytes]) -> None:
         if (epoch, number - 1) != self.log.last:
             self.log.begin(epoch, number - 1)
         try:
@@ -235,10 +233,12 @@ class RedisBroker(PublishingBroker):
 async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
     """Yield a connected broker. The block also begins if Redis is unreachable.
 
-    Raises BadOptionError as ``client_of`` does.
+    Raises TypeError or ValueError as ``client_of`` does.
     """
     client = client_of(url)
-    broker = RedisBroker(client, address=_address(url), table=table)
+    parts = urlsplit(url)
+    address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"  # without the password
+    broker = RedisBroker(client, address=address, table=table)
     running = asyncio.create_task(broker.run())
     try:
         await broker.tried.wait()
@@ -251,18 +251,18 @@ async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
 
 
 def client_of(url: str) -> Redis:
-    """Return a client that has not connected yet; raise BadOptionError for an invalid option."""
-    try:
-        client = Redis.from_url(
-            url,
-            protocol=2,
-            retry=Retry(NoBackoff(), 0),  # a retry could publish a change twice
-            socket_timeout=RESPONSE_TIMEOUT,
-            socket_connect_timeout=RESPONSE_TIMEOUT,
-        )
-        client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
-    except (TypeError, ValueError) as error:
-        raise BadOptionError(str(error)) from error
+    """Return a client that has not connected yet.
+
+    Raises TypeError or ValueError if the library refuses an option in the URL's query string.
+    """
+    client = Redis.from_url(
+        url,
+        protocol=2,
+        retry=Retry(NoBackoff(), 0),  # a retry could publish a change twice
+        socket_timeout=RESPONSE_TIMEOUT,
+        socket_connect_timeout=RESPONSE_TIMEOUT,
+    )
+    client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
     return client
 
 
@@ -270,9 +270,3 @@ def _cancelled() -> bool:
     """Return whether this task was cancelled. redis-py may swallow the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
-
-
-def _address(url: str) -> str:
-    """Return the address of Redis without its password."""
-    parts = urlsplit(url)
-    return f"{parts.netloc.rpartition('@')[2]}{parts.path}"

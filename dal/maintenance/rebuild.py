@@ -1,11 +1,11 @@
 """The rebuild of the statistics while servers write; afterwards the mode is transactional.
 
-The rebuild counts every comment into counters of its own. Its number is their generation.
+The rebuild counts every comment into separate counters. The rebuild's number is their generation.
 
 1. *Announce*: the rebuild announces itself in the table, and waits until every writer acts on it.
    From then on each write marks its comment with the generation, adds the new image to the
-   rebuild's counters, and subtracts the old image if that was marked. So at any moment these
-   counters hold exactly the marked comments.
+   rebuild's counters, and subtracts the old image if it was marked. So at any moment these
+   counters count exactly the marked comments.
 2. *Backfill*: a parallel scan marks all other comments, in transactions that also count them.
 3. *Cutover*: now all comments are marked. Each statistics item gets the counts of its counter, in a
    transaction that fails if the counter has changed since it was read. The leaderboards follow.
@@ -23,11 +23,10 @@ from time import time
 from dal.client import admin
 from dal.client.concurrency import KeyedLocks, batched
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.scan import Progress
+from dal.client.scan import Progress, ResumableScan
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_in
 from dal.errors import ConditionFailedError, ConflictError, DalError, StoreRefusedError
-from dal.maintenance.resumable_scan import ResumableScan
 from dal.statistics import counter_items
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import MOST_ACTIONS, fitting, generation_of
@@ -53,7 +52,7 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
     """Make the statistics exact, and the maintenance mode transactional.
 
     From then on no other program may write comments. Raises NoTransactionsError on an endpoint
-    without transactions, and any DalError; called again, the rebuild continues.
+    without transactions, and any DalError; if it is called again, the rebuild continues.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
@@ -79,7 +78,7 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
 
 
 class Backfill:
-    """Marks the comments of the table, and counts each one once for one rebuild."""
+    """Marks the comments of the table, and counts each of them once for one rebuild."""
 
     def __init__(self, table: Table, generation: int) -> None:
         self._table = table
@@ -89,14 +88,18 @@ class Backfill:
     async def count(self, items: Sequence[Item]) -> None:
         """Count the comments of one page of the scan."""
         await self._mark(items)
-        # A statistics item of a product without comments must become zero, so make its counter.
-        # The counter of all languages holds no counts; the cutover moves its product on the boards.
+        # The statistics item of a product without comments must become zero, so make its counter.
+        # The item of all languages has no counts; the cutover moves its product on the boards.
         stored = [one.key for one in counter_items.stored_in(items)]
         for keys in batched(stored, MOST_ACTIONS):
             await self._write([], dict.fromkeys(keys, RatingCounts()))
 
     async def _mark(self, items: Iterable[Item]) -> None:
-        """Mark and count the unmarked comments; those that changed meanwhile are read again."""
+        """Mark and count the unmarked comments; those that changed meanwhile are read again.
+
+        The comments are from one page of a scan, of at most 1 MB, and so fit into a transaction of
+        4 MB.
+        """
         unmarked = [item for item in items if generation_of(item) < self._generation]
         found = {comment: item for item in unmarked if (comment := comment_in(item)) is not None}
         comments = sorted(found, key=lambda comment: (comment.product_id, comment.language))
@@ -114,7 +117,7 @@ class Backfill:
                 await self._mark(await self._table.get_many(keys))
 
     async def _write(self, actions: Sequence[Action], changes: Deltas) -> None:
-        """Do the actions and change the rebuild's counters in one transaction."""
+        """Write the actions and the changes of the rebuild's counters in one transaction."""
         counters = counter_items.actions(in_generation(changes, self._generation))
         async with self._locks.hold({key.product_id for key in changes}, deadline=None):
             await retry_on_conflict(
@@ -125,18 +128,18 @@ class Backfill:
 async def cut_over(table: Table, announced: Maintenance) -> None:
     """Copy every counter of the announced rebuild into its statistics item, once.
 
-    Then put the products in their places on leaderboards, and delete the counters; an interrupted
-    cutover does both again. A write that still changes the rebuild's counters recreates such a
-    counter with a part of the counts: ``rebuilt`` (N) of the statistics item, the number of the
-    rebuild, keeps it from being copied. Raises StoreRefusedError if another command has changed the
-    maintenance mode since.
+    Then move the products to their places on leaderboards, and delete the counters. An interrupted
+    cutover does both again. A write may still change the rebuild's counters, and so create a
+    deleted counter again, with a part of the counts. Such a counter is not copied, because the
+    statistics item has ``rebuilt`` (N), the rebuild's number. Raises StoreRefusedError if another
+    command has changed the maintenance mode since.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]
     for keys in batched(counters, _COUNTERS_AT_ONCE):
         try:
             await _copy(table, announced, keys)
-        except ConflictError:  # one counter at a time, as writers change some of these often
+        except ConflictError:  # one counter at a time, because some of these counters often change
             for key in keys:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE
@@ -192,4 +195,6 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
             raise StoreRefusedError(
                 "Another command ended this rebuild: run `marginalia stats verify`."
             ) from None
-        raise ConflictError("Others keep writing about the same product.") from None
+        raise ConflictError(
+            "Other writes keep changing the counters of the same product."
+        ) from None

@@ -1,12 +1,13 @@
 """The rebuild for tables that other programs write to; afterwards the maintenance mode is stream.
 
-1. *Announce*: the rebuild announces itself in the table, and waits until none of our writes changes
-   the counters, nor any follower.
+1. *Announce*: the rebuild announces itself in the table, and waits until neither this program's
+   writes nor a follower change the counters.
 2. *Scan*: the rebuild switches a new stream on, and scans the table.
-3. *Replay*: it replays the stream's records over the scanned comments, until canaries that it wrote
-   after the scan have come out of each shard.
+3. *Replay*: it replays the stream's records over the scanned comments. After the scan it writes
+   canaries, and it replays until it has read canaries from each shard.
 4. *Cutover*: it writes the statistics, and checkpoints from which a follower continues. The Lambda
-   handler does not know the shard of a record, so each replayed record leaves a marker.
+   handler does not know the shard of a record, so the rebuild writes a marker for each replayed
+   record.
 
 Other programs may write all the while. After an interruption the rebuild begins from the start.
 """
@@ -18,7 +19,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from time import monotonic, time
-from types import TracebackType
 from typing import Self, TypeAlias
 from uuid import uuid4
 
@@ -30,11 +30,11 @@ from dal.client.table import Table
 from dal.entities.comment import comment_in, is_comment
 from dal.errors import ConflictError, DalError, NoTableError, StoreUnavailableError
 from dal.statistics.counter_items import encode_all, stored_in
-from dal.statistics.counts import RatingCounts, RatingDeltas, StatisticsKey, deltas
+from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore, WaitForWriters, check_alone
+from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of, marker
 from dal.stream.follower import FULL, Follower
-from dal.stream.records import Record, changes_of, sequence_of
 from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key
 
@@ -60,14 +60,14 @@ async def rebuild(
     """Make the statistics exact, and leave them to followers of the table's new stream.
 
     Raises NoTransactionsError on an endpoint without transactions, where no follower works, and any
-    DalError; called again, the rebuild begins from the start.
+    DalError; if it is called again, the rebuild begins from the start.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # A count of zero must not prove anything once our writes do not change the counters.
+        # From now on a count of zero proves nothing: soon our writes no longer change the counters.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(
@@ -105,27 +105,24 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
 
     Followers of an earlier stream end by themselves.
     """
-    arn = await admin.renew_stream(table)
-    shards = await _shards(streams, arn)
-    # The embedded engine copies the records of the earlier stream into the new one, and only there
-    # an open shard has an end. Amazon's new streams begin empty.
+    arn, end = await admin.renew_stream(table), monotonic() + admin.ACTIVE_SECONDS
+    shards: Sequence[Shard] = []
+    while not shards:
+        if monotonic() >= end:
+            raise StoreUnavailableError(
+                "The table's stream does not become active: look at it in DynamoDB, then run this "
+                "again."
+            )
+        with suppress(NoTableError):  # reads of a new stream are eventually consistent
+            stream = await streams.describe(arn)
+            shards = stream.shards if stream.status == "ENABLED" else []
+        if not shards:
+            await asyncio.sleep(_LOOK_EVERY)
+    # The embedded engine copies the records of the earlier stream into the new one, and describes
+    # the end of an open shard. Amazon's new streams begin empty.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
-
-
-async def _shards(streams: Streams, arn: str) -> Sequence[Shard]:
-    """Return the shards of a stream that was just switched on, once it is active and has some."""
-    end = monotonic() + admin.ACTIVE_SECONDS
-    while monotonic() < end:
-        with suppress(NoTableError):  # reads of a new stream are eventually consistent
-            stream = await streams.describe(arn)
-            if stream.enabled and stream.shards:
-                return stream.shards
-        await asyncio.sleep(_LOOK_EVERY)
-    raise StoreUnavailableError(
-        "The table's stream does not become active: look at it in DynamoDB, then run this again."
-    )
 
 
 async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
@@ -139,19 +136,19 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
         if not answer.records or answer.iterator is None:
             return latest
         latest, iterator = sequence_of(answer.records[-1]), answer.iterator
-        if len(answer.records) < FULL:  # others may go on writing
+        if len(answer.records) < FULL:  # other programs may continue to write
             return latest
 
 
 async def end(table: Table) -> None:
-    """Switch the table's stream off if it has checkpoints: other programs' streams have none."""
+    """Switch the table's stream off if it has checkpoints. Streams of other programs have none."""
     arn = latest_stream(await admin.describe(table))
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
         await admin.end_stream(table)
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:
-    """Replay every record that was made before this call, until canaries prove it."""
+    """Replay every record that was made before this call, as canaries prove."""
     follower = Follower(streams, arn, replay)
     async with Canaries(table) as canaries:
         await canaries.release(1)
@@ -166,7 +163,7 @@ async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") 
                 await asyncio.sleep(_PAUSE)
 
 
-_Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingDeltas]]
+_Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingCounts]]
 """The counts that one comment adds to the counters."""
 
 
@@ -174,12 +171,12 @@ class Replay:
     """The counts of a table's comments, by a scan and the records made since the scan began.
 
     The replay remembers the contribution of each comment to the counters; the new image of a record
-    replaces it. The order in which the scan saw other programs' writes does not matter: after every
-    record from before the scan's end, the replay holds the comments as of the last record read.
-    Comments of one product, language and rating share a contribution, so a comment takes about 250
-    bytes of memory, and four million take 1 GB.
+    replaces it. The order in which the scan saw other programs' writes does not matter: after all
+    records from before the scan's end, the replay has every comment as of the last record. Comments
+    of one product, language and rating share a contribution, so a comment takes about 250 bytes of
+    memory, and four million take 1 GB.
 
-    A ``Sink`` of a follower, and its own ``CheckpointStore``.
+    A follower uses the replay as its ``Sink``.
     """
 
     def __init__(self, began: datetime, before: Iterable[Checkpoint]) -> None:
@@ -187,13 +184,13 @@ class Replay:
         self.events: list[str] = []
         """The ids of the records that were applied."""
         self.canaries: dict[str, str] = {}
-        """The canaries that have come: partition key to shard."""
+        """The canaries whose records were read from the stream: partition key to shard."""
         self._began = began
         self._contributions: dict[str, _Contribution] = {}
         self._shared: dict[_Contribution, _Contribution] = {}
 
     def remember(self, key: Item, image: Item | None) -> None:
-        """Remember what an item is now; None: the item was deleted."""
+        """Remember an item's present contribution; None: the item was deleted."""
         if not is_comment(key):
             return
         comment = comment_in(image)
@@ -206,7 +203,7 @@ class Replay:
             )
 
     def counts(self) -> dict[StatisticsKey, RatingCounts]:
-        """Return what the statistics must be."""
+        """Return the counts that the statistics must have."""
         sums: dict[StatisticsKey, RatingCounts] = {}
         for contribution, comments in Counter(self._contributions.values()).items():
             for key, counts in contribution:
@@ -218,35 +215,28 @@ class Replay:
         """The closed shards whose records were all applied."""
         return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
 
-    @property
-    def checkpoints(self) -> "Replay":
-        """The replay itself."""
-        return self
-
     async def check(self) -> None:
         """Allow every record: the rebuild has announced itself."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
         """Remember the new images of records."""
-        if not records:
-            return held
         for record in records:
             key = record["dynamodb"]["Keys"]
             self.remember(key, record["dynamodb"].get("NewImage"))
             if is_canary(key):
                 self.canaries[key["PK"]["S"]] = held.shard
         self.events += [change.event for change in changes_of(records)]
-        return await self.skip(held, sequence_of(records[-1]))
+        return await self.skip(held, sequence_of(records[-1])) if records else held
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
         """Move the checkpoint over records that change nothing."""
-        self.reached[held.shard] = replace(held, sequence=sequence)
-        return self.reached[held.shard]
+        self.reached[held.shard] = held = replace(held, sequence=sequence)
+        return held
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
         """Mark a closed shard whose records were all applied."""
-        self.reached[held.shard] = replace(held, done=True)
-        return self.reached[held.shard]
+        self.reached[held.shard] = held = replace(held, done=True)
+        return held
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
         """Return the checkpoint of each shard."""
@@ -266,14 +256,14 @@ def is_canary(key: Item) -> bool:
 
 
 class Canaries:
-    """Items whose records prove how far a stream was read; deleted at the end of the block.
+    """Items with records that prove how far a stream was read; deleted at the end of the block.
 
     The records of a shard come in the order of their writes: after a canary's record, every earlier
     record of its shard was read. DynamoDB chooses the shard of a record by the item's key, so
-    canaries get random keys, and are released until each open shard has shown one. All must come:
-    a missing one went into a shard that is not listed yet. There are 32 for each listed shard, so
-    that a shard which is not listed, even half as wide as the others, gets none only once in ten
-    million times.
+    canaries get random keys, and are written until each open shard has shown one. The stream must
+    return all canaries: a missing canary is in a shard that is not listed yet. There are 32
+    canaries for each listed shard. So the chance that an unlisted shard gets none, even a shard
+    half as wide as the others, is one in ten million.
     """
 
     def __init__(self, table: Table) -> None:
@@ -281,7 +271,7 @@ class Canaries:
         self._released: set[str] = set()
 
     async def release(self, shards: int) -> None:
-        """Write as many canaries as so many open shards need in total, and at least one more."""
+        """Write the canaries that ``shards`` open shards need in total, and at least one more."""
         missing = max(1, CANARIES_PER_SHARD * shards - len(self._released))
         names = {f"{_CANARY}{uuid4().hex}" for _ in range(missing)}
         expires = {EXPIRES: {"N": str(int(time()) + _CANARY_SECONDS)}}
@@ -302,32 +292,29 @@ class Canaries:
         parents = {shard.shard_id: shard.parent for shard in shards}
         reached = {shown[name] for name in self._released if name in shown}
 
-        def reached_or_later(shard: str | None) -> bool:
-            """Return whether a shard, or one that it follows, has shown a canary."""
+        def read(listed: str) -> bool:
+            """Return whether a shard was read far enough.
+
+            Either the shard or an ancestor has shown a canary, or the shard was read to its end and
+            a child of it is listed.
+            """
+            shard: str | None = listed
             while shard is not None and shard not in reached:
                 shard = parents.get(shard)
-            return shard is not None
+            return shard is not None or (listed in done and listed in parents.values())
 
         enough = CANARIES_PER_SHARD * sum(one not in done for one in parents)
         return (
             bool(shards)
             and self.have_come(shown)
             and len(self._released) >= enough
-            and all(
-                reached_or_later(one) or (one in done and one in parents.values())
-                for one in parents
-            )
+            and all(map(read, parents))
         )
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         deletions = [{"Delete": {"Key": primary_key(name)}} for name in self._released]
         with suppress(DalError):  # the canaries expire
             for some in batched(deletions, _DELETIONS_AT_ONCE):

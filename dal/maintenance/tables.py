@@ -9,30 +9,30 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 from zlib import crc32
-
-import orjson
 
 from dal.client import admin
 from dal.client.concurrency import batched
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.scan import Progress
+from dal.client.scan import Progress, ResumableScan
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import BY_AUTHOR, COMMENT, is_comment
-from dal.entities.entity import Entity
+from dal.entities.comment import BY_AUTHOR, COMMENT, STATE, is_comment
+from dal.entities.entity import Entity, packed, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
+from dal.entities.product import PRODUCT_DETAILS, is_details
+from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET, is_ticket
 from dal.errors import (
     AlreadyExistsError,
     ConditionFailedError,
+    NoTransactionsError,
     StoreRefusedError,
     StoreUnavailableError,
     ThrottledError,
 )
-from dal.maintenance.resumable_scan import ResumableScan
 from dal.statistics.mode import (
     KEY,
     Maintenance,
@@ -45,7 +45,6 @@ from dal.table.definition import (
     has_declared_keys,
     listed,
     string_attribute,
-    table_definition,
 )
 from dal.table.items import Action, Item, key_of
 
@@ -59,13 +58,16 @@ _PROGRESS_SECONDS = 7 * 24 * 3600
 """How long an interrupted upgrade can continue its scan."""
 
 _ITEMS_AT_ONCE = 25
-"""Items of one transaction."""
+"""Items of one transaction. They are from one page of a scan, of at most 1 MB, and so fit into a
+transaction of 4 MB."""
 
 _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
+    (lambda item: is_comment(item) and STATE in item, SUBMISSION),
     (is_comment, COMMENT),
     (is_order, ORDER),
     (is_ticket, TICKET),
     (is_organization_user, ORGANIZATION_USER),
+    (is_details, PRODUCT_DETAILS),
 )
 
 _NOT_IN_PRODUCT_LISTS = frozenset({BY_AUTHOR.partition_key, "product", "createdAt"})
@@ -73,11 +75,11 @@ _NOT_IN_PRODUCT_LISTS = frozenset({BY_AUTHOR.partition_key, "product", "createdA
 
 
 async def create_table(table: Table) -> bool:
-    """Create the table if it does not exist; every comment of a new table is counted.
+    """Create the table if it does not exist. Every comment of a new table is counted.
 
-    On an endpoint without transactions the mode becomes stream, and comments are not counted, as no
-    follower works there. Return whether anything was missing: this also completes an interrupted
-    call.
+    On an endpoint without transactions the mode becomes stream, and comments are not counted,
+    because no follower works there. Return whether anything was missing, either the table or a part
+    that an interrupted call had not created.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
@@ -90,7 +92,9 @@ async def create_table(table: Table) -> bool:
         state == Maintenance()
         and all(key_of(item) == KEY for item in (await table.scan(0, 1, None)).items)
     )
-    if not await admin.has_transactions(table):
+    try:
+        await admin.check_transactions(table)
+    except NoTransactionsError:
         if state.counted or state.rebuilding:
             await store.announce(
                 state, mode=MaintenanceMode.STREAM, rebuilding=False, complete=False
@@ -105,7 +109,7 @@ async def create_table(table: Table) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The result of an upgrade; if comments are ``uncounted``, the statistics need a rebuild."""
+    """The result of an upgrade. If comments are ``uncounted``, the statistics need a rebuild."""
 
     indexes: list[str]
     expiry: bool
@@ -123,7 +127,7 @@ async def upgrade(
     """Upgrade a table to the layout of this version while servers run.
 
     Raises StoreRefusedError, before any change, if DynamoDB cannot do the whole upgrade or the
-    endpoint has no transactions. No rebuild starts during an upgrade.
+    endpoint has no transactions. No rebuild starts while keys are added to items.
     """
     description = await admin.describe(table)
     if not has_declared_keys(description):
@@ -154,11 +158,14 @@ async def upgrade(
             "rebuild` again, then run this again."
         )
     await admin.check_transactions(table)
-    if not state.upgrading:
-        await store.announce(state, upgrading=True)
     for definition in found.missing:
         await _add_index(table, definition, index_progress)
     expiry = await admin.let_expire(table)
+    # DynamoDB has allowed UpdateTable and UpdateTimeToLive by now. Announce the upgrade only after
+    # that: while it is announced, no rebuild can start, even if DynamoDB refused the upgrade.
+    state = await store.read()
+    if not state.upgrading:
+        await store.announce(state, upgrading=True)
     completed = await _complete_items(table, wait_for_writers, scan_progress)
     state = await store.announce(await store.read(), upgrading=False)
     counted = state.complete or state.mode is MaintenanceMode.STREAM
@@ -187,7 +194,7 @@ async def _add_index(
         except (AlreadyExistsError, ThrottledError):
             index_progress(name, "waits for another change of the table")
             await asyncio.sleep(LOOK_EVERY)
-        except StoreUnavailableError:  # DynamoDB may create it: the table's description tells
+        except StoreUnavailableError:  # DynamoDB may still create the index
             index_progress(name, "waits for DynamoDB, which does not answer")
 
 
@@ -207,19 +214,6 @@ async def _active_indexes(table: Table, index_progress: IndexProgress) -> set[st
         if not busy and description["TableStatus"] == "ACTIVE":
             return {one["IndexName"] for one in indexes}
         await asyncio.sleep(LOOK_EVERY)
-
-
-class _Gap(NamedTuple):
-    """An item, and the attributes that it lacks."""
-
-    entity: Entity[Any]
-    item: Item
-    lacking: Item
-
-    @property
-    def uncounted(self) -> bool:
-        """Whether this is a comment that its product's lists did not show, nor counters count."""
-        return self.entity is COMMENT and not self.lacking.keys() <= _NOT_IN_PRODUCT_LISTS
 
 
 async def _complete_items(
@@ -245,44 +239,51 @@ async def _complete_items(
 
     async def complete(items: Iterable[Item]) -> None:
         nonlocal completed
-        gaps = [gap for gap in map(_gap_of, items) if gap is not None]
-        if any(gap.uncounted for gap in gaps):
+        lacking = [one for item in items if (one := _completion(item)) is not None]
+        if any(uncounted for _, uncounted in lacking):
             await announce()
-        for batch in batched(gaps, _ITEMS_AT_ONCE):
-            actions = [_action(gap) for gap in batch]
+        for batch in batched([action for action, _ in lacking], _ITEMS_AT_ONCE):
             try:
                 async with table.pace.turn():
-                    await retry_on_conflict(partial(table.write, actions), MAINTENANCE_DEADLINE)
+                    await retry_on_conflict(partial(table.write, batch), MAINTENANCE_DEADLINE)
             except ConditionFailedError:  # some items have changed since they were read
-                await complete(await table.get_many([key_of(gap.item) for gap in batch]))
+                keys = [action["Update"]["Key"] for action in batch]
+                await complete(await table.get_many(keys))
             else:
                 completed += len(batch)
 
-    # A version with other indexes begins its own scan.
-    version = crc32(orjson.dumps(table_definition("", INDEXES)))
+    # A version with other rows in its indexes begins its own scan.
+    version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)
     await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return completed
 
 
-def _gap_of(item: Item) -> _Gap | None:
-    """Return what an item lacks; None if it lacks nothing or cannot be decoded."""
-    for holds, entity in _ENTITIES:
-        if holds(item):
-            found = entity.recover(item)
-            whole = entity.encode(found) if found is not None else {}
-            lacking = {name: value for name, value in whole.items() if name not in item}
-            return _Gap(entity, item, lacking) if lacking else None
-    return None
+def _completion(item: Item) -> tuple[Action, bool] | None:
+    """Return the update that adds an item's missing attributes and missing fields of ``data``.
 
+    The update does nothing if the item has changed.
 
-def _action(gap: _Gap) -> Action:
-    """Return the update that adds what an item lacks, if the item is as it was read."""
-    update = gap.entity.unchanged(gap.item, unpacked=True)
-    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in gap.lacking}
+    Return also whether the item is a comment that was missing in its product's lists and in the
+    counters. None if the item lacks nothing, or cannot be decoded.
+    """
+    entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
+    found = None if entity is None else entity.recover(item)
+    if entity is None or found is None:
+        return None
+    whole, data = entity.encode(found), unpacked(item)
+    lacking = {name: value for name, value in whole.items() if name not in item}
+    if unpacked(whole).keys() - data.keys():
+        lacking |= packed({**unpacked(whole), **data})
+    if not lacking:
+        return None
+    # A comment's text may be long, and is in no key. A product's title is in the product's keys.
+    update = entity.unchanged(item, unpacked=entity is COMMENT and "data" not in lacking)
+    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in lacking}
     update.setdefault("ExpressionAttributeValues", {}).update(
-        {f":{name}": value for name, value in gap.lacking.items()}
+        {f":new_{name}": value for name, value in lacking.items()}
     )
-    added = ", ".join(f"#{name} = :{name}" for name in gap.lacking)
-    return {"Update": {"Key": key_of(gap.item), "UpdateExpression": f"SET {added}", **update}}
+    added = ", ".join(f"#{name} = :new_{name}" for name in lacking)
+    action = {"Update": {"Key": key_of(item), "UpdateExpression": f"SET {added}", **update}}
+    return action, entity is COMMENT and not lacking.keys() <= _NOT_IN_PRODUCT_LISTS

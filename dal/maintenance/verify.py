@@ -1,11 +1,11 @@
 """Verification: counts all comments of the table, and compares the stored statistics.
 
 A scan is not a snapshot: a concurrent write may be in the scanned statistics and not among the
-scanned comments, or the reverse. A real error stays the same under writes. So the table is scanned
-again if counts differ, and only differences of the same amount in each scan are reported.
+scanned comments, or the reverse. A real error stays the same while others write. So the table is
+scanned again if counts differ, and only differences of the same amount in each scan are reported.
 
-Places on leaderboards follow the stored counts some seconds later; wrong ones are corrected, as
-reads of a product's statistics do.
+Places on leaderboards follow the stored counts some seconds later. Verification corrects wrong
+places, as do reads of a product's statistics.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """Items per language, and the item of all languages, which has only a place."""
+    """Items by language, and the item of all languages, which has only a place on a leaderboard."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -59,7 +59,7 @@ class Difference:
 
     @property
     def amount(self) -> int:
-        """The error of the number, which counted writes do not change."""
+        """The error of the number. Concurrent writes change the number, but not its error."""
         return self.stored - self.expected
 
 
@@ -74,7 +74,7 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
     """Return how the stored statistics differ from the comments, in order of products.
 
     Under concurrent writes, each returned difference was the same in three scans. ``boards``
-    moves the places that do not follow from the counts.
+    corrects the places on leaderboards that differ from the counts.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
@@ -93,18 +93,22 @@ async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> 
 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
-    """Return the differences by counter and attribute."""
+    """Return the differences by counter and attribute.
+
+    An item's ratings are compared with the comments, and its total with its own ratings.
+    """
+    found: list[Difference] = []
     keys = scanned.counts.keys() | {key for key in scanned.stored if key.language is not None}
-    return {(one.key, one.what): one for key in keys for one in _of_one(key, scanned)}
-
-
-def _of_one(key: StatisticsKey, scanned: ScannedCounts) -> Iterator[Difference]:
-    """Yield how one item differs from the comments, and its total from its own counts."""
-    stored = scanned.stored.get(key)
-    held = RatingCounts() if stored is None else stored.counts
-    right = scanned.counts.get(key, RatingCounts())
-    for rating, (found, count) in enumerate(zip(held.by_rating, right.by_rating, strict=True), 1):
-        if found != count:
-            yield Difference(key, f"rating {rating}", found, count)
-    if stored is not None and stored.total != held.of():
-        yield Difference(key, "total", stored.total, held.of())
+    for key in keys:
+        stored = scanned.stored.get(key)
+        held = RatingCounts() if stored is None else stored.counts
+        right = scanned.counts.get(key, RatingCounts())
+        pairs = zip(held.by_rating, right.by_rating, strict=True)
+        found += [
+            Difference(key, f"rating {rating}", count, expected)
+            for rating, (count, expected) in enumerate(pairs, 1)
+            if count != expected
+        ]
+        if stored is not None and stored.total != held.of():
+            found.append(Difference(key, "total", stored.total, held.of()))
+    return {(one.key, one.what): one for one in found}

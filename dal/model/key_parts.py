@@ -5,6 +5,7 @@ percent-encoded, so product ``42/en`` never collides with product ``42`` in lang
 """
 
 import re
+import unicodedata
 from datetime import UTC, datetime
 from urllib.parse import unquote
 
@@ -23,8 +24,30 @@ def escape(identifier: str) -> str:
 
 
 def unescape(part: str) -> str:
-    """Return the identifier of an ``escape``d part."""
+    """Return the identifier that ``escape`` encoded as ``part``."""
     return unquote(part, errors="strict") if "%" in part else part
+
+
+TITLE_LENGTH = 100
+"""Characters of a title in a sort key. With an identifier they fit DynamoDB's 1,024 bytes."""
+
+
+def fold(title: str) -> str:
+    """Return the start of a title as keys contain it, whatever its case, form and spaces.
+
+    The text is case-folded and in Unicode's form NFKC. Each run of spaces is one space.
+    https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992 (compatibility caseless)
+    """
+    for form in ("NFD", "NFKC"):
+        title = unicodedata.normalize(form, title).casefold()
+    words = unicodedata.normalize("NFKC", title).replace(LAST_CHARACTER, "").split()
+    return " ".join(words)[:TITLE_LENGTH].rstrip()
+
+
+def fold_prefix(text: str) -> str:
+    """Return the start of the folded titles that begin with ``text``; a last space counts."""
+    folded = fold(text)
+    return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 
 
 def format_count(count: int) -> str:

@@ -62,21 +62,26 @@ def identifier(argument: str, value: str) -> str:
     """Return ``value`` if it can be part of a key: 1 to 512 bytes, no control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
-    if len(value) > MAX_IDENTIFIER_BYTES:
-        raise _too_long(argument)
-    if _UNFIT_FOR_KEYS.search(value):
+    long = len(value) > MAX_IDENTIFIER_BYTES  # checked before any other work on the text
+    if not long and _UNFIT_FOR_KEYS.search(value):
         raise InvalidArgumentError(argument, f"{argument} holds a control character.")
-    if len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
-        raise _too_long(argument)
+    if long or len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
+        raise InvalidArgumentError(
+            argument,
+            f"{argument} is longer than {MAX_IDENTIFIER_BYTES} bytes, of which '%', '/' and '#' "
+            "take three each.",
+        )
     return value
 
 
-def _too_long(argument: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        argument,
-        f"{argument} is longer than {MAX_IDENTIFIER_BYTES} bytes, of which '%', '/' and '#' take "
-        "three each.",
-    )
+def name(argument: str, value: str) -> str:
+    """Return ``value`` if it can be shown as a name: an identifier with a visible character."""
+    return identifier(argument, _stated(argument, value.strip()))
+
+
+def name_unless(username: str, name: str | None) -> str | None:
+    """Return ``name`` as objects store it: None if it is empty or the username."""
+    return name if name and name != username else None
 
 
 def rating(argument: str, value: int) -> int:
@@ -136,12 +141,12 @@ def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
 
 
 def title(argument: str, value: str) -> str:
-    """Return ``value`` if it is short enough for a title."""
+    """Return ``value``, a title, if it is short enough."""
     return _characters(argument, value, MAX_TITLE)
 
 
 def text(argument: str, value: str) -> str:
-    """Return ``value`` if it is short enough for a text."""
+    """Return ``value``, a comment's or ticket's text, if it is short enough."""
     return _characters(argument, value, MAX_TEXT)
 
 
@@ -196,8 +201,8 @@ def email(argument: str, value: str) -> str:
 def address(argument: str, value: str) -> str:
     """Return ``value`` if it is a URL for a link: https, or a path on this server.
 
-    Users follow these links, so no other scheme is allowed. Nor is anything that hides the host:
-    two slashes before a path, which browsers read as a host, and a user name before a host.
+    Users follow these links, so no other scheme is allowed. Two parts that could hide the host are
+    refused too: two slashes before a path, which browsers read as a host, and a user name.
     """
     if len(value) > MAX_ADDRESS:
         raise InvalidArgumentError(
@@ -269,7 +274,7 @@ def amount(argument: str, value: Decimal, currency: str) -> Decimal:
 
 
 def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:
-    """Return ``lines`` if an order can have so many."""
+    """Return ``lines`` if an order may have that many."""
     if not 1 <= len(lines) <= MAX_LINES:
         raise InvalidArgumentError(
             argument, f"{argument} has {len(lines):,} entries; an order has 1 to {MAX_LINES}."

@@ -1,4 +1,4 @@
-"""The access patterns of the API, in one table: each question, its filters, and its index.
+"""The access patterns of the API, in one table: the purpose of each, its filters, and its index.
 
 Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
 it. A pattern without an index is read by its key, or is a page of another pattern. The optimizer
@@ -9,9 +9,15 @@ from dataclasses import dataclass
 
 from dal.entities.comment import ALL, BY_AUTHOR, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
-from dal.entities.organization import USERS_OF_ORGANIZATION
-from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE
-from dal.entities.ticket import TICKETS_BY_STATUS, TICKETS_OF_USER
+from dal.entities.organization import ORGANIZATIONS_OF_USER, USERS_OF_ORGANIZATION
+from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, TITLES
+from dal.entities.submission import HELD_BY_AUTHOR, QUEUE
+from dal.entities.ticket import (
+    OPEN_TICKETS,
+    TICKETS_BY_STATUS,
+    TICKETS_OF_ORGANIZATION,
+    TICKETS_OF_USER,
+)
 from dal.errors import NoIndexError
 from dal.query.plan import Filters, Query
 from dal.table.index import Index
@@ -20,12 +26,12 @@ from dal.table.ranges import UNBOUNDED, Range
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One question of the API; without an index, keys alone answer it.
+    """One access pattern of the API. Without an index it is read by key alone.
 
     ``filters`` lists the fields to filter by, each by one value. The suffix ``+`` means several
     values or none, ``*`` any number of values, ``?`` any number of values or no filter. ``bounds``
-    are in time: ``since``, ``before``, both or none; ``?`` means any of these. Each list can also
-    be read in reverse order, and from a cursor.
+    are of positions, mostly in time: ``since``, ``before``, both or none; ``?`` means any of these.
+    Each list can also be read in reverse order, and from a cursor.
     """
 
     name: str
@@ -40,6 +46,7 @@ class AccessPattern:
         bounds = [bound in self.bounds for bound in ("since", "before")]
         return (
             filters.keys() <= fields.keys()
+            and (self.index is None or self.index.covers.items() <= filters.items())
             and all(_fits(filters.get(name), arity) for name, arity in fields.items())
             and (self.bounds == "?" or bounds == [within.low is not None, within.high is not None])
         )
@@ -86,11 +93,12 @@ ACCESS_PATTERNS = (
     AccessPattern("AP5", "delete a comment, and count it no longer"),
     AccessPattern("AP6", "go on from a cursor in any of these lists"),
     AccessPattern("AP6 (dates)", "any of these lists from a date on, before a date, or both"),
-    AccessPattern("AP6 (oldest first)", "any of these lists the other way round"),
+    AccessPattern("AP6 (oldest first)", "any of these lists, oldest first"),
     AccessPattern("AP7", "comments of a product, counted by rating"),
     AccessPattern("AP8", "counted by rating in one language"),
     AccessPattern("AP9", "counted all together"),
     AccessPattern("AP10", "counted all together in one language"),
+    AccessPattern("AP9 (several products)", "counted for each of several products"),
     AccessPattern("AP11", "the products with the most comments rated 5", LEADERS),
     AccessPattern(
         "AP11 (one language)", "the same of one language", LEADERS_BY_LANGUAGE, "language"
@@ -102,7 +110,28 @@ ACCESS_PATTERNS = (
         "author",
         "?",
     ),
+    AccessPattern("known author", "whether an author has comments"),
+    AccessPattern(
+        "AP13",
+        "a user's comments that are not published, newest first",
+        HELD_BY_AUTHOR,
+        "author part",
+        "?",
+    ),
+    AccessPattern(
+        "AP14", "comments that wait for a moderator, longest waiting first", QUEUE, "state"
+    ),
+    AccessPattern("AP17", "a comment that is not published by its id"),
     AccessPattern("product details", "a product's title, picture and address"),
+    AccessPattern(
+        "product search",
+        "products whose title begins with a text",
+        TITLES,
+        "initial",
+        "since before",
+    ),
+    AccessPattern("known product", "whether a product has details or comments"),
+    AccessPattern("known user", "whether a user has a profile, orders or comments"),
     AccessPattern("A1", "a user's profile"),
     AccessPattern("A2", "a user's orders, newest first", ORDERS_BY_DATE, "user"),
     AccessPattern("A2 (since a date)", "from a date on", ORDERS_BY_DATE, "user", "since"),
@@ -143,14 +172,37 @@ ACCESS_PATTERNS = (
         "organization username status*",
         "?",
     ),
+    AccessPattern(
+        "T2 (several organisations)",
+        "a user's tickets in all organisations of the user",
+        TICKETS_OF_USER,
+        "organization+ username",
+        "?",
+    ),
+    AccessPattern(
+        "T2 (one status of several organisations)",
+        "the same of one status",
+        TICKETS_BY_STATUS,
+        "organization+ username status*",
+        "?",
+    ),
     AccessPattern("T3", "a ticket by its id"),
+    AccessPattern(
+        "T4",
+        "an organisation's tickets of any or one status",
+        TICKETS_OF_ORGANIZATION,
+        "organization status*",
+        "?",
+    ),
+    AccessPattern("T5", "everyone's open tickets, newest first", OPEN_TICKETS, "status", "?"),
+    AccessPattern("T6", "the organisations of a user, by name", ORGANIZATIONS_OF_USER, "username"),
 )
 
 
 def query_of(
     filters: Filters, within: Range = UNBOUNDED, *, consistent: bool = False, head: bool = False
 ) -> Query:
-    """Return a query with the name of its access pattern, or raise NoIndexError without one."""
+    """Return a query with the name of its access pattern; raise NoIndexError if there is none."""
     for pattern in ACCESS_PATTERNS:
         if pattern.index is not None and pattern.answers(filters, within):
             return Query(pattern.name, filters, within, consistent, head)

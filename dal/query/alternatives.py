@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dal.limits import MAX_SEGMENTS
-from dal.query.optimizer import PageSpan, PathEstimate, cheapest_estimate
+from dal.query.optimizer import PageSpan, PathEstimate, TableStatistics, cheapest_estimate
 from dal.query.plan import (
     AccessPath,
     Plan,
@@ -18,7 +18,6 @@ from dal.query.plan import (
     ReasonValue,
     refusal,
 )
-from dal.query.protocols import TableStatistics
 from dal.query.trace import Alternative, FullPages, KeyRange
 from dal.table.index import Index
 from dal.table.ranges import Range
@@ -66,7 +65,7 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
 
 
 def exclusion(index: Index, query: Query) -> Reason:
-    """Return why ``access_paths`` returns no path by an index."""
+    """Return why ``access_paths`` excludes an index."""
     return refusal(index, query) or Reason(
         ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS)
     )
@@ -75,7 +74,7 @@ def exclusion(index: Index, query: Query) -> Reason:
 def _by_rule(
     path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
 ) -> Alternative:
-    """Return a path without statistics. The first of ``paths`` is the chosen one."""
+    """Return a path without statistics. Rules alone chose the first of ``paths``."""
     chosen, best = path is paths[0], paths[0]
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
     ranges = list(_ranges(path, page.span, limits))
@@ -96,9 +95,7 @@ def _by_rule(
 def _by_cost(
     paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics, plan: Plan
 ) -> Iterator[Alternative]:
-    located = statistics.located(
-        paths[0].keys, page.span, descending=page.descending, count=page.limit
-    )
+    located = statistics.located(paths[0].keys, page)
     estimates = [cheapest_estimate([path], page, statistics, located) for path in paths]
     best = next(one for one in estimates if one.path.index is plan.index)
     if len(paths) == 1:

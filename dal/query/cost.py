@@ -24,10 +24,11 @@ VARIATION = 0.5
 """Standard deviation of a row's size, relative to its mean: some comments are short, some long."""
 
 _CERTAIN = 8.5
-"""At so many deviations below the mean ``normal_tail`` returns 1.0: floats are not more exact."""
+"""From this many deviations below the mean on, ``normal_tail`` is 1.0: floats are not more
+exact."""
 
 _LEAST_PER_BLOCK = 0.499
-"""A lower bound, in RCU, of what each block of rows costs: 0.5 less a margin for rounding."""
+"""A lower bound of the RCU of each 4 KB of rows: 0.5 minus a margin for rounding."""
 
 _MOST_LIMITS = 64
 """The number of limits to compare, evenly spread. A rare residual may need thousands of rows."""
@@ -61,26 +62,16 @@ def normal_tail(bound: float, mean: float, deviation: float) -> float:
     return 0.5 * math.erfc((bound - mean) / (deviation * math.sqrt(2)))
 
 
-class Selectivity(NamedTuple):
-    """Parts, from 0 to 1, of the rows of all segments of a plan.
+def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, float]:
+    """Return mean and deviation of a segment's number of rows within a page of ``wanted``.
 
-    ``share`` is the part in this segment, ``residual`` the part that passes the residual filter.
+    ``share`` is the fraction of the plan's rows in this segment, and ``residual`` the fraction of
+    rows that passes the residual filter. The number of rows read until ``wanted`` rows pass has a
+    negative binomial distribution. This segment's part of these rows has a binomial distribution.
     """
-
-    share: float
-    residual: float = 1.0
-
-    def spread(self, wanted: int) -> tuple[float, float]:
-        """Return mean and deviation of the segment's number of rows within a page of ``wanted``.
-
-        The number of rows read until ``wanted`` rows pass has a negative binomial distribution.
-        This segment's part of these rows has a binomial distribution.
-        """
-        read = wanted / self.residual
-        mean = read * self.share
-        variance = read * self.share * (1 - self.share)
-        variance += self.share**2 * wanted * (1 - self.residual) / self.residual**2
-        return mean, math.sqrt(variance)
+    read = wanted / residual
+    variance = read * share * (1 - share) + share**2 * wanted * (1 - residual) / residual**2
+    return read * share, math.sqrt(variance)
 
 
 class ReadEstimate(NamedTuple):
@@ -94,8 +85,8 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries for ``rows`` expected rows.
 
-    A smaller limit than expected is usually too small. At least half of the missing rows then cost
-    capacity too.
+    If the first Query's limit is below ``rows``, a refill usually reads at least half of the rows
+    that are missing. So capacity is counted for half of ``rows``.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
@@ -105,8 +96,8 @@ def best_estimate(
 ) -> ReadEstimate:
     """Return the limit of the least expected cost for a segment that holds ``most`` rows.
 
-    ``share`` and ``residual`` are those of the segment's Selectivity. The limit is at most one row
-    more than ``most``: a response without that row proves that the segment has ended.
+    ``share`` and ``residual`` are those of ``spread``. The limit is at most ``most``
+    + 1: if a response has one row less, the segment has ended.
     """
     best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK
@@ -135,22 +126,16 @@ def _limits(
 
     Each entry has that cost, the limit, the probability of a refill, and the refill's rows.
     """
-    mean, deviation = Selectivity(share, residual).spread(wanted)
+    mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
-        dry = 0.0 if limit > most else _more_than(limit - 1 + share, mean, deviation)
+        # ``dry`` is the probability that a page includes more of the segment's rows than ``limit``.
+        # If the last row read is also the page's last row (probability ``share``), no refill
+        # follows. So a plan's only segment runs dry only if it has too few rows.
+        rows, dry = limit - 1 + share, 0.0
+        if limit <= most:
+            dry = normal_tail(rows + 0.5, mean, deviation) if deviation else float(mean > rows)
         missing = max(1.0, mean - limit, deviation)
         limits.append((REQUEST * (1 + dry) + ROW * (limit + dry * missing), limit, dry, missing))
     return sorted(limits)
-
-
-def _more_than(rows: float, mean: float, deviation: float) -> float:
-    """Return the probability that a page includes more of the segment's rows than ``rows``.
-
-    The last row read of the segment may be the page's last row, with probability ``share``. So the
-    caller adds ``share`` to its bound. A plan's only segment then runs dry only if it lacks a row.
-    """
-    if deviation == 0:
-        return 1.0 if mean > rows else 0.0
-    return normal_tail(rows + 0.5, mean, deviation)

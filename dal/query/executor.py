@@ -5,7 +5,7 @@ order. If one read fails, the others are cancelled and the page fails.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -16,29 +16,34 @@ from cachetools import LRUCache
 
 from dal.client.concurrency import in_parallel
 from dal.entities.entity import Row
-from dal.instrumentation import READ_INSTRUMENTS
 from dal.query.alternatives import alternatives, full_pages
-from dal.query.cost import Selectivity
-from dal.query.optimizer import PageSpan, optimize, prove, whole_pages, worth_proving
+from dal.query.cost import spread
+from dal.query.optimizer import (
+    PageSpan,
+    TableStatistics,
+    optimize,
+    prove,
+    whole_pages,
+    worth_proving,
+)
 from dal.query.plan import (
     WITHOUT_STATISTICS,
     AccessPath,
     EqualityKey,
-    Filters,
     Plan,
     PlanBasis,
     Query,
     Segment,
     access_paths,
 )
-from dal.query.protocols import LocatedPage, RangeRead, StatisticsProvider, TableStatistics
-from dal.query.trace import ExecutionStatistics, Purpose, SegmentStatistics
+from dal.query.row_locations import RangeRead
+from dal.query.trace import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
 from dal.table.index import Index, QueryRequest, RunQuery
 from dal.table.items import Item
 from dal.table.ranges import Range
 
 KEPT_SEGMENTS = 20_000
-"""The segments in the cache of access paths, at about a kilobyte each."""
+"""The maximum number of segments in the cache of access paths. Each takes about a kilobyte."""
 
 _position = itemgetter(0)
 
@@ -73,7 +78,7 @@ class Merge:
     async def more(self) -> Sequence[Row]:
         """Return the next rows, up to where a source runs dry; none at the end.
 
-        Only sources that the next row depends on are read, all at once.
+        Only the sources that may have the next row are read, in parallel.
         """
         batches = await in_parallel([source.more() for source in self._dry])
         for source, rows in zip(self._dry, batches, strict=True):
@@ -97,9 +102,10 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """The number of rows that a page still lacks, and its reads. All segments share it."""
+    """A page's rows, how many it still lacks, and its reads. All segments share it."""
 
     missing: int
+    rows: list[Row] = field(default_factory=list)
     reads: list[RangeRead] = field(default_factory=list)
 
 
@@ -107,8 +113,8 @@ class SegmentReader:
     """A source of a segment's rows, in the plan's direction.
 
     A response ends at the limit or at 1 MB, possibly without a row. Only a response without
-    ``LastEvaluatedKey`` ends the segment. Each further Query doubles the expected number of missing
-    rows, up to all rows that the page lacks.
+    ``LastEvaluatedKey`` ends the segment. The limit of a further Query is the expected number of
+    missing rows. It doubles with each refill, up to all rows that the page lacks.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
@@ -140,35 +146,30 @@ class SegmentReader:
         return await instruments.segment(self._segment, self._read, reading)
 
     async def _next(self) -> Sequence[Row]:
-        rows: Sequence[Row] = ()
-        while not (rows or self.ended):
-            rows = await self._query()
-        return rows
-
-    async def _query(self) -> Sequence[Row]:
-        """Send one Query and return its rows."""
-        plan, segment, span = self._plan, self._segment, self._unread
-        response = await self._run(
-            QueryRequest(
-                plan.index,
-                segment.partition,
-                self._sort_keys,
-                plan.descending,
-                self._refill() if self._read.requests else segment.limit,
-                self._start,
-                plan.consistent,
-            )
-        )
+        plan, segment = self._plan, self._segment
         key, values, position_of = plan.index.sort_key, dict(segment.key), segment.position_of
-        rows = [Row(position_of(item[key]["S"]), item, values) for item in response.items]
-        self._stats.count(self._read, response, rows)
-        self._start = response.last_key
-        self.ended = self._start is None
-        if self._start is not None:
-            end = position_of(self._start[key]["S"])
-            span = self._unread.until(end, descending=plan.descending)
-            self._unread = self._unread.beyond(end, descending=plan.descending)
-        self._progress.reads.append(RangeRead(segment.key, span, rows))
+        rows: list[Row] = []
+        while not (rows or self.ended):
+            response = await self._run(
+                QueryRequest(
+                    plan.index,
+                    segment.partition,
+                    self._sort_keys,
+                    plan.descending,
+                    self._refill() if self._read.requests else segment.limit,
+                    self._start,
+                    plan.consistent,
+                )
+            )
+            rows = [Row(position_of(item[key]["S"]), item, values) for item in response.items]
+            self._stats.count(self._read, response, rows)
+            span, self._start = self._unread, response.last_key
+            self.ended = self._start is None
+            if self._start is not None:
+                end = position_of(self._start[key]["S"])
+                span = self._unread.until(end, descending=plan.descending)
+                self._unread = self._unread.beyond(end, descending=plan.descending)
+            self._progress.reads.append(RangeRead(segment.key, span, rows))
         return rows
 
     def _refill(self) -> int:
@@ -177,34 +178,24 @@ class SegmentReader:
         most = math.ceil(missing / plan.selectivity)
         if share is None:
             return most
-        mean, deviation = Selectivity(share, plan.selectivity).spread(missing)
+        mean, deviation = spread(missing, share, plan.selectivity)
         # A segment that runs dry several times has more rows than expected, so the limit doubles.
         return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))
 
 
-@dataclass(frozen=True, slots=True)
-class CountsOnly:
-    """``TableStatistics`` without the locations of rows."""
+class StatisticsProvider(Protocol):
+    """Provides statistics of a query's rows, and counts their cost in ``spent``."""
 
-    known: TableStatistics
+    async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
+        """Return statistics that may lag by seconds; None if there are none."""
 
-    @property
-    def row_bytes(self) -> float:
-        """The mean size of a row, in bytes."""
-        return self.known.row_bytes
+    async def empty(
+        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
+    ) -> Collection[EqualityKey]:
+        """Return the ``keys`` that have no row, by exact statistics that are read now."""
 
-    def cardinality(self, filters: Filters) -> int:
-        """Return how many rows pass ``filters``."""
-        return self.known.cardinality(filters)
-
-    def fraction(self, within: Range) -> float:
-        """Return the part of the rows within a range."""
-        return self.known.fraction(within)
-
-    def located(
-        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
-    ) -> LocatedPage | None:
-        """Return None, as if the rows were never read."""
+    def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
+        """Learn from the rows that a page read."""
 
 
 def _segments(paths: Sequence[AccessPath]) -> int:
@@ -237,28 +228,26 @@ class Executor:
         page = PageSpan(query.bounded(span), count, descending)
         plan = await self._plan(paths, page, stats, plan_by)
         stats.begin(plan)
-        rows: list[Row] = []
         progress = PageProgress(count)
-        reached = await self._collect(plan, stats, rows, progress)
+        reached = await self._collect(plan, stats, progress)
         if reached is not None:
             rest = page.span.beyond(reached, descending=descending)
             plan = optimize(paths, PageSpan(rest, progress.missing, descending), None)
             stats.step(Purpose.REST, plan)
-            await self._collect(plan, stats, rows, progress)
+            await self._collect(plan, stats, progress)
         if self.statistics is not None:
             self.statistics.observe(query, progress.reads)
-        return rows
+        return progress.rows
 
     async def any(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
-        page = PageSpan(query.bounded(span), 1, descending)
-        rows: list[Row] = []
+        page, progress = PageSpan(query.bounded(span), 1, descending), PageProgress(1)
         plan = optimize(self._paths_of(query), page, None)
         stats.step(Purpose.FLAGS, plan)
-        await self._collect(plan, stats, rows, PageProgress(1))
-        return bool(rows)
+        await self._collect(plan, stats, progress)
+        return bool(progress.rows)
 
     def _paths_of(self, query: Query) -> Sequence[AccessPath]:
         paths = self._paths.get(query)
@@ -280,7 +269,7 @@ class Executor:
         if self.statistics is not None and not (decided or page.limit == 0 or page.span.empty):
             known = await self.statistics.inexact(query, stats)
         if known is not None and plan_by is PlanBasis.COUNTS:
-            known = CountsOnly(known)
+            known = known._replace(locations=None)
         if plan_by is PlanBasis.FULL_PAGES:
             plan = whole_pages(paths[0], page)
         else:
@@ -294,22 +283,25 @@ class Executor:
         return prove(plan, await self.statistics.empty(query, keys, stats))
 
     async def _collect(
-        self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress
+        self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
     ) -> str | None:
-        """Add the missing rows to ``rows``, and report the read to instruments.
+        """Read the missing rows, and report the read to instruments.
 
         Return the position from which to plan the rest of the page, or None if nothing is missing.
         """
         instruments = READ_INSTRUMENTS.get()
-        reading = self._merge(plan, stats, rows, progress)
+        reading = self._merge(plan, stats, progress)
         if instruments is None:
             return await reading
         return await instruments.plan(plan, stats.segments, reading)
 
     async def _merge(
-        self, plan: Plan, stats: ExecutionStatistics, rows: list[Row], progress: PageProgress
+        self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
     ) -> str | None:
-        """Return the position where the discard limit was passed, or where the plan ends early."""
+        """Read and merge the segments. Return the position from which to plan the rest, or None.
+
+        A rest is planned after more dropped rows than the discard limit, or if the plan ends early.
+        """
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]
         merged = Merge(readers, descending=plan.descending)
@@ -319,7 +311,7 @@ class Executor:
                 return plan.until
             for row in batch:
                 if not plan.residual or plan.passes(row.item):
-                    rows.append(row)
+                    progress.rows.append(row)
                     progress.missing -= 1
                     if progress.missing == 0:
                         return None

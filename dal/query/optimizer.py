@@ -14,29 +14,30 @@ a plan share one total order, so one position resumes them all.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from dal.model.key_parts import INSTANT_LENGTH, parse_instant
 from dal.query.cost import (
     REQUEST,
     ROW,
     ReadEstimate,
-    Selectivity,
     best_estimate,
     capacity_of_bytes,
     expected_capacity,
     least_cost,
+    spread,
 )
-from dal.query.plan import AccessPath, EqualityKey, Plan, Segment, filters_of
-from dal.query.protocols import LocatedPage, TableStatistics
+from dal.query.plan import AccessPath, EqualityKey, Filters, Plan, Segment, filters_of
+from dal.query.row_locations import LocatedPage, RowLocations
 from dal.table.ranges import UNBOUNDED, Range
 
 SHARD_MARGIN = 5
-"""Deviations added to a shard's expected rows. About one page of a thousand needs a refill."""
+"""Deviations added to a shard's expected rows. About one page in a thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""The executor plans the rest of a page again after this many times the rows expected."""
+"""If a page reads this many times the expected rows, the executor plans the rest again."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics."""
@@ -54,6 +55,38 @@ class PageSpan(NamedTuple):
     descending: bool
 
 
+class TableStatistics(NamedTuple):
+    """Statistics of a query's rows. They may lag, and prove nothing."""
+
+    cardinality: Callable[[Filters], int]
+    """Returns how many rows pass filters; an upper bound if a field is not counted."""
+    row_bytes: float
+    """The mean size of a row, in bytes."""
+    locations: RowLocations | None = None
+    oldest: str = ""
+    newest: str = ""
+    """The positions of the oldest and the newest row, if the query has dates."""
+
+    def fraction(self, within: Range) -> float:
+        """Return the fraction of the rows within a range, if they are spread evenly over time."""
+        if not self.oldest:
+            return 1.0
+        first, last = _seconds(self.oldest), _seconds(self.newest)
+        start = first if within.low is None else max(first, _seconds(within.low))
+        end = last if within.high is None else min(last, _seconds(within.high))
+        return min(1.0, max(0.0, end - start) / max(1.0, last - first))
+
+    def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
+        """Return the rows of a page that have one of ``keys``; None unless all were read before."""
+        if self.locations is None:
+            return None
+        return self.locations.page(keys, page.span, descending=page.descending, count=page.limit)
+
+
+def _seconds(position: str) -> float:
+    return parse_instant(position[:INSTANT_LENGTH]).timestamp()
+
+
 class PathEstimate(NamedTuple):
     """The limits for an access path's segments, in their order, and the expected cost."""
 
@@ -62,13 +95,13 @@ class PathEstimate(NamedTuple):
     """What the optimizer compares, in RCU."""
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
-    """Each segment's rows: all of them by counts, or those within the page by their locations."""
+    """The rows of each segment: all of them (by counts), or those of the page (by locations)."""
     selectivity: float
     """The part of these rows that passes the residual filter."""
     span: Range
     """The positions to read."""
     until: str | None = None
-    """The position where the span was cut."""
+    """The position where the segments end, because the page is expected to end there."""
 
 
 def optimize(
@@ -76,11 +109,15 @@ def optimize(
 ) -> Plan:
     """Return the plan of the least expected cost. ``paths`` are in ``access_paths``' order."""
     if statistics is None:
-        share, limit = _share_of_shard(paths[0], page)
-        return _plan(paths[0], page, [(limit, share)] * paths[0].size)
-    located = statistics.located(
-        paths[0].keys, page.span, descending=page.descending, count=page.limit
-    )
+        path = paths[0]
+        if path.size != path.index.shards or path.residual:
+            return whole_pages(path, page)
+        # The segments differ by their shard only, and a hash spreads rows evenly over shards.
+        share = 1 / path.size
+        mean, deviation = spread(page.limit, share)
+        limit = min(page.limit, math.ceil(mean + SHARD_MARGIN * deviation))
+        return _plan(path, page, [(limit, share)] * path.size)
+    located = statistics.located(paths[0].keys, page)
     cheapest = cheapest_estimate(paths, page, statistics, located)
     total = max(1, sum(cheapest.rows))
     limits = [
@@ -172,7 +209,8 @@ def _estimate_by_counts(
             selectivity,
             page.limit,
             statistics.row_bytes,
-            # Rows come in bursts, so a range of time may hold more than its even part.
+            # Rows come in bursts, so a range of time may hold more rows than an even spread
+            # predicts.
             math.ceil(held + 3 * math.sqrt(held + 1)) if bounded else math.ceil(held),
         )
         for held in rows
@@ -203,36 +241,23 @@ def _estimate_by_location(
 def _located_rows(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return the number of rows with a key within the page, in one shard, and their RCU.
+    """Return how many rows of a key one shard has within the page's range, and their RCU.
 
-    Rows that fail the residual filter may never have been read. The estimate assumes that they are
-    as frequent within the page as everywhere. At the end of a list a read continues to the list's
-    end, as if it had to find one more row that passes.
+    Row locations are unknown for a key if its rows fail the residual filter. The estimate then
+    assumes that these rows are as frequent within the page as everywhere. For the last page of a
+    list, the estimate adds one passing row, because the read continues to the end of the list.
     """
     shards = path.index.shards
     known = located.among(key)
     if known is not None:
-        size = math.ceil(known.size / shards)
-        return math.ceil(known.rows / shards), capacity_of_bytes(size)
+        rows, size = known
+        return math.ceil(rows / shards), capacity_of_bytes(math.ceil(size / shards))
     filters = filters_of(key)
     held = statistics.cardinality(filters)
     among = statistics.cardinality({**path.query.filters, **filters})
     passing = located.matching(key) + (located.until is None)
     rows = min(held, math.ceil(passing * held / max(1, among) / shards))
     return rows, expected_capacity(rows, statistics.row_bytes)
-
-
-def _share_of_shard(path: AccessPath, page: PageSpan) -> tuple[float | None, int]:
-    """Return each segment's part of the rows, and a limit that is seldom too small.
-
-    The part is known without statistics if the segments differ by their shard only: a hash spreads
-    rows evenly over shards. It is None for any other path, with the whole page as the limit.
-    """
-    if path.size != path.index.shards or path.residual:
-        return None, page.limit
-    share = 1 / path.size
-    mean, deviation = Selectivity(share).spread(page.limit)
-    return share, min(page.limit, math.ceil(mean + SHARD_MARGIN * deviation))
 
 
 def _plan(

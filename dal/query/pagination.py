@@ -1,14 +1,13 @@
-"""Pages and cursors: a slice of a list becomes a walk, and its rows become edges.
+"""Pages and cursors: reads a slice of a list, and returns its rows as edges.
 
-A slice has the client's terms: after, before, next and previous, in list order. A walk has the
-terms of reading: it leaves ``start``, stops before ``end``, and looks ``ahead`` and ``behind``.
-Reading goes in list order for ``first``, and against it for ``last``.
+A slice uses the client's terms, in list order: after, before, next and previous. The rows are read
+in list order for ``first``, and in reverse for ``last``.
 
-A cursor is the opaque string of one position, whatever the filter and the number of segments. In
-base64url without padding it has one byte of version and kind, four bytes of CRC-32 over the rest,
-and the position. An instant at the start of a position takes eight bytes, so a cursor stays under
-80 characters for ids of up to 46 bytes, and for other positions of up to 54 bytes. A cursor names
-no partition: keys are always built from the arguments, so a forged cursor reaches nothing.
+A cursor is the opaque string of one position, whatever the filter and the number of segments. It is
+base64url without padding of: one byte for version and kind, four bytes of CRC-32 over the rest, and
+the position. An instant at the start of a position takes eight bytes, so a cursor stays under 80
+characters for ids of up to 46 bytes, and for other positions of up to 54 bytes. A cursor names no
+partition: keys are always built from the arguments, so a forged cursor reaches nothing.
 """
 
 import asyncio
@@ -29,7 +28,9 @@ from dal.limits import MAX_OPAQUE
 from dal.model import rules
 from dal.model.key_parts import (
     INSTANT_LENGTH,
+    TITLE_LENGTH,
     escape,
+    fold,
     format_instant,
     parse_count,
     parse_instant,
@@ -39,7 +40,7 @@ from dal.query.executor import Executor
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.items import Item
-from dal.table.ranges import HEADS, Range
+from dal.table.ranges import HEADS, UNBOUNDED
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = struct.Struct(">BI")
@@ -53,10 +54,16 @@ class CursorKind(IntEnum):
     INSTANT = 0x11
     COUNT = 0x12
     NAME = 0x13
+    TITLE = 0x14
 
 
 def encode_cursor(position: str) -> str:
-    """Return the cursor of a position: ``<instant>#<id>``, ``<count>#<id>`` or ``<name>``."""
+    """Return the cursor of a position.
+
+    A position is ``<instant>#<id>``, ``<count>#<id>``, ``<name>``, or ``<title>``, a tab and an id.
+    """
+    if "\t" in position:  # neither ids nor names contain it
+        return _packed(CursorKind.TITLE, position.encode())
     # An id has no "#", so "Z#" at this place ends an instant.
     if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
         instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
@@ -97,10 +104,12 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
         instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
         start, part = f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
     else:
-        count, sign, part = body.decode().rpartition("#")
-        start = count + sign
+        before, sign, part = body.decode().rpartition("\t" if kind is CursorKind.TITLE else "#")
+        start = before + sign
         if kind is CursorKind.COUNT:
-            parse_count(count)
+            parse_count(before)
+        elif kind is CursorKind.TITLE and (len(before) > TITLE_LENGTH or fold(before) != before):
+            raise ValueError("The title is not folded as in a key.")
     if escape(rules.identifier("cursor", unescape(part))) != part:
         raise ValueError("The id is not escaped as in a key.")
     return start + part
@@ -121,6 +130,10 @@ class SharedReads(Generic[Result]):
     def __init__(self) -> None:
         self._in_progress: dict[Hashable, asyncio.Future[Result | None]] = {}
 
+    def in_progress(self, key: Hashable) -> asyncio.Future[Result | None] | None:
+        """Return the read in progress for ``key``, whose result is None if it fails."""
+        return self._in_progress.get(key)
+
     async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the result of ``read``, or of an earlier read for ``key`` in progress."""
         first = self._in_progress.get(key)
@@ -139,7 +152,7 @@ class SharedReads(Generic[Result]):
         return result
 
     def forget(self) -> None:
-        """Share the reads in progress with no further request."""
+        """Stop sharing the reads in progress: later requests read again."""
         self._in_progress.clear()
 
 
@@ -162,66 +175,7 @@ class Slice:
     explain: bool = False
     """Whether to trace the page's rows and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
-    """The statistics to plan the page by; None for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A slice in the terms of reading; ``descending`` is the direction through the keys."""
-
-    limit: int
-    start: str | None
-    end: str | None
-    ahead: bool
-    behind: bool
-    descending: bool
-
-    @property
-    def touches_start(self) -> bool:
-        """Whether to read the row at ``start`` too.
-
-        If that row still exists, it proves that rows precede the page. That costs one more row in
-        the same Query instead of another Query.
-        """
-        return self.behind and self.start is not None
-
-    @property
-    def count(self) -> int:
-        """The number of rows to read: the page's, and those for the flags."""
-        return self.limit + self.ahead + self.touches_start
-
-    @property
-    def span(self) -> Range:
-        """The positions between start and end."""
-        return _span(
-            self.start, self.end, descending=self.descending, start_open=not self.touches_start
-        )
-
-    @property
-    def beyond(self) -> Range:
-        """The positions from the end on, including the end."""
-        return _span(self.end, None, descending=self.descending, start_open=False)
-
-    @property
-    def before_start(self) -> Range:
-        """The positions before the walk, including the start."""
-        return _span(self.start, None, descending=not self.descending, start_open=False)
-
-
-def walk(cut: Slice, *, descending: bool) -> Walk:
-    """Return how to read ``cut`` of a list in the given direction of keys."""
-    if cut.backward:
-        return Walk(
-            cut.limit, cut.before, cut.after, cut.previous_page, cut.next_page, not descending
-        )
-    return Walk(cut.limit, cut.after, cut.before, cut.next_page, cut.previous_page, descending)
-
-
-def _span(start: str | None, end: str | None, *, descending: bool, start_open: bool) -> Range:
-    start_open, end_open = start_open and start is not None, end is not None
-    if descending:
-        return Range(low=end, high=start, low_open=end_open, high_open=start_open)
-    return Range(low=start, high=end, low_open=start_open, high_open=end_open)
+    """The statistics that planning may use; None: all of them."""
 
 
 Node = TypeVar("Node")
@@ -268,8 +222,10 @@ class Page(Generic[Node]):
     total_count: int | DalError | None = None
     """The number of rows of the whole list, or the error of counting them. None if it is unknown
     or was not requested."""
+    event_cursor: str | None = None
+    """Cursor of the list's events from before the rows were read, if it was requested."""
     head: Item | None = None
-    """The item before the list's rows, if requested by the query and the page starts there."""
+    """The item at the list's head, if the query requests it and the page starts there."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -287,10 +243,23 @@ class PageReader(Generic[Node]):
 
     async def read(self, query: Query, cut: Slice) -> Page[Node]:
         """Return the rows of ``query`` within ``cut``. If one Query fails, the page fails."""
-        way = walk(cut, descending=self.descending is not cut.reverse)
+        listed_descending = self.descending is not cut.reverse
         stats = ExecutionStatistics(query.access_pattern)
         if cut.explain:
-            stats.trace = Trace(descending=self.descending is not cut.reverse)
+            stats.trace = Trace(descending=listed_descending)
+        # ``last`` reads against the list: from ``before`` on, and up to ``after``.
+        start, end, ahead, behind = cut.after, cut.before, cut.next_page, cut.previous_page
+        descending = listed_descending is not cut.backward
+        if cut.backward:
+            start, end, ahead, behind = end, start, behind, ahead
+        # If the row at ``start`` still exists, it proves that rows precede the page. That costs one
+        # more row in the same Query instead of another Query.
+        proving = behind and start is not None
+        span = UNBOUNDED if end is None else UNBOUNDED.beyond(end, descending=not descending)
+        if start is not None and proving:
+            span = span.until(start, descending=not descending)
+        elif start is not None:
+            span = span.beyond(start, descending=descending)
         # The head is read if the page starts where the list starts.
         bound = query.within.high if self.descending else query.within.low
         starts = bound is None and cut.after is None and not (cut.backward or cut.reverse)
@@ -298,41 +267,34 @@ class PageReader(Generic[Node]):
         plain = replace(query, head=False) if query.head else query
         rows = await self.executor.first(
             query if headed else plain,
-            way.span,
+            span,
             stats,
-            descending=way.descending,
-            count=way.count + headed,
+            descending=descending,
+            count=cut.limit + ahead + proving + headed,
             plan_by=cut.plan_by,
         )
         head = rows.pop(0).item if headed and rows and rows[0].position in HEADS else None
-        behind = way.touches_start and bool(rows) and rows[0].position == way.start
-        if behind:
+        preceded = proving and bool(rows) and rows[0].position == start
+        if preceded:
             del rows[0]
-        ahead = len(rows) > way.limit or await self._any_beyond(plain, way, stats)
-        behind = behind or await self._any_before_start(plain, way, stats)
-        shown = rows[: way.limit]
+        followed = len(rows) > cut.limit
+        if ahead and not followed and end is not None:
+            rest = UNBOUNDED.until(end, descending=not descending)
+            followed = await self.executor.any(plain, rest, stats, descending=descending)
+        if start is not None and proving and not preceded:
+            rest = UNBOUNDED.until(start, descending=descending)
+            preceded = await self.executor.any(plain, rest, stats, descending=not descending)
+        shown = rows[: cut.limit]
         if cut.backward:
             shown.reverse()
+            followed, preceded = preceded, followed
         if stats.trace is not None:
             stats.trace.shown = [row.position for row in shown]
-        follows, precedes = (behind, ahead) if cut.backward else (ahead, behind)
         info = PageInfo(
-            has_next_page=follows if cut.next_page else None,
-            has_previous_page=precedes if cut.previous_page else None,
+            has_next_page=followed if cut.next_page else None,
+            has_previous_page=preceded if cut.previous_page else None,
             start=shown[0].position if shown else None,
             end=shown[-1].position if shown else None,
         )
         edges = [Edge(self.decode(row), row.position) for row in shown]
         return Page(edges, info, stats, head=head)
-
-    async def _any_beyond(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
-        if not way.ahead or way.end is None:
-            return False
-        return await self.executor.any(query, way.beyond, stats, descending=way.descending)
-
-    async def _any_before_start(self, query: Query, way: Walk, stats: ExecutionStatistics) -> bool:
-        if not way.touches_start:
-            return False
-        return await self.executor.any(
-            query, way.before_start, stats, descending=not way.descending
-        )

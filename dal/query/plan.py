@@ -46,7 +46,7 @@ class Query:
     head: bool = False
     """Whether to read the item before the partition's rows together with the first rows."""
     _hash: int = field(init=False, repr=False, compare=False)
-    """Computed once, since each page looks its access paths up by the query."""
+    """The hash, computed once: every page looks up its access paths by the query."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
@@ -67,7 +67,7 @@ class Segment(NamedTuple):
     """The range of positions."""
     limit: int
     prefix: str = ""
-    """The characters of the sort keys before the position."""
+    """The part of the sort keys before the position."""
     key: EqualityKey = frozenset()
     """The values that all rows of the segment have."""
     head: str = ""
@@ -94,7 +94,7 @@ class Segment(NamedTuple):
         return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
-        """Return the position of the row with a sort key. The head's is outside all rows'."""
+        """Return a row's position by its sort key. The head's is outside the rows' range."""
         if not self.head or sort_key.startswith(self.prefix):
             return sort_key[len(self.prefix) :]
         return HEADS[self.head > self.prefix]
@@ -106,7 +106,7 @@ class Segment(NamedTuple):
 
 
 class PlanBasis(StrEnum):
-    """The knowledge that the optimizer uses for a page, from the most to the least."""
+    """The knowledge by which the optimizer plans a page, from the most to the least."""
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
     COUNTS = "COUNTS"
@@ -173,27 +173,33 @@ class Plan:
 
 
 class ReasonCode(StrEnum):
-    """Why the optimizer chose an index or not. The value is a sentence; ``{}`` are its values."""
+    """Why the optimizer chose or rejected an index: a sentence with ``{}`` for names and numbers.
 
-    ONLY_INDEX = "The only index that answers."
-    LEAST_BY_COUNTS = "The least cost, by how many rows there are."
-    LEAST_BY_LOCATIONS = "The least cost, by where these rows stood when they were last read."
+    The pages' message catalogues translate the sentences.
+    """
+
+    ONLY_INDEX = "The only index that can answer this query."
+    LEAST_BY_COUNTS = "Lowest cost, estimated from the counts."
+    LEAST_BY_LOCATIONS = "Lowest cost, estimated from the row locations of earlier reads."
     NOTHING_TO_READ = "There is nothing to read."
-    NOTHING_TO_WEIGH = "One key range with just these rows: there is nothing to weigh."
-    NOTHING_KNOWN = "Nothing is known of the rows: the least is left to filter."
-    MORE_RANGES = "Dearer: {} key ranges instead of {}."
-    MORE_ROWS = "Dearer: about {} rows read and dropped by {}."
-    MORE_OF_BOTH = "Dearer: {} key ranges instead of {} and about {} rows read and dropped by {}."
-    MORE_TO_READ = "Dearer: more to read."
-    NO_CHEAPER = "No cheaper."
-    NONE_PASSES = "No row is expected to pass: it would read them all."
-    UNWEIGHED_ROWS = "Not weighed: more is left to filter than by {}."
-    UNWEIGHED_RANGES = "Not weighed: it has more key ranges than {}."
-    DIVIDED = "It is divided by {}, which nobody asked for."
-    HOLDS_OTHERS = "It holds only rows whose {} is {}."
-    LACKS = "Its rows do not carry {}."
-    LAGS = "It may lag the table, and this list must not."
-    TOO_MANY_RANGES = "It takes {} key ranges; the most is {}."
+    NOTHING_TO_WEIGH = "One key range contains exactly these rows, so no other index is compared."
+    NOTHING_KNOWN = "Without statistics: this index covers the most filters."
+    MORE_RANGES = "More expensive: {} key ranges instead of {}."
+    MORE_ROWS = "More expensive: about {} rows would be read and then dropped by the filter on {}."
+    MORE_OF_BOTH = (
+        "More expensive: {} key ranges instead of {}, and about {} rows would be read and then "
+        "dropped by the filter on {}."
+    )
+    MORE_TO_READ = "More expensive: it reads more."
+    NO_CHEAPER = "Not cheaper."
+    NONE_PASSES = "No row is expected to pass the filter, so every row would be read."
+    UNWEIGHED_ROWS = "Not compared: it covers fewer filters than {}."
+    UNWEIGHED_RANGES = "Not compared: it has more key ranges than {}."
+    DIVIDED = "Its keys contain {}, which the query does not filter by."
+    HOLDS_OTHERS = "It contains only rows whose {} is {}."
+    LACKS = "Its rows do not contain {}."
+    LAGS = "It is eventually consistent, but this query needs a consistent read."
+    TOO_MANY_RANGES = "It needs {} key ranges; the maximum is {}."
 
 
 ReasonValue: TypeAlias = str | int | Sequence[str]
@@ -271,8 +277,8 @@ class AccessPath:
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
     """Return the access paths of a query, the one with the least residual and segments first.
 
-    Raises NoIndexError if no index answers, and TooManySegmentsError if the path with the least
-    residual filters nothing but has too many segments, or if no path fits.
+    Raises NoIndexError if no index answers. Raises TooManySegmentsError if every path has too many
+    segments, or if a path without residual has too many: another path would read rows to drop.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:

@@ -4,18 +4,23 @@ Every page has execution statistics. Only an explained page has a trace.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isnan
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from dal.entities.entity import Row
 from dal.query.cost import capacity_of_bytes
-from dal.query.plan import Plan, Reason, ReasonCode
+from dal.query.plan import Plan, Reason, ReasonCode, Segment
 from dal.table.index import QueryResponse
 from dal.table.items import bytes_of
 from dal.table.ranges import HEADS, Range
+
+EMPTY_RANGE = "The key range is empty."
+EMPTY_BY_COUNTS = "No rows, according to the counts."
+"""Why a segment was not read."""
 
 
 class RowOutcome(StrEnum):
@@ -33,7 +38,7 @@ class RowRead(NamedTuple):
     position: str
     segment: int
     refill: int
-    """0 if the segment's first Query returned the row."""
+    """The number of the segment's Query that returned the row; 0 is the first."""
     outcome: RowOutcome
 
 
@@ -242,7 +247,7 @@ class SegmentStatistics:
         """Why the segment was not read; None if it was."""
         if not self.skipped:
             return None
-        return "No key lies in the range." if self.sort_keys.empty else "The counts say: no row."
+        return EMPTY_RANGE if self.sort_keys.empty else EMPTY_BY_COUNTS
 
 
 @dataclass(slots=True)
@@ -305,3 +310,24 @@ class ExecutionStatistics:
         """Count a request for inexact statistics."""
         self.planning_requests += 1
         self.planning_capacity += capacity
+
+
+Result = TypeVar("Result")
+
+
+class ReadInstruments(Protocol):
+    """Observes how pages are read."""
+
+    async def plan(
+        self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
+    ) -> Result:
+        """Await the reading of a plan's rows; ``counts`` grows by the plan's segments meanwhile."""
+
+    def segment(
+        self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
+    ) -> Awaitable[Result]:
+        """Return ``reading``, which reads the next rows of a segment."""
+
+
+READ_INSTRUMENTS: ContextVar[ReadInstruments | None] = ContextVar("read_instruments", default=None)
+"""Observes the reads of pages; None if nothing does."""

@@ -1,1 +1,1 @@
-"""What resolvers read and write through, a module per subject."""
+"""The repositories, through which resolvers read and write: a module per subject."""

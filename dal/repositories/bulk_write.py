@@ -1,10 +1,11 @@
-"""Bulk writes: many objects over what the table holds under their keys, and what changed.
+"""Bulk writes: write many objects over the stored ones, and report what changed.
 
 ``BulkWriter`` writes comments with their counters, which are exact after each transaction. It sorts
 the comments by product and language, so that a transaction changes few counters. Transactions that
-change the same counters follow one another; others run in parallel. Each comment is written on
-condition that its id still holds what was read, so after an interruption exactly the comments in
-the table are counted. In maintenance mode stream each comment is a write of its own.
+change the same counters run one after another, all others in parallel. Each comment is written on
+condition that the item under its id has not changed since it was read. So after an interruption
+exactly the comments in the table are counted. In maintenance mode stream each comment is a separate
+write.
 """
 
 import asyncio
@@ -16,7 +17,9 @@ from typing import NamedTuple
 from dal.client.concurrency import batched, in_parallel
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.table import Table
+from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
+from dal.entities.submission import encode, in_state_of, stored
 from dal.errors import ConflictError
 from dal.model import Comment
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
@@ -27,11 +30,11 @@ AT_ONCE = 2
 """Transactions of one call that run in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""Items that are read at once before those that differ are written."""
+"""Items that are read at once. Those that differ are written before the next read."""
 
 
 class Outcome(NamedTuple):
-    """How many objects of a bulk write were new, how many changed, and how many did not."""
+    """How many objects of a bulk write were new, changed and unchanged."""
 
     new: int = 0
     changed: int = 0
@@ -59,17 +62,17 @@ def summed(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def compared(old: object, new: object) -> Outcome:
-    """Return the outcome of writing ``new`` over ``old``; None: nothing was there."""
+    """Return the outcome of writing ``new`` over ``old``. If ``old`` is None, there was no item."""
     if old is None:
         return NEW
     return UNCHANGED if old == new else CHANGED
 
 
 async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
-    """Write the items of each object that differ from what the table holds under their keys.
+    """Write each object's items that differ from the stored items with their keys.
 
-    An object is new if its first item is. Of two items with one key the last is written. Raises
-    DalError; some of the items may be written then.
+    An object is new if its first item is new. Of two items with one key the last is written. Raises
+    DalError; some of the items may have been written.
     """
     items = {_key(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -91,20 +94,21 @@ def _key(item: Item) -> tuple[str, str]:
 
 
 class BulkWriter:
-    """Writes many comments; several calls may run at once."""
+    """Writes many comments. Several calls may run at once."""
 
     def __init__(self, table: Table, writes: CounterTransactions) -> None:
         self._table = table
         self._writes = writes
         self._reads = True
-        """Whether comments are read first: the ids of the latest batch held comments, or may."""
+        """Whether to read comments before the write: the ids of the latest batch had comments, or
+        may have."""
 
     async def put(self, comments: Iterable[Comment]) -> Outcome:
-        """Write comments over what their ids hold.
+        """Write comments over the stored comments with their ids.
 
-        Of two with one id the last is written. An unchanged comment costs a read; the first of them
-        after new ones also costs a transaction that fails. Raises DalError; some of the comments
-        may be written then.
+        Of two comments with one id the last is written. An unchanged comment costs a read. The
+        first unchanged comment after new ones also costs a transaction, which fails. Raises
+        DalError; some of the comments may have been written.
         """
         latest = {comment.comment_id: comment for comment in comments}
         gate = asyncio.Semaphore(AT_ONCE)
@@ -113,7 +117,7 @@ class BulkWriter:
             outcome = NOTHING
             async with gate:
                 for batch in chain:
-                    # A turn may take minutes to come, so comments are read only after it.
+                    # The wait for a turn may take minutes, so comments are read only after it.
                     async with self._table.pace.turn():
                         outcome = outcome.plus(await self._put(batch))
             return outcome
@@ -128,38 +132,49 @@ class BulkWriter:
             nonlocal left, outcome, failed
             changes = await self._changes(left, read=self._reads or failed)
             outcome = outcome.plus(Outcome(unchanged=len(left) - len(changes)))
-            left = [change.new for change in changes if change.new is not None]
-            for together in transactions(changes):
+            waiting = {change.keys[0][0]: comment for comment, change in changes}
+            for together in transactions(change for _, change in changes):
                 done = await self._writes.write_many(together)
-                new = sum(change.before is None for change in done)
+                new = sum(stored(change.old) is None for change in done)
                 outcome = outcome.plus(Outcome(new=new, changed=len(done) - new))
                 if len(done) < len(together):
                     self._reads = failed = True
-                written = {change.new for change in done}
-                left = [comment for comment in left if comment not in written]
+                for change in done:
+                    del waiting[change.keys[0][0]]
+            left = list(waiting.values())
             if left:
-                raise ConflictError("Others keep changing the same comments: load them again.")
+                raise ConflictError(
+                    "Other writes keep changing the same comments: run the load again."
+                )
 
         await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
         return outcome
 
-    async def _changes(self, comments: Sequence[Comment], *, read: bool) -> list[CommentChange]:
-        """Return the changes that write the comments; unread comments are taken as new."""
+    async def _changes(
+        self, comments: Sequence[Comment], *, read: bool
+    ) -> list[tuple[Comment, CommentChange]]:
+        """Return the comments to write, each with its change; unread comments are taken as new.
+
+        A comment that is not published keeps its state.
+        """
         if not read:
-            return [CommentChange(None, comment) for comment in comments]
+            return [(one, CommentChange(None, COMMENT.encode(one))) for one in comments]
         keys = [comment_key(comment.comment_id) for comment in comments]
         held = {item["PK"]["S"]: item for item in await self._table.get_many(keys)}
         self._reads = bool(held)
-        pairs = [
-            (held.get(key["PK"]["S"]), comment) for key, comment in zip(keys, comments, strict=True)
-        ]
-        return [CommentChange(old, new) for old, new in pairs if old is None or _differs(old, new)]
+        changes: list[tuple[Comment, CommentChange]] = []
+        for key, comment in zip(keys, comments, strict=True):
+            old = held.get(key["PK"]["S"])
+            new = encode(in_state_of(old, comment))
+            if old is None or _differs(old, new):
+                change = CommentChange(old, new | idempotency.kept_mark(old))
+                changes.append((comment, change))
+        return changes
 
 
-def _differs(old: Item, new: Comment) -> bool:
-    """Return whether an item must be written; marks make no difference."""
-    held = {name: value for name, value in old.items() if name not in COMMENT.marks}
-    return held != COMMENT.encode(new)
+def _differs(old: Item, new: Item) -> bool:
+    """Return whether an item must be written. Marks do not count as a difference."""
+    return new != {name: value for name, value in old.items() if name not in COMMENT.marks}
 
 
 def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:
@@ -192,7 +207,7 @@ def _actions(of_product: Sequence[Comment]) -> int:
 
 
 def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChange]]:
-    """Yield the changes that one transaction each can do, in order."""
+    """Yield groups of changes in order, each small enough for one transaction."""
     taken: list[CommentChange] = []
     batch = TransactionBatch()
     for change in changes:

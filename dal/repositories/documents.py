@@ -1,9 +1,9 @@
-"""What servers keep in the table for themselves: trusted documents, and markers of work done once.
+"""What servers store in the table for themselves: trusted documents, and markers of finished work.
 
-A trusted document is a GraphQL text under the id that clients send. The documents are in one
-partition, whose ids a server reads at its start; a document that was added later takes one look-up.
-Each text is also stored under its SHA-256, so that a process which never received its id knows the
-text too.
+A trusted document is a GraphQL text under the id that clients send. All documents are in one
+partition, and a server reads their ids at its start. A document that was added later takes one more
+read. Each text is also stored under its SHA-256, so that a process that has not read a document's
+id knows its text too.
 """
 
 import re

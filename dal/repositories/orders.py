@@ -6,13 +6,14 @@ from datetime import datetime
 
 from dal import errors
 from dal.client.table import Table
-from dal.entities.order import OPEN_SHARDS, ORDER, order_key, order_position, purchases
+from dal.entities.order import ORDER, order_key, order_position, purchases
 from dal.model import Order, OrderStatus
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.bulk_write import Outcome, overwrite
+from dal.table.index import QUEUE_SHARDS
 from dal.table.items import ABSENT
 from dal.table.ranges import between
 
@@ -22,17 +23,17 @@ NEXT = {
     OrderStatus.DELIVERED: frozenset[OrderStatus](),
     OrderStatus.CANCELLED: frozenset[OrderStatus](),
 }
-"""The next statuses of an order, by its status."""
+"""For each status of an order, the statuses that may follow."""
 
-OPEN_PAGE_REQUESTS = OPEN_SHARDS
-"""A page of open orders reads every shard."""
+OPEN_PAGE_REQUESTS = QUEUE_SHARDS
+"""A page of open orders, or of open tickets, reads every shard."""
 
 _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 
 @dataclass(frozen=True, slots=True)
 class OrderSelection:
-    """Orders of a user: None is any status, or no bound; ``created_before`` is exclusive."""
+    """A user's orders by status and dates (None: all). ``created_before`` is exclusive."""
 
     username: str
     statuses: frozenset[OrderStatus] | None = None
@@ -99,9 +100,9 @@ class OrderRepository:
     ) -> Edge[Order]:
         """Change an order to its next status, by one conditional write.
 
-        The order is one of the user ``owner``; None: of any user, found by an index that may lag.
-        Raises NotFoundError without the order, InvalidArgumentError for a status that cannot follow
-        the present one, and ConflictError if another writer was faster.
+        ``owner`` is the order's user; None: any user, and the order is found by an index that may
+        lag. Raises NotFoundError if there is no such order, InvalidArgumentError for a status that
+        cannot follow the present one, and ConflictError if another writer was faster.
         """
         if owner is None and (found := await self.get(order_id)) is not None:
             owner = found.username
@@ -122,15 +123,16 @@ class OrderRepository:
             await self._table.write([put, *bought])
         except errors.ConditionFailedError:
             raise errors.ConflictError(
-                "This order was changed meanwhile: reload it and try again."
+                "Another request has changed this order: reload it and try again."
             ) from None
         return Edge(new, order_position(new))
 
     async def put_many(self, orders: Sequence[Order]) -> Outcome:
-        """Write orders over what their users and ids hold; of two with one id the last is written.
+        """Write orders; each replaces its user's stored order with the same id.
 
-        Purchases of an earlier version of an order stay. An id must always have the same user:
-        orders of other users with this id are not replaced.
+        If two of the orders have one id, the last is written. The proofs of purchase of a replaced
+        order stay. An order of another user with the same id is not replaced, so an id must keep
+        its user.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)

@@ -1,8 +1,10 @@
 """Organisations and their users: pages, look-ups and conditional writes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from dal import errors
+from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities.organization import (
     ORGANIZATION_USER,
@@ -12,17 +14,22 @@ from dal.entities.organization import (
     user_key,
     user_position,
 )
-from dal.model import Organization, OrganizationUser, Roster
+from dal.model import Organization, OrganizationUser, Roster, UserType
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.table.items import ABSENT, PRESENT
+from dal.table.items import ABSENT, PRESENT, Action, Item, key_of, unchanged
+
+_ADMINS_AMONG = 1_000
+"""Users of one Query that looks for an admin."""
+
+_NO_ADMIN = "You are not an admin of this organisation any more: reload it."
 
 
 class OrganizationRepository:
-    """All access to organisations and their users; all reads are strongly consistent."""
+    """All access to organisations and their users; all reads but ``of_user`` are consistent."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -43,12 +50,19 @@ class OrganizationRepository:
         """Return one page of an organisation's users, by name (T1)."""
         return await self._users.read(_users_of(organization), cut)
 
+    async def of_user(self, username: str, cut: Slice) -> Page[OrganizationUser]:
+        """Return one page of a user's organisations, by name (T6).
+
+        The index is global, so the page is eventually consistent.
+        """
+        return await self._users.read(query_of({"username": frozenset({username})}), cut)
+
     async def with_users(
         self, organization: str, cut: Slice
     ) -> tuple[Organization | None, Page[OrganizationUser]]:
         """Return an organisation with a page that starts with its first users, in one Query (T1).
 
-        ``cut`` is neither backward nor after anything.
+        ``cut`` must start at the beginning of the list.
         """
         page = await self._users.read(_users_of(organization, head=True), cut)
         return (decode_organization(page.head) if page.head else None), page
@@ -59,9 +73,7 @@ class OrganizationRepository:
         At most 90 users.
         """
         try:
-            await self._table.write(
-                [{"Put": {"Item": item, **ABSENT}} for item in _items([roster])]
-            )
+            await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in _items(roster)])
         except errors.ConditionFailedError:
             raise errors.AlreadyExistsError(
                 f"An organisation {roster.organization.name!r} exists already: choose another name."
@@ -70,8 +82,8 @@ class OrganizationRepository:
     async def add_user(self, user: OrganizationUser) -> Edge[OrganizationUser]:
         """Store a new user of an organisation.
 
-        Raises NotFoundError without the organisation, and AlreadyExistsError if it has a user of
-        this name.
+        Raises NotFoundError if there is no such organisation, and AlreadyExistsError if it has a
+        user of this name.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
         try:
@@ -89,12 +101,106 @@ class OrganizationRepository:
             ) from None
         return Edge(user, user_position(user))
 
+    async def set_plan(self, organization: Organization) -> None:
+        """Store an organisation's plan; NotFoundError without the organisation."""
+        try:
+            put = {"Put": {"Item": encode_organization(organization), **PRESENT}}
+            await self._table.write([put])
+        except errors.ConditionFailedError:
+            raise errors.NotFoundError("Organisation not found.") from None
+
+    async def remove_user(self, organization: str, username: str, *, by: str | None) -> None:
+        """Remove a user from an organisation; the user's tickets stay.
+
+        ``by`` is the user who removes: an admin, or the removed user; None for staff. The errors
+        are those of ``set_user_type``.
+        """
+        await self._change(organization, username, None, by)
+
+    async def set_user_type(self, user: OrganizationUser, *, by: str | None) -> None:
+        """Change the type of an organisation's user. ``by`` is the admin who does; None for staff.
+
+        Raises NotFoundError without the user, or if ``by`` is not an admin when the write happens,
+        and InvalidArgumentError if ``by`` is the last admin, whose rights would be lost. Raises
+        ConflictError if other writes keep changing the user.
+        """
+        await self._change(user.organization, user.username, user.type, by)
+
+    async def _change(
+        self, organization: str, username: str, new: UserType | None, by: str | None
+    ) -> None:
+        """Change the type of a user; None removes the user.
+
+        The write has the condition that an admin stays: ``by``, or another one if ``by`` gives up
+        the own rights. So of two admins who remove each other one remains.
+        """
+
+        async def attempt() -> None:
+            item = await self._table.get(user_key(organization, username))
+            if item is None:
+                raise errors.NotFoundError("The organisation has no such user.")
+            old = ORGANIZATION_USER.decode(item)
+            if old.type is new:
+                return
+            staying = await self._staying(old, new, by)
+            as_read = ORGANIZATION_USER.unchanged(item)
+            action: Action = {"Delete": {"Key": key_of(item), **as_read}}
+            if new is not None:
+                changed = ORGANIZATION_USER.encode(replace(old, type=new))
+                action = {"Put": {"Item": changed, **as_read}}
+            checks = [] if staying is None else [_check_admin(organization, staying)]
+            try:
+                await self._table.write([action, *checks])
+            except errors.ConditionFailedError as error:
+                if 1 in error.failed and staying == by:
+                    raise errors.NotFoundError(_NO_ADMIN) from None
+                raise errors.ConflictError(
+                    "This user keeps being changed elsewhere: try again in a moment."
+                ) from None
+
+        await retry_on_conflict(attempt)
+
+    async def _staying(
+        self, user: OrganizationUser, new: UserType | None, by: str | None
+    ) -> str | None:
+        """Return the admin who must still be one when ``by`` changes a user; None: no admin."""
+        if by != user.username:
+            return by
+        if user.type is UserType.ADMIN:
+            return await self._other_admin(user)
+        if new is None:  # a member leaves
+            return None
+        raise errors.NotFoundError(_NO_ADMIN)
+
+    async def _other_admin(self, admin: OrganizationUser) -> str:
+        """Return the first admin by name besides ``admin``; InvalidArgumentError without one."""
+        cut = Slice(_ADMINS_AMONG)
+        while True:
+            page = await self.users(admin.organization, cut)
+            for one in page.nodes:
+                if one.type is UserType.ADMIN and one.username != admin.username:
+                    return one.username
+            if len(page.edges) < cut.limit:
+                raise errors.InvalidArgumentError(
+                    "username",
+                    f"username {admin.username!r} is the organisation's last admin: "
+                    "make another user an admin first.",
+                )
+            cut = replace(cut, after=page.page_info.end)
+
     async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
         """Write organisations of distinct names, with their users, over the stored ones.
 
-        Stored users who are not among these stay.
+        Stored users who are not in ``rosters`` stay.
         """
-        return await overwrite(self._table, [list(_items([roster])) for roster in rosters])
+        return await overwrite(self._table, [_items(roster) for roster in rosters])
+
+
+def _check_admin(organization: str, username: str) -> Action:
+    """Return the check that a user is an admin of an organisation."""
+    admin = OrganizationUser(organization, username, UserType.ADMIN)
+    as_admin = unchanged(ORGANIZATION_USER.encode(admin), ("data",))
+    return {"ConditionCheck": {"Key": user_key(organization, username), **as_admin}}
 
 
 def _users_of(organization: str, *, head: bool = False) -> Query:
@@ -102,7 +208,6 @@ def _users_of(organization: str, *, head: bool = False) -> Query:
     return query_of(filters, consistent=True, head=head)
 
 
-def _items(rosters: Iterable[Roster]) -> Iterable[dict[str, object]]:
-    for roster in rosters:
-        yield encode_organization(roster.organization)
-        yield from map(ORGANIZATION_USER.encode, roster.users)
+def _items(roster: Roster) -> list[Item]:
+    users = map(ORGANIZATION_USER.encode, roster.users)
+    return [encode_organization(roster.organization), *users]

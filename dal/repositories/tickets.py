@@ -17,28 +17,36 @@ from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, PRESENT
 from dal.table.ranges import between
 
+_ANY_STATUS = frozenset(TicketStatus)
+_OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
+
 
 @dataclass(frozen=True, slots=True)
 class TicketSelection:
-    """Tickets of a user of an organisation: None is any status, or no bound.
+    """Tickets of an organisation or of one of its users, by status and dates; None filters nothing.
 
-    ``created_from`` is inclusive, ``created_before`` exclusive.
+    With a username there may be several organisations. ``created_from`` is inclusive,
+    ``created_before`` exclusive.
     """
 
-    organization: str
-    username: str
+    organization: str | frozenset[str]
+    username: str | None = None
     statuses: frozenset[TicketStatus] | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
 
     def query(self) -> Query:
-        """Return the query of this selection; both statuses are any status."""
-        filters = {
-            "organization": frozenset({self.organization}),
-            "username": frozenset({self.username}),
-        }
-        if self.statuses is not None and self.statuses != frozenset(TicketStatus):
-            filters["status"] = frozenset(status.value for status in self.statuses)
+        """Return the query of this selection; both statuses are any status.
+
+        All tickets of an organisation are in a partition for each status.
+        """
+        names = self.organization
+        filters = {"organization": frozenset({names}) if isinstance(names, str) else names}
+        statuses = _ANY_STATUS if self.statuses is None else self.statuses
+        if self.username is not None:
+            filters["username"] = frozenset({self.username})
+        if self.username is None or statuses != _ANY_STATUS:
+            filters["status"] = frozenset(status.value for status in statuses)
         return query_of(filters, between(self.created_from, self.created_before))
 
 
@@ -56,15 +64,24 @@ class TicketRepository:
         return TICKET.decode(item) if item else None
 
     async def page(self, selection: TicketSelection, cut: Slice) -> Page[Ticket]:
-        """Return one page of a user's tickets (T2)."""
+        """Return one page of the tickets of a user (T2) or of an organisation (T4)."""
         return await self._pages.read(selection.query(), cut)
+
+    async def open_page(
+        self,
+        cut: Slice,
+        created_from: datetime | None = None,
+        created_before: datetime | None = None,
+    ) -> Page[Ticket]:
+        """Return one page of everyone's open tickets, between dates as in a selection (T5)."""
+        return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def with_user(
         self, organization: str, username: str, cut: Slice
     ) -> tuple[OrganizationUser | None, Page[Ticket]]:
         """Return a user with a page that starts with the newest tickets, in one Query (T2).
 
-        ``cut`` is neither backward nor after anything.
+        ``cut`` must start at the beginning of the list.
         """
         query = replace(TicketSelection(organization, username).query(), head=True)
         page = await self._pages.read(query, cut)
@@ -93,24 +110,21 @@ class TicketRepository:
         return Edge(ticket, ticket_position(ticket))
 
     async def close(self, ticket: Ticket) -> Edge[Ticket]:
-        """Close a ticket; of several attempts one succeeds, and the others raise ConflictError."""
+        """Close a ticket.
+
+        If several attempts run at once, one succeeds; the others raise ConflictError.
+        """
+        conflict = errors.ConflictError("This ticket is closed already, or changed: reload it.")
         closed = replace(ticket, status=TicketStatus.CLOSED)
-        change = {
-            "Key": ticket_key(ticket.ticket_id),
-            # The partition key contains status and user, the only values that a change could alter.
-            "ConditionExpression": "GSIPK = :open",
-            "UpdateExpression": "SET GSIPK = :closed, #status = :status",
-            "ExpressionAttributeNames": {"#status": "status"},
-            "ExpressionAttributeValues": {
-                ":open": TICKET.encode(replace(ticket, status=TicketStatus.OPEN))["GSIPK"],
-                ":closed": TICKET.encode(closed)["GSIPK"],
-                ":status": {"S": closed.status.value},
-            },
-        }
+        item = await self._table.get(ticket_key(ticket.ticket_id))
+        if item is None or TICKET.decode(item) != ticket or ticket == closed:
+            raise conflict
         try:
-            await self._table.write([{"Update": change}])
+            # The condition is on the whole item: several keys change with the status.
+            put = {"Put": {"Item": TICKET.encode(closed), **TICKET.unchanged(item)}}
+            await self._table.write([put])
         except errors.ConditionFailedError:
-            raise errors.ConflictError("This ticket is closed already.") from None
+            raise conflict from None
         return Edge(closed, ticket_position(closed))
 
     async def put_many(self, tickets: Sequence[Ticket]) -> Outcome:

@@ -11,6 +11,7 @@ from dal.entities.order import purchase_key
 from dal.model import Profile
 from dal.model.key_parts import escape, unescape
 from dal.repositories.bulk_write import Outcome, overwrite
+from dal.table.index import TABLE, QueryRequest
 from dal.table.items import ABSENT, Item, primary_key, unchanged
 
 _USER = "USER#"
@@ -40,16 +41,21 @@ class UserRepository:
                 await self._table.write([{"Put": put}])
             except errors.ConditionFailedError:
                 raise errors.ConflictError(
-                    "This profile keeps being changed elsewhere: try again in a moment."
+                    "Other requests keep changing this profile: try again in a moment."
                 ) from None
             return profile
 
         return await retry_on_conflict(attempt)
 
     async def put_profiles(self, profiles: Mapping[str, Profile]) -> Outcome:
-        """Write profiles by username over the stored ones."""
+        """Write the profiles of users over the stored ones."""
         items = [[encode_profile(username, profile)] for username, profile in profiles.items()]
         return await overwrite(self._table, items)
+
+    async def stored(self, username: str) -> bool:
+        """Return whether the user has a profile or orders, by one Query of one row."""
+        request = QueryRequest(TABLE, _partition(username), limit=1, consistent=True)
+        return bool((await self._table.query(request)).items)
 
     async def received(self, username: str, product_id: str) -> bool:
         """Return whether an order of the user with this product was ever delivered."""
@@ -72,8 +78,12 @@ def decode_profile(item: Item) -> tuple[str, Profile]:
     return unescape(item["PK"]["S"][len(_USER) :]), _decode(item)
 
 
+def _partition(username: str) -> str:
+    return _USER + escape(username)
+
+
 def _key(username: str) -> Item:
-    return primary_key(_USER + escape(username), _PROFILE)
+    return primary_key(_partition(username), _PROFILE)
 
 
 def _decode(item: Item) -> Profile:

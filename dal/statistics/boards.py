@@ -1,16 +1,16 @@
 """Boards: products move on leaderboards some seconds after their counters change.
 
-A place on a board is two keys of a statistics item. To change them in the write's transaction would
-make every comment rated 5 write rows of an index, all in one partition: the whole shop could then
-write no faster than one partition. So each process remembers the products with changed counters,
-and moves each of them once after MOVE_SECONDS, at most MOST_AT_ONCE products in that time. If more
-products change, only the boards fall behind.
+A product's place on a leaderboard is two key attributes of its statistics item. If each write's
+transaction changed them, every comment rated 5 would also write rows of an index, always in the
+same partition. The whole shop could then write no faster than one partition. So each process
+remembers the products with changed counters, and moves each of them once after MOVE_SECONDS, at
+most MOST_AT_ONCE products in that time. If more products change, only the boards fall behind.
 
 A move reads the product's items in one consistent Query, and updates the items in a wrong place,
-each on condition that its place has not changed. Then it reads the product again, as another
-process may have moved it by older counts: the last of all moves finds nothing to do.
+each on condition that its place has not changed. Then it reads the product again, because another
+process may have moved the product by older counts. The last of all moves finds nothing to do.
 
-After a killed process, the next process that reads the product's statistics moves the product.
+If a process is killed, the next process that reads the product's statistics moves the product.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ MOVE_SECONDS = 2.0
 """How long a process collects changed products before it moves them."""
 
 MOST_AT_ONCE = 100
-"""Products that a process moves in that time."""
+"""The most products that a process moves in MOVE_SECONDS."""
 
 ONE_MOVE_SECONDS = 5.0
 """How long one move may take, so that a process can end while DynamoDB does not answer."""
@@ -42,7 +42,7 @@ _TOGETHER = 16
 """Products that are moved in parallel."""
 
 _ROUNDS = 10
-"""How often a process moves all pending products before it ends."""
+"""Rounds over all pending products before a process ends."""
 
 _KEYS = (LEADERS.partition_key, LEADERS.sort_key)
 
@@ -50,9 +50,9 @@ _log = logging.getLogger(__name__)
 
 
 def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
-    """Yield the items of a product in a wrong place, with the keys that they should have.
+    """Yield a product's items with wrong leaderboard keys, each with the right keys.
 
-    ``stored`` are all of its statistics items. An absent item is yielded as its key.
+    ``stored`` are all statistics items of the product. For an absent item, its key is yielded.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
@@ -90,7 +90,7 @@ class Boards:
                 self._note(key.product_id)
 
     def seen(self, product_id: str, stored: Sequence[StoredCounts]) -> None:
-        """Move a product later if its statistics, which were read, are in a wrong place."""
+        """Move a product later if the statistics that were read are in a wrong place."""
         if product_id not in self._pending and any(misplaced(product_id, stored)):
             self._note(product_id)
 
@@ -116,8 +116,8 @@ class Boards:
         try:
             if not await self._move_pending():
                 _log.warning(
-                    "Some products are moved on leaderboards when they are next read, or by "
-                    "`marginalia stats verify`."
+                    "Some products were not moved on leaderboards: the next read of their "
+                    "statistics, or `marginalia stats verify`, moves them."
                 )
         finally:
             self._table.unfinished.discard(self.finish)
@@ -140,7 +140,8 @@ class Boards:
     async def correct(self, products: Iterable[str]) -> None:
         """Move products until each is in its places; raises DalError.
 
-        After a few rounds, products that other processes go on changing are left to these.
+        If other processes keep changing a product, this method gives up after a few rounds, and
+        those processes move it.
         """
         left = list(products)
         for _ in range(_ROUNDS):
@@ -159,8 +160,17 @@ class Boards:
             stored += stored_in(answer.items)
         wrong = list(misplaced(product_id, stored))
         for item, place in wrong:
+            update = unchanged(item, _KEYS)
+            if place:
+                values = update.get("ExpressionAttributeValues", {})
+                to = {f":to_{name}": value for name, value in place.items()}
+                update["ExpressionAttributeValues"] = values | to
+                expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in place)
+            else:
+                expression = "REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
+            update |= {"Key": key_of(item), "UpdateExpression": expression}
             with suppress(ConditionFailedError):  # another process was faster
-                await self._table.update(_move(item, place))
+                await self._table.update(update)
                 self.moved += 1
         return len(wrong)
 
@@ -183,7 +193,7 @@ class Boards:
         return taken
 
     async def _move_all(self, products: Sequence[str]) -> int:
-        """Move products; those in a wrong place, or with a transient failure, are pending again.
+        """Move products. If a move fails for a passing reason, the product is pending again.
 
         Return how many failed; these failures are in the log.
         """
@@ -210,16 +220,3 @@ class Boards:
                 self._note(product_id)
             raise
         return failed
-
-
-def _move(item: Item, place: Item) -> Item:
-    """Return UpdateItem's arguments that move an item, on condition that its place is unchanged."""
-    update = unchanged(item, _KEYS)
-    if place:
-        values = update.get("ExpressionAttributeValues", {})
-        to = {f":to_{name}": value for name, value in place.items()}
-        update["ExpressionAttributeValues"] = values | to
-        expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in place)
-    else:
-        expression = "REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
-    return {"Key": key_of(item), "UpdateExpression": expression, **update}

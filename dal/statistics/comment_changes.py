@@ -1,4 +1,4 @@
-"""Changes of comments: each as a write with its deltas, and how many fit into one transaction.
+"""Changes of comments: builds the write and the deltas of each, and groups them for transactions.
 
 During a rebuild the mark ``counted`` (N) of a comment's item is the number of the rebuild that has
 counted the comment. A write adds the new image to the rebuild's counters, and subtracts the old
@@ -8,12 +8,10 @@ image if it was marked.
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Protocol, TypeVar
 
 import orjson
 
-from dal.entities import idempotency
 from dal.entities.comment import COMMENT, COUNTED, comment_in
 from dal.model import Comment
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
@@ -21,21 +19,25 @@ from dal.statistics.mode import Maintenance, MaintenanceMode
 from dal.table.items import ABSENT, Action, Item, key_of
 
 MOST_ACTIONS = 100
-"""The most that TransactWriteItems takes."""
+"""The most actions that TransactWriteItems takes."""
 
 MOST_BYTES = 900_000
-"""The most bytes of a transaction's actions, in JSON as they are sent. DynamoDB takes 4 MB, but
-sending a body of more than 1 MiB blocks the event loop."""
+"""The most bytes of a transaction's actions, as JSON. DynamoDB counts fewer bytes: text in UTF-8,
+and half a byte for a digit. DynamoDB accepts 4 MB, but sending a body of more than 1 MiB blocks the
+event loop."""
 
 
 class CommentObserver(Protocol):
-    """Receives writes of comments; the writes of one comment in their order."""
+    """Receives writes of comments, and those of one comment in their order.
+
+    An image that is not a comment is None. Writes without a comment are not received.
+    """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
         """Receive an acknowledged write; None: no comment."""
 
     def uncertain(self, product_id: str) -> None:
-        """Receive the product of a write that may have been done or not."""
+        """Receive the product of a write with an unknown outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +50,42 @@ class CountedWrite:
 
 @dataclass(eq=False)
 class CommentChange:
-    """A comment's item ``old`` becomes ``new``; None: no comment.
+    """The item under a comment's key changes from one image to another; None: no item.
 
-    The write's condition is that ``old`` has not changed since it was read. ``mark`` are additional
-    attributes of a new item; an item that replaces ``old`` keeps its marks. A comment that is not
-    ``dated`` gets the instant of each ``write``; then ``new`` is the comment of the latest write.
-    Everything else is computed once for all attempts.
+    The write's condition is that the image ``old`` has not changed since it was read. If ``new`` is
+    a function, it returns the new image for the instant of each ``write``. ``beside`` are further
+    actions of the same transaction.
+
+    ``before`` and ``after`` are the comments of the two images, ``after`` by the latest ``write``.
+    Counters and observers see only these two.
     """
 
     old: Item | None
-    new: Comment | None
-    mark: Item = field(default_factory=dict)
-    dated: bool = True
+    new: Item | Callable[[datetime], Item] | None
+    beside: Sequence[Action] = ()
+    image: Item | None = field(init=False)
+    """The new image of the latest write."""
+    before: Comment | None = field(init=False)
+    after: Comment | None = field(init=False)
+    changes: Deltas = field(init=False)
+    """The change of the counters, which does not depend on the instant of the write."""
 
-    @cached_property
-    def before(self) -> Comment | None:
-        """The comment of ``old``."""
-        return comment_in(self.old)
+    def __post_init__(self) -> None:
+        self.before = comment_in(self.old)
+        self._build()
+        self.changes = deltas(self.before, self.after)
 
-    @cached_property
-    def changes(self) -> Deltas:
-        """The change of the counters."""
-        return deltas(self.before, self.new)
+    def _build(self) -> None:
+        """Build the actions, and the image if it depends on the instant."""
+        self.image = self.new(datetime.now(UTC)) if callable(self.new) else self.new
+        self.after = comment_in(self.image)
+        unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
+        if self.image is not None:
+            own = {"Put": {"Item": self.image, **unchanged}}
+        else:
+            assert self.old is not None  # noqa: S101 - without either image nothing changes
+            own = {"Delete": {"Key": key_of(self.old), **unchanged}}
+        self._actions: list[Action] = [own, *self.beside]
 
     @property
     def products(self) -> frozenset[str]:
@@ -79,53 +95,37 @@ class CommentChange:
     @property
     def counters(self) -> frozenset[StatisticsKey]:
         """The counters that a write may change in any maintenance mode, except a rebuild's."""
-        if self.before is None:
-            return frozenset(self.changes)
-        return frozenset({*deltas(self.before, None), *deltas(None, self.new)})
-
-    @cached_property
-    def _plain(self) -> Action:
-        """The action while no rebuild runs."""
-        unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
-        if self.new is not None:
-            mark = self.mark if self.old is None else idempotency.kept_mark(self.old)
-            return {"Put": {"Item": COMMENT.encode(self.new) | mark, **unchanged}}
-        assert self.old is not None  # noqa: S101 - without either comment there is no change
-        tombstone = idempotency.tombstone(self.old)
-        if tombstone is not None:
-            return {"Put": {"Item": tombstone, **unchanged}}
-        return {"Delete": {"Key": key_of(self.old), **unchanged}}
+        return frozenset({*deltas(self.before, None), *deltas(None, self.after)})
 
     @property
-    def key(self) -> tuple[str, str]:
-        """The primary key of the comment's item."""
-        (entry,) = self._plain.values()
-        key = entry.get("Key", entry.get("Item"))
-        return key["PK"]["S"], key["SK"]["S"]
+    def keys(self) -> list[tuple[str, str]]:
+        """The primary key of each action's item; the comment's comes first."""
+        entries = [entry for action in self._actions for entry in action.values()]
+        keys = [entry.get("Key", entry.get("Item")) for entry in entries]
+        return [(key["PK"]["S"], key["SK"]["S"]) for key in keys]
 
     @property
     def size(self) -> int:
-        """The bytes of the action, as it is sent."""
-        return len(orjson.dumps(self._plain))
+        """The bytes of the actions, as they are sent."""
+        return len(orjson.dumps(self._actions))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the write in a maintenance mode: one action, and the change of the counters."""
-        if self.new is not None and not self.dated:
-            self.new = self.new._replace(created_at=datetime.now(UTC))
-            self.__dict__.pop("_plain", None)  # its action has the earlier date
-        action = self._plain
+        """Return the write in a maintenance mode: its actions, and the change of the counters."""
+        if callable(self.new):
+            self._build()
         if maintenance.mode is MaintenanceMode.STREAM:
-            return CountedWrite([action], {})
+            return CountedWrite(self._actions, {})
         if not maintenance.dual_writes:
-            return CountedWrite([action], self.changes)
+            return CountedWrite(self._actions, self.changes)
         generation = maintenance.generation
         marked = self.old is not None and generation_of(self.old) == generation
-        of_rebuild = in_generation(deltas(self.before if marked else None, self.new), generation)
-        if self.new is not None:
-            put = action["Put"]
+        of_rebuild = in_generation(deltas(self.before if marked else None, self.after), generation)
+        actions = self._actions
+        if self.after is not None:
+            put = actions[0]["Put"]
             counted = put["Item"] | {COUNTED: {"N": str(generation)}}
-            action = {"Put": put | {"Item": counted}}
-        return CountedWrite([action], summed([self.changes, of_rebuild]))
+            actions = [{"Put": put | {"Item": counted}}, *self.beside]
+        return CountedWrite(actions, summed([self.changes, of_rebuild]))
 
 
 def generation_of(item: Item) -> int:
@@ -139,6 +139,20 @@ def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
     return CountedWrite(actions, summed(write.changes for write in writes))
 
 
+def failures(changes: Iterable[CommentChange], failed: Collection[int]) -> list[list[int]]:
+    """Return the failed actions of each change by their number in the change.
+
+    ``failed`` has the actions' numbers in the transaction of all changes.
+    """
+    own: list[list[int]] = []
+    first = 0
+    for change in changes:
+        numbers = range(len(change.keys))
+        own.append([number for number in numbers if first + number in failed])
+        first += len(numbers)
+    return own
+
+
 Counted = TypeVar("Counted")
 
 
@@ -148,11 +162,7 @@ def fitting(
     *,
     actions_each: int,
 ) -> Iterator[list[Counted]]:
-    """Yield the changes that one transaction each can do, in order.
-
-    Besides the ``counters`` of its changes, a transaction has room for ``actions_each`` actions of
-    each change, and for one more action.
-    """
+    """Yield groups of changes in order, each small enough for one transaction."""
     taken: list[Counted] = []
     keys: frozenset[StatisticsKey] = frozenset()
     for change in changes:
@@ -177,15 +187,16 @@ class TransactionBatch:
     def add(self, change: CommentChange) -> bool:
         """Add a change and return True, or return False if it does not fit.
 
-        The first change always fits. Two changes of one item never share a transaction: DynamoDB
-        refuses two actions on one item. There is room for a rebuild's counters.
+        The first change always fits. Two actions on one item never share a transaction, as DynamoDB
+        refuses them. There is room for a rebuild's counters.
         """
-        key, counters = change.key, self._counters | change.counters
+        keys, counters = self._keys.union(change.keys), self._counters | change.counters
         size = self._bytes + change.size
-        fits = len(self._keys) + 1 + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
-        if self._keys and (not fits or key in self._keys):
+        fits = len(keys) + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
+        alone = len(keys) == len(self._keys) + len(change.keys)
+        if self._keys and not (fits and alone):
             return False
-        self._keys.add(key)
+        self._keys = keys
         self._counters = counters
         self._bytes = size
         return True

@@ -4,10 +4,10 @@ The statistics item of a language has ``count_1`` to ``count_5`` and ``count_tot
 that never changed is absent. Counts change by ``ADD``, without a condition. The counts of all
 languages are the sum: one Query reads the items of all languages, which are in one partition.
 
-A product with comments rated 5 is on leaderboards: its items also have the two keys of their
-language's leaderboard, and the item ``S`` those of the leaderboard of all languages. The sort key
-is ``<count>#<product>``. No update expression can compute that, so ``boards`` changes these keys
-after the counts.
+A product with comments rated 5 is on leaderboards: each language's item also has the two keys of
+that language's leaderboard, and the item ``S`` has the keys of the leaderboard of all languages.
+The sort key is ``<count>#<product>``. No update expression can compute this sort key, so ``boards``
+changes these keys after the counts.
 
 The counters of a rebuild are separate items, under ``RECOUNT#<generation>#<part>``. They are on no
 leaderboard, and expire if a rebuild leaves them behind.
@@ -31,7 +31,7 @@ SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")
 """The sort keys of a product's statistics items in its partition."""
 
 WITH_DETAILS = Range(DETAILS, f"S#{LAST_CHARACTER}")
-"""The same, and the product's details before them."""
+"""The sort keys of a product's statistics items, and of its details, which precede them."""
 
 _PRODUCT = "PRODUCT#"
 
@@ -82,9 +82,9 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 
 
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
-    """Yield the whole items of the counts of languages, and of their products.
+    """Yield the whole items of the languages' counts, and each product's item of all languages.
 
-    The counts of a product's own key add nothing to these.
+    Counts under the key of all languages are ignored: they are sums.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():
@@ -115,7 +115,7 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
     Raises ValueError for the key of another program's item.
     """
     first, in_language, rest = item["SK"]["S"].partition("#")
-    if "#" in rest:  # our languages are escaped: another program wrote this item
+    if "#" in rest:  # this program escapes languages: another program wrote this item
         raise ValueError(f"{rest!r} is not a language.")
     counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
     language = unescape(rest) if in_language else None
@@ -150,7 +150,7 @@ def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
 def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
     """Return the statistics of a product; a count below 0 is wrong, and becomes 0.
 
-    They are sound if each item's total is the sum of its counts, and no language's is below 0.
+    The statistics are sound if each item's total is the sum of its counts, and no count is below 0.
     """
     sums, sound = dict[str, RatingCounts](), True
     for one in stored:
@@ -159,14 +159,11 @@ def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
             before = sums.get(language)
             sums[language] = held if before is None else before + held
             sound = sound and one.total == held.of()
-    by_language = {language: _not_negative(held) for language, held in sums.items()}
+    by_language = {
+        language: RatingCounts(tuple(max(0, count) for count in held.by_rating))
+        for language, held in sums.items()
+    }
     return CommentStatistics.summed(by_language, sound=sound and by_language == sums)
-
-
-def _not_negative(held: RatingCounts) -> RatingCounts:
-    if min(held.by_rating) >= 0:
-        return held
-    return RatingCounts(tuple(max(0, count) for count in held.by_rating))
 
 
 def _number(item: Item, name: str) -> int:

@@ -5,8 +5,8 @@ at a time. Changes that arrive meanwhile wait, and the next transaction writes a
 conflict with another process the transaction is retried: counters change by ``ADD``, so the order
 of the transactions does not matter.
 
-A change of no counter writes only its own item, and so does every change in mode stream. These
-writes run in parallel; only the writes of one comment follow one another.
+A change that changes no counter writes only its own item, and so does every change in mode stream.
+These writes run in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -32,6 +32,7 @@ from dal.statistics.comment_changes import (
     CommentObserver,
     CountedWrite,
     TransactionBatch,
+    failures,
     joined,
 )
 from dal.statistics.counts import RatingCounts, in_generation
@@ -64,8 +65,8 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, also of one that may have failed, and
-    ``observer`` its comments, both before the client gets its answer.
+    ``written`` receives the products of each write, even if the write may have failed. ``observer``
+    receives its comments. Both are called before the client gets its answer.
     """
 
     def __init__(
@@ -89,13 +90,14 @@ class CounterTransactions:
     async def write(self, change: CommentChange) -> None:
         """Write one client's change, in one transaction with other changes of its product.
 
-        Raises ConditionFailedError if the comment has changed since it was read, and ConflictError
-        if other writes conflict until the deadline.
+        Raises ConditionFailedError if the comment has changed since it was read, or if the
+        condition of another action of the change fails: ``failed`` has the numbers of the failed
+        actions within the change. Raises ConflictError if other writes conflict until the deadline.
         """
         # One write of a comment at a time, so that observers receive them in order.
-        async with self._comments.hold([change.key[0]], deadline=retries.DEADLINE):
-            # A change of no counter needs no group. If the mode that was read last is outdated, the
-            # transaction changes counters after all, and conflicts are retried.
+        async with self._comments.hold([change.keys[0][0]], deadline=retries.DEADLINE):
+            # A change that changes no counter needs no group. If the mode that was read last is
+            # outdated, the transaction changes counters nevertheless, and conflicts are retried.
             latest = self._maintenance.latest
             if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
                 await self._write([change], change.products)
@@ -128,11 +130,11 @@ class CounterTransactions:
             raise outcome
 
     async def write_many(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
-        """Write changes in one transaction, without a limit on the wait in this process.
+        """Write changes in one transaction, and return the changes that were written.
 
-        Return the changes that were written: all, or none if a comment has changed since it was
-        read. In mode stream each change is a separate write, and only these fail. Other
-        errors are those of ``write``.
+        If a comment has changed since it was read, nothing is written. In mode stream each change
+        is a separate write, and only the changes of such comments are left out. The wait for locks
+        has no limit. Raises the errors of ``write`` except ConditionFailedError.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
         if await self._in_stream_mode():
@@ -140,7 +142,7 @@ class CounterTransactions:
 
             async def written(change: CommentChange) -> bool:
                 try:
-                    async with gate, self._comments.hold([change.key[0]], deadline=None):
+                    async with gate, self._comments.hold([change.keys[0][0]], deadline=None):
                         await self._write([change], change.products)
                 except ConditionFailedError:
                     return False
@@ -164,7 +166,7 @@ class CounterTransactions:
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:
             del self._waiting[pending]
-        # A separate task, as this client may disconnect while others of the group wait.
+        # A separate task, as this client may disconnect while other clients of the group wait.
         with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
             task = asyncio.create_task(self._write_group(group))
         self._groups.add(task)
@@ -190,11 +192,7 @@ class CounterTransactions:
                 return
             await self._write([pending.change for pending in group], group[0].products)
         except ConditionFailedError as error:  # DynamoDB names the failed actions
-            for number in error.failed:
-                group[number].end(ConditionFailedError([0]))
-            others = [one for number, one in enumerate(group) if number not in error.failed]
-            if others:
-                await self._write_group(others)
+            await self._write_without_failed(group, error)
             return
         except InvalidRequestError as error:  # DynamoDB does not name them: try each half
             if len(group) > 1:
@@ -210,6 +208,19 @@ class CounterTransactions:
         for pending in group:
             pending.end(outcome)
 
+    async def _write_without_failed(
+        self, group: Sequence[_PendingWrite], error: ConditionFailedError
+    ) -> None:
+        others: list[_PendingWrite] = []
+        failed = failures([pending.change for pending in group], error.failed)
+        for pending, own in zip(group, failed, strict=True):
+            if own:
+                pending.end(ConditionFailedError(own))
+            else:
+                others.append(pending)
+        if others:
+            await self._write_group(others)
+
     async def _write(self, changes: Sequence[CommentChange], products: frozenset[str]) -> None:
         def build(maintenance: Maintenance) -> CountedWrite:
             return joined([change.write(maintenance) for change in changes])
@@ -220,7 +231,7 @@ class CounterTransactions:
             raise
         except BaseException:
             # The answer was lost, or all clients have disconnected: the write may have been done.
-            comments = [one for each in changes for one in (each.before, each.new) if one]
+            comments = [one for each in changes for one in (each.before, each.after) if one]
             if self._observer is not None:
                 for product_id in {comment.product_id for comment in comments}:
                     self._observer.uncertain(product_id)
@@ -228,7 +239,8 @@ class CounterTransactions:
         else:
             if self._observer is not None:
                 for change in changes:
-                    self._observer.changed(change.before, change.new)
+                    if change.before or change.after:
+                        self._observer.changed(change.before, change.after)
         finally:
             self._written(products)
 

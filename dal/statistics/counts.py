@@ -41,18 +41,15 @@ class RatingCounts:
         return self.by_rating[-1]
 
 
-RatingDeltas: TypeAlias = RatingCounts
-
-
 COUNTED_FIELDS = frozenset({"product", "language", "rating"})
 """The fields that comments are counted by; counts are inexact for filters by any other field."""
 
 
 class StatisticsKey(NamedTuple):
-    """Key of the counters of a product's comments in one language, or in all (None).
+    """Key of the counters of a product's comments in one language.
 
-    The counts of all languages are a sum and have no counters. With a ``generation``, the key of
-    that rebuild's counters, which no client sees.
+    The key without language is for the counts of all languages, a sum that no counter stores. A key
+    with a ``generation`` is for the counters of that rebuild, which no client sees.
     """
 
     product_id: str
@@ -61,13 +58,13 @@ class StatisticsKey(NamedTuple):
 
 
 _ONE = {
-    (sign, rating): RatingDeltas(tuple(sign * (one == rating) for one in RATINGS))
+    (sign, rating): RatingCounts(tuple(sign * (one == rating) for one in RATINGS))
     for sign in (-1, 1)
     for rating in RATINGS
 }
-"""The change by one comment more, or less, of each rating."""
+"""The change when a comment of a rating is added (sign 1) or removed (sign -1)."""
 
-Deltas: TypeAlias = Mapping[StatisticsKey, RatingDeltas]
+Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
 """The counts that a write changes, and by how much; without unchanged counts."""
 
 
@@ -78,7 +75,7 @@ def deltas(old: Comment | None, new: Comment | None) -> Deltas:
 
 def summed(changes: Iterable[Deltas]) -> Deltas:
     """Return the sum of several changes."""
-    sums: dict[StatisticsKey, RatingDeltas] = {}
+    sums: dict[StatisticsKey, RatingCounts] = {}
     for change in changes:
         for key, counts in change.items():
             held = sums.get(key)
@@ -92,32 +89,36 @@ def in_generation(changes: Deltas, generation: int) -> Deltas:
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
-    # Other programs write any product, language and rating. DynamoDB refuses a key that is too long
-    # for good, and with it the transaction that counts the comment: a follower of the stream would
-    # never get past such a comment. So it is not counted.
+    # Another program may write any product, language and rating. DynamoDB always refuses a key that
+    # is too long, and the whole transaction with it. A follower of the stream could never pass a
+    # comment with such a key. So the comment is not counted.
     if comment is None or any(
         len(part.encode()) > MAX_IDENTIFIER_BYTES
         for part in (escape(comment.product_id), comment.language)
     ):
         return {}
-    counts = _ONE.get((sign, comment.rating), RatingDeltas())
+    counts = _ONE.get((sign, comment.rating), RatingCounts())
     return {StatisticsKey(comment.product_id, comment.language): counts}
 
 
 @dataclass(frozen=True, slots=True)
 class RatingCount:
-    """How many comments have one rating."""
+    """How many comments have one rating. A facet counts only those in the chosen languages."""
 
     rating: int
     count: int
+    selected: bool = False
+    """Whether a filter includes the rating."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageCount:
-    """How many comments are in one language."""
+    """How many comments are in one language. A facet counts only those with the chosen ratings."""
 
     language: str
     count: int
+    selected: bool = False
+    """Whether a filter includes the language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,8 @@ class CommentStatistics:
     def count(self, query: Query) -> int | None:
         """Return how many comments a query selects; NoIndexError if it filters by other fields.
 
-        None for a query with dates, unless the product has no such comment of any date.
+        Counters have no dates, so a query with dates returns None, or 0 if no comment passes its
+        other filters.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
         if uncounted:
@@ -191,35 +193,13 @@ class CommentStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class RatingFacet:
-    """The comments with one rating, in the chosen languages."""
-
-    rating: int
-    count: int
-    selected: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LanguageFacet:
-    """The comments in one language, with the chosen ratings."""
-
-    language: str
-    count: int
-    selected: bool
-
-
-@dataclass(frozen=True, slots=True)
 class CommentFacets:
-    """How many comments a filter by ratings and languages shows, and each other value would show.
-
-    ``ratings`` are all five, 5 first. ``languages`` are those of the product, the most frequent
-    first, then chosen languages without comments. The order does not depend on the filter.
-    """
+    """The number of comments for each rating and language that a filter can select."""
 
     total: int
     average: float | None
-    ratings: list[RatingFacet]
-    languages: list[LanguageFacet]
+    ratings: list[RatingCount]
+    languages: list[LanguageCount]
 
 
 def facets(
@@ -227,9 +207,9 @@ def facets(
     ratings: Collection[int] | None,
     languages: Collection[str] | None,
 ) -> CommentFacets:
-    """Return the facets of a filter; None is any value, and an empty collection none.
+    """Return the facets of a filter. None selects every value, an empty collection no value.
 
-    The count of a rating is that in the chosen languages, and the other way round.
+    A rating is counted in the chosen languages only, a language with the chosen ratings only.
     """
     of_languages = statistics.of(languages).overall
     of_both = of_languages
@@ -243,11 +223,11 @@ def facets(
         shown.total,
         shown.average,
         [
-            RatingFacet(rating, of_languages.of([rating]), rating in (ratings or ()))
+            RatingCount(rating, of_languages.of([rating]), rating in (ratings or ()))
             for rating in reversed(RATINGS)
         ],
         [
-            LanguageFacet(
+            LanguageCount(
                 one,
                 statistics.by_language.get(one, RatingCounts()).of(ratings),
                 one in (languages or ()),

@@ -5,13 +5,13 @@ rebuild also that rebuild's counters. In mode *stream* our writes change no coun
 the table's stream does, and other programs may write comments too.
 
 A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
-seconds plus one more attempt. So SETTLE_SECONDS after an announcement no transaction is under way
-that was built from the earlier one.
+seconds plus one more attempt. So SETTLE_SECONDS after an announcement, every unfinished transaction
+was built from that announcement.
 
 A count of zero proves that a comment does not exist only while every comment is counted and every
 write changes the counters: in mode transactional, on a ``complete`` table, without a rebuild. A
-command that ends this state announces that, and waits SETTLE_SECONDS before it acts. So a page can
-rely on a mode that was read at most 5 seconds ago.
+command that ends this state announces the change, and waits SETTLE_SECONDS before it acts. So a
+page can rely on a mode that was read at most 5 seconds ago.
 """
 
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ SETTLE_SECONDS = 20.0
 """KEPT_SECONDS, the deadline of a transaction, its last attempt, and a margin."""
 
 READERS_KEEP_SECONDS = 30.0
-"""How long readers of pages keep the item."""
+"""How long page reads cache the item."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 """Returns once every writer acts on the latest announcement: after SETTLE_SECONDS."""
@@ -59,7 +59,7 @@ class MaintenanceMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """The contents of the item; without an item: transactional, and not complete."""
+    """The contents of the item. Without an item, the mode is transactional and not complete."""
 
     mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
     generation: int = 0
@@ -91,7 +91,7 @@ class Maintenance:
 
     @property
     def counted(self) -> bool:
-        """Whether there are counters: in mode stream not before a rebuild."""
+        """Whether there are counters. In mode stream, a rebuild creates them."""
         return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
 
     @property

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 from cachetools import LRUCache, TTLCache
 
@@ -24,22 +23,21 @@ from dal.entities.comment import ALL
 from dal.entities.entity import Row
 from dal.entities.product import details_in
 from dal.model import ProductDetails
-from dal.model.key_parts import INSTANT_LENGTH, parse_instant
-from dal.query.plan import EqualityKey, Filters, Query, filters_of
-from dal.query.protocols import LocatedPage, RangeRead, TableStatistics
+from dal.query.optimizer import TableStatistics
+from dal.query.plan import EqualityKey, Query, filters_of
+from dal.query.row_locations import LocatedRow, RangeRead, RowLocations
 from dal.query.trace import ExecutionStatistics
 from dal.statistics import counter_items
 from dal.statistics.counter_items import SORT_KEYS, WITH_DETAILS, StoredCounts, stored_in
 from dal.statistics.counts import COUNTED_FIELDS, CommentStatistics
 from dal.statistics.mode import MaintenanceStore
-from dal.statistics.row_locations import LocatedRow, RowLocations
 from dal.table.index import TABLE, QueryRequest, RunQuery, Spend, query_all
 from dal.table.items import Item, bytes_of
 from dal.table.ranges import UNBOUNDED, Range
 
 KEPT_SECONDS = 5.0
 KEPT_PRODUCTS = 1_000
-"""How long statistics serve the planning of pages, and of how many products."""
+"""How long statistics are cached for planning, and for how many products."""
 
 MEASURED_PRODUCTS = 10_000
 """How many products' row sizes and dates are kept in memory."""
@@ -54,8 +52,6 @@ _WEIGHT = 0.2
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 """The attributes that the rows of all indexes have. The partition key is measured as that of
 ``all``, so that the rows of a product have the same size in every index."""
-
-_NOTHING_READ = RowLocations()
 
 
 @dataclass(slots=True)
@@ -121,38 +117,6 @@ class StatisticsReader:
             self._kept.pop(product_id, None)
 
 
-class ProductStatistics(NamedTuple):
-    """The ``TableStatistics`` of one product's comments."""
-
-    counts: CommentStatistics
-    row_bytes: float
-    locations: RowLocations
-    oldest: str = ""
-    newest: str = ""
-    """The positions of the oldest and the newest comment, if the query has dates."""
-
-    def cardinality(self, filters: Filters) -> int:
-        """Return how many comments pass ``filters``, or more if a field is not counted."""
-        return self.counts.cardinality(filters)
-
-    def fraction(self, within: Range) -> float:
-        """Return the part of the comments within a range, assuming an even spread over time."""
-        if not self.oldest:
-            return 1.0
-        first, last = _seconds(self.oldest), _seconds(self.newest)
-        start = first if within.low is None else max(first, _seconds(within.low))
-        end = last if within.high is None else min(last, _seconds(within.high))
-        return min(1.0, max(0.0, end - start) / max(1.0, last - first))
-
-    def located(
-        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
-    ) -> LocatedPage | None:
-        """Return the latest known places of a page's rows; None unless all were read before."""
-        if keys and not _counted(keys[0]):
-            return None
-        return self.locations.page(keys, span, descending=descending, count=count)
-
-
 class ProductStatisticsProvider:
     """The ``StatisticsProvider`` of comments. ``run`` is a table's ``query``."""
 
@@ -183,9 +147,11 @@ class ProductStatisticsProvider:
         row_bytes = self._row_bytes.get(product)
         if row_bytes is None:  # the product has no row, so its counts are wrong
             return None
-        locations = self.locations.get(product, _NOTHING_READ)
+        # Row locations are kept only for keys of counted fields.
+        counted = query.filters.keys() <= COUNTED_FIELDS
+        locations = self.locations.get(product) if counted else None
         extent = self._extents.get(product, ("", ""))
-        return ProductStatistics(counts, row_bytes, locations, *extent)
+        return TableStatistics(counts.cardinality, row_bytes, locations, *extent)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
@@ -257,14 +223,10 @@ def _values(product: str, language: str, rating: str) -> EqualityKey:
 
 
 def _bytes(row: Row, product: str) -> int:
-    """Return a row's size as DynamoDB counts it: names and values, numbers about as written."""
+    """Return a row's size as DynamoDB counts it: names and values, numbers approximately."""
     return bytes_of(row.item, _COMMON) + _partition_bytes(product)
 
 
 @lru_cache(maxsize=1_000)
 def _partition_bytes(product: str) -> int:
     return len(ALL.partition_key) + len(ALL.partition_of({"product": product}).encode())
-
-
-def _seconds(position: str) -> float:
-    return parse_instant(position[:INSTANT_LENGTH]).timestamp()

@@ -1,1 +1,1 @@
-"""Statistics of tables that other programs write to: the table's stream applied to counters."""
+"""Statistics of tables that other programs write to: applies the table's stream to the counters."""

@@ -5,19 +5,21 @@ applies. A crash leaves both or neither. If two appliers read the same records, 
 checkpoint moved, reads it again, and skips the records that it covers.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
 
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
+from dal.entities.comment import comment_in, is_comment
 from dal.errors import ConditionFailedError, ConflictError, StoreRefusedError
 from dal.statistics.boards import Boards
-from dal.statistics.comment_changes import CountedWrite
+from dal.statistics.comment_changes import CountedWrite, fitting
 from dal.statistics.counter_transaction import commit
-from dal.statistics.counts import Deltas
+from dal.statistics.counts import Deltas, deltas, summed
 from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stream.checkpoints import Checkpoint, Checkpoints
-from dal.stream.records import Change, Record, changes_of, parts, total
 from dal.table.items import Action
 
 NOT_STREAM_MODE = (
@@ -25,33 +27,85 @@ NOT_STREAM_MODE = (
     "stream`, or wait for the running rebuild."
 )
 
-_AHEAD = "Another follower of this stream is ahead."
+Record: TypeAlias = dict[str, Any]
+"""A record of DynamoDB Streams, as GetRecords returns it and as Lambda delivers it."""
 
 
-class Applier:
-    """Applies records of any shard of one stream. Several appliers may run at once."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A record that changes counters. ``sequence`` is its place in its shard."""
+
+    event: str
+    sequence: str
+    deltas: Deltas
+
+
+def sequence_of(record: Record) -> str:
+    """Return a record's sequence number, in digits."""
+    return str(record["dynamodb"]["SequenceNumber"])
+
+
+def made_at(record: Record) -> datetime | None:
+    """Return the instant of a record's change, or None if the service omits it."""
+    made = record["dynamodb"].get("ApproximateCreationDateTime")
+    return datetime.fromtimestamp(made, UTC) if isinstance(made, float | int) else made
+
+
+def changes_of(records: Iterable[Record]) -> list[Change]:
+    """Return the records that change counters, in their order.
+
+    A record of another item, or of an edit that keeps product, language and rating, changes no
+    counter.
+    """
+    changes: list[Change] = []
+    for record in records:
+        images = record["dynamodb"]
+        if is_comment(images["Keys"]):
+            old, new = comment_in(images.get("OldImage")), comment_in(images.get("NewImage"))
+            if changed := deltas(old, new):
+                changes.append(Change(record["eventID"], sequence_of(record), changed))
+    return changes
+
+
+def total(changes: Iterable[Change]) -> Deltas:
+    """Return the sum of several changes."""
+    return summed(change.deltas for change in changes)
+
+
+def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
+    """Yield the changes in non-empty parts, each small enough for one transaction.
+
+    A transaction holds the counters, one more action, and ``actions_each`` actions per change.
+    """
+    return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
+
+
+class Applier(Checkpoints):
+    """Applies records of any shard of one stream, and moves its checkpoints.
+
+    Several appliers may run at once.
+    """
 
     def __init__(
         self,
         table: Table,
-        checkpoints: Checkpoints,
+        stream: str,
         maintenance: MaintenanceStore,
         boards: Boards | None = None,
     ) -> None:
-        self._table = table
+        super().__init__(table, stream)
         self._maintenance = maintenance
         self._boards = boards or Boards(table)
-        self.checkpoints = checkpoints
 
     async def check(self) -> None:
         """Raise StoreRefusedError unless the maintenance mode is stream, without a rebuild."""
-        check_stream_mode(await self._maintenance.current())
+        check_mode(await self._maintenance.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
         """Apply the records after the checkpoint, and return the shard's new checkpoint.
 
-        ``records`` may begin before ``held`` and must follow it without a gap, except for records
-        that change no counter. Those do not move the checkpoint.
+        ``records`` may begin before ``held``, and may leave out only records that change no
+        counter. Such records do not move the checkpoint.
         """
         for part in parts(changes_of(records), actions_each=0):
             held = await self._move(held, part, part[-1].sequence, done=False)
@@ -63,57 +117,45 @@ class Applier:
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
         """Mark a shard as closed and applied to its end."""
-        return await self._move(held, [], held.sequence, done=True)
+        return await self._move(held, [], None, done=True)
 
     async def _move(
         self, held: Checkpoint, part: Sequence[Change], sequence: str | None, *, done: bool
     ) -> Checkpoint:
         async def attempt() -> Checkpoint:
             nonlocal held
-            moved = _moved(held, sequence, done=done)
-            if moved == held:
+            if held.done or (sequence is not None and held.covers(sequence)):
                 return held
+            # If another applier has moved on, ``finish`` keeps that applier's last record.
+            moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
-            move = self.checkpoints.move(held, moved)
+            write = counted([self.move(held, moved)], changes)
             try:
-                await apply_deltas(self._table, self._maintenance, self._boards, [move], changes)
+                await commit(self._table, self._maintenance, self._boards, write)
             except ConditionFailedError:
-                held = (await self.checkpoints.read([held.shard]))[held.shard]
-                raise ConflictError(_AHEAD) from None
+                held = (await self.read([held.shard]))[held.shard]
+                raise ConflictError(
+                    "Another follower of this stream has applied these records already."
+                ) from None
             return moved
 
         return await retry_on_conflict(attempt)
 
 
-def _moved(held: Checkpoint, sequence: str | None, *, done: bool) -> Checkpoint:
-    """Return the checkpoint after a record, or at the shard's end; ``held`` if it covers that."""
-    if held.done or (not done and sequence is not None and held.covers(sequence)):
-        return held
-    # If another applier has moved on, ``finish`` keeps that applier's last record.
-    return replace(held, sequence=held.sequence if done else sequence, done=done)
+def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance], CountedWrite]:
+    """Return the write of ``actions`` and the deltas of the counters, for ``commit``.
 
-
-async def apply_deltas(
-    table: Table,
-    maintenance: MaintenanceStore,
-    boards: Boards,
-    actions: Sequence[Action],
-    changes: Deltas,
-) -> None:
-    """Write ``actions`` and the deltas of the counters in one transaction.
-
-    Raises ConditionFailedError if the condition of an action fails, and StoreRefusedError unless
-    the maintenance mode is stream, without a rebuild.
+    The write raises StoreRefusedError as ``check_mode`` does.
     """
 
     def build(now: Maintenance) -> CountedWrite:
-        check_stream_mode(now)
+        check_mode(now)
         return CountedWrite(actions, changes)
 
-    await commit(table, maintenance, boards, build)
+    return build
 
 
-def check_stream_mode(now: Maintenance) -> None:
+def check_mode(now: Maintenance) -> None:
     """Raise StoreRefusedError unless the maintenance mode is stream, without a rebuild."""
     if not now.applies_stream:
         raise StoreRefusedError(NOT_STREAM_MODE)

@@ -48,10 +48,14 @@ class Checkpoints:
         """Return the checkpoint of each shard, read consistently."""
         items = await self._table.get_many([self._key(_SHARD + shard) for shard in shards])
         found = {item["SK"]["S"].removeprefix(_SHARD): item for item in items}
-        return {shard: _decode(shard, found.get(shard, {})) for shard in shards}
+        held = {shard: found.get(shard, {}) for shard in shards}
+        return {
+            shard: Checkpoint(shard, item.get("sequence", {}).get("S"), "done" in item)
+            for shard, item in held.items()
+        }
 
     def move(self, held: Checkpoint, to: Checkpoint) -> Action:
-        """Return the write of ``to``, conditional on ``held`` being the stored checkpoint."""
+        """Return the write of ``to``, on condition that the stored checkpoint is ``held``."""
         item = self._item(to)
         if held.sequence is None:
             return {"Put": {"Item": item, **ABSENT}}
@@ -67,7 +71,7 @@ class Checkpoints:
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
         """Store the checkpoints of a stream that a rebuild has applied.
 
-        The watermark is written last, because a follower refuses a stream without one.
+        The watermark is written last, because a follower refuses a stream without a watermark.
         """
         await self._table.put_many(
             [self._item(one) for one in reached if one != Checkpoint(one.shard)]
@@ -101,10 +105,6 @@ class Checkpoints:
 
     def _key(self, sort_key: str) -> Item:
         return primary_key(self._partition, sort_key)
-
-
-def _decode(shard: str, item: Item) -> Checkpoint:
-    return Checkpoint(shard, item.get("sequence", {}).get("S"), "done" in item)
 
 
 KEPT_SECONDS = 3 * 24 * 3600

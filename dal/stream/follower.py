@@ -28,28 +28,28 @@ from dal.errors import (
 from dal.instrumentation import FOLLOWER_INSTRUMENTS
 from dal.statistics.boards import Boards
 from dal.statistics.mode import MaintenanceStore
-from dal.stream.applier import Applier
+from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
-from dal.stream.records import Record, made_at, sequence_of
 
 RETENTION = timedelta(hours=23)
-"""DynamoDB keeps records for 24 hours; one hour is a margin."""
+"""The age up to which a stream surely has its records. DynamoDB keeps records for 24 hours."""
 
 LISTING = timedelta(seconds=10)
 WATERMARK = timedelta(seconds=10)
 SKIPPING = timedelta(hours=1)
-"""Intervals to list the shards, to raise the watermark, and to save skipped records."""
+"""The times between two lists of the shards, two raises of the watermark, and two saved places of a
+shard without changes."""
 
 READ_EVERY = 0.4
-"""Seconds between rounds that read few records. With two readers, DynamoDB's recommended maximum, a
-shard gets five GetRecords a second, its limit."""
+"""Seconds between rounds that read few records. DynamoDB recommends two readers at most. With two
+readers, a shard gets five GetRecords a second, which is its limit."""
 
 LONGEST_PAUSE = 1.0
 LONGEST_BACKOFF = 30.0
 """Longest pause between rounds without records, and while DynamoDB does not respond."""
 
 FULL = 1_000
-"""Records of a full response, which more records follow."""
+"""Records of a full response. More records follow it."""
 
 NOT_BEGUN = (
     "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
@@ -64,25 +64,8 @@ _TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
 _log = logging.getLogger(__name__)
 
 
-class CheckpointStore(Protocol):
-    """Stores the checkpoint of each shard: see ``dal.stream.checkpoints``."""
-
-    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
-        """Return the checkpoint of each shard."""
-
-    async def watermark(self) -> datetime | None:
-        """Return an instant before which every record is applied."""
-
-    async def raise_watermark(self, instant: datetime) -> None:
-        """Store a later watermark."""
-
-
 class Sink(Protocol):
-    """Applies each record once, in its shard's order: see ``dal.stream.applier``."""
-
-    @property
-    def checkpoints(self) -> CheckpointStore:
-        """Checkpoints of the shards."""
+    """Applies each record once, in its shard's order, and keeps checkpoints: see ``Applier``."""
 
     async def check(self) -> None:
         """Raise DalError if records must no longer be applied."""
@@ -95,6 +78,15 @@ class Sink(Protocol):
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
         """Mark a fully applied shard as closed."""
+
+    async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
+        """Return the checkpoint of each shard."""
+
+    async def watermark(self) -> datetime | None:
+        """Return an instant before which every record is applied."""
+
+    async def raise_watermark(self, instant: datetime) -> None:
+        """Store a later watermark."""
 
 
 @dataclass(slots=True)
@@ -150,7 +142,7 @@ async def open_follower(
     arn = await admin.stream(table)
     if arn is None:
         raise StoreRefusedError(NOT_BEGUN)
-    applier = Applier(table, Checkpoints(table, label_of(arn)), MaintenanceStore(table), boards)
+    applier = Applier(table, label_of(arn), MaintenanceStore(table), boards)
     return Follower(streams, arn, applier, clock)
 
 
@@ -177,7 +169,6 @@ class Follower:
         self._arn = arn
         self._clock = clock or streams.now
         self._sink = sink
-        self._checkpoints = sink.checkpoints
         self._readers: dict[str, _ShardReader] = {}
         self._done: set[str] = set()
         self._listed: datetime | None = None
@@ -196,41 +187,39 @@ class Follower:
         busy = any(await in_parallel([self._read(one, began) for one in readers]))
         if (instruments := FOLLOWER_INSTRUMENTS.get()) is not None:
             instruments.round(self._clock(), left=busy)
-        if not busy and self._complete:
-            await self._caught_up(began)
+        late = self._raised is None or began - self._raised >= WATERMARK
+        if late and self._complete and not busy:
+            await self._sink.raise_watermark(began)
+            self._raised = began
         return busy
 
     async def _list(self) -> None:
-        """Find the readable shards: those whose parent is finished or no longer listed."""
+        """List the shards that can be read: the parent of each is finished, or no longer listed."""
         stream = await self._streams.describe(self._arn)
         began = self._clock()  # the response carries the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
-        stored = await self._checkpoints.read(unknown)
+        stored = await self._sink.read(unknown)
         self._done.update(shard for shard, checkpoint in stored.items() if checkpoint.done)
         for shard, checkpoint in stored.items():
             parent = listed[shard].parent
             if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
-                    await self._check_retention(began)
+                    # All records before the watermark are applied, and none of this shard's is:
+                    # its records are younger than the watermark. The first may have expired if
+                    # the watermark is older than the retention.
+                    applied = await self._sink.watermark()
+                    if applied is None:
+                        raise StoreRefusedError(NOT_BEGUN)
+                    if began - applied > RETENTION:
+                        raise ChangesLostError(CHANGES_LOST)
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
-        if not self._readers and stream.ended:
+        if not self._readers and stream.status in {"DISABLING", "DISABLED"}:
             raise StoreRefusedError(SWITCHED_OFF)
         # A closed shard has a child, which may not be listed yet.
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
         self._listed = began
-
-    async def _check_retention(self, began: datetime) -> None:
-        """Raise ChangesLostError if records of an unread shard may have expired.
-
-        Every record before the watermark is applied, so unapplied ones are younger than it.
-        """
-        applied = await self._checkpoints.watermark()
-        if applied is None:
-            raise StoreRefusedError(NOT_BEGUN)
-        if began - applied > RETENTION:
-            raise ChangesLostError(CHANGES_LOST)
 
     async def _read(self, reader: _ShardReader, began: datetime) -> bool:
         """Apply the records of the shard's next request; return False if there are none."""
@@ -254,25 +243,14 @@ class Follower:
             reader.saved = began
         reader.iterator = answer.iterator
         if answer.iterator is None or reader.checkpoint.done:
-            await self._finish(reader)
+            await self._sink.finish(reader.checkpoint)
+            del self._readers[held.shard]
+            self._done.add(held.shard)
+            self._listed = None  # the shard's children are readable now
             return True
-        await self._skip(reader, began)
-        return bool(answer.records)
-
-    async def _skip(self, reader: _ShardReader, began: datetime) -> None:
-        """Save, once an hour, the place of records that change no counter, before they expire."""
+        # Records that change no counter move no checkpoint. Save their place once an hour, before
+        # they expire.
         if reader.latest is not None and began - reader.saved >= SKIPPING:
             reader.checkpoint = await self._sink.skip(reader.checkpoint, reader.latest)
             reader.saved = began
-
-    async def _finish(self, reader: _ShardReader) -> None:
-        shard = reader.checkpoint.shard
-        await self._sink.finish(reader.checkpoint)
-        del self._readers[shard]
-        self._done.add(shard)
-        self._listed = None  # its children are readable now
-
-    async def _caught_up(self, began: datetime) -> None:
-        if self._raised is None or began - self._raised >= WATERMARK:
-            await self._checkpoints.raise_watermark(began)
-            self._raised = began
+        return bool(answer.records)

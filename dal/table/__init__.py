@@ -1,1 +1,1 @@
-"""All that speaks DynamoDB: keys, requests, the client; nothing of comments."""
+"""The vocabulary of a DynamoDB table: keys, items, ranges, indexes. It knows no entity."""

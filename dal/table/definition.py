@@ -109,7 +109,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _defined(indexes: Iterable[Index]) -> list[dict[str, Any]]:
-    """Return the indexes in CreateTable's form; kinds of rows may share an index."""
+    """Return the indexes in CreateTable's form. Several kinds of rows may share one index."""
     by_name: dict[str, list[Index]] = {}
     for index in indexes:
         if index.name is not None:

@@ -1,4 +1,4 @@
-"""``Index``, one kind of row in one index of the table, declared as data; and Queries of it."""
+"""``Index`` declares one kind of row in one index of the table. ``QueryRequest`` is one Query."""
 
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -15,16 +15,18 @@ EXPIRES = "expires"
 
 BY_DATE = ("created_at", "id")
 BY_ID = ("id",)
-"""Orders of rows. Each ends in the id, so rows of equal dates have one order:
-DynamoDB documents none for equal sort keys."""
+"""Orders of rows. Each ends in the id, because DynamoDB documents no order for equal sort keys."""
+
+QUEUE_SHARDS = 8
+"""Partitions of a list of everyone's rows, so that writes spread; a page reads all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
     """One kind of row in one index, as the optimizer sees it; ``name`` is None for the table.
 
-    A partition holds the rows that have the same values of the ``partition`` fields. Its key is
-    ``entity``, ``#`` and these values joined by ``between``, or ``entity`` alone without fields.
+    The rows of a partition have the same values of the ``partition`` fields. The partition key is
+    ``entity``, ``#`` and these values joined by ``between``. Without fields it is ``entity`` alone.
     A sort key is ``label``, the values of the ``prefix`` fields, each with a ``#`` after it, and
     the row's position. Rows of one prefix are in ``order``.
     """
@@ -108,7 +110,7 @@ TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
 """The table itself, for items that no entity lists."""
 
 Spend: TypeAlias = Callable[[float], None]
-"""Notes the RCU of a Query that reads no row of a page."""
+"""Receives the RCU of each Query that reads no row of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class QueryRequest:
 class QueryResponse:
     """The rows of one Query or Scan; ``last_key`` is None at the end of the range.
 
-    ``capacity`` is in RCU; it and sums with it are ``nan`` if the endpoint does not report it.
+    ``capacity`` is in RCU. If the endpoint does not report it, it is ``nan``, and so are its sums.
     """
 
     items: Sequence[Item]
@@ -144,9 +146,9 @@ RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
-    """Yield the responses of a Query until its range ends; the limit is that of each response.
+    """Yield a Query's responses until its range ends. Each response has at most the limit's rows.
 
-    A response without rows may have a last key, and then does not end the range.
+    A response without rows does not end the range if it has a last key.
     """
     while True:
         response = await run(request)
@@ -182,8 +184,8 @@ def query_arguments(request: QueryRequest) -> dict[str, Any]:
 def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
     """Return the sort key's part of a key condition.
 
-    A key condition has one comparison at most, and BETWEEN includes both bounds. So an excluded
-    bound of a range with two becomes its neighbour.
+    A key condition has one comparison at most, and BETWEEN includes both bounds. So if a
+    range has two bounds, an excluded bound is replaced by the next string inside the range.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
     """
     low, high = span.low, span.high

@@ -39,6 +39,11 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
     return size
 
 
+def further_units(item: Item) -> int:
+    """Return the RCU of a consistent read of an item, minus the 1 RCU that a missing item costs."""
+    return (bytes_of(item, item) - 1) // 4096
+
+
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
     """Return the condition that the named attributes equal those of ``item``, or are absent too."""
     clauses = [

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
-"""The positions of the item at the head of a list: below all others, or above them."""
+"""The two positions of the item at a list's head: below all rows, or above all rows."""
 
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
@@ -50,7 +50,7 @@ class Range(NamedTuple):
         return self & Range(low=position, low_open=True)
 
     def under(self, prefix: str) -> "Range":
-        """Return the range of sort keys that are ``prefix`` and a position of this range."""
+        """Return the range of sort keys that consist of ``prefix`` and a position in this range."""
         if not prefix:
             return self
         low = prefix if self.low is None else prefix + self.low

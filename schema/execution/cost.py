@@ -4,7 +4,7 @@ A table of the schema lists the reads of its fields. Lists multiply the cost of 
 them by the rows requested, so nested lists are refused before the first read.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, prod
@@ -38,10 +38,11 @@ from dal.limits import (
 )
 from dal.query.plan import WITHOUT_STATISTICS
 from resolvers.selection import DEFAULT_SIZE
-from schema.execution.selections import fields_of, fragments_of, nodes_of
+from schema.execution.compiled.coercion import nodes_of
+from schema.execution.selections import fields_of, fragments_of
 
 UNIT_BYTES = 4096
-"""What one read capacity unit reads, strongly consistent; half a unit reads it eventually so.
+"""Bytes that one RCU reads strongly consistently. An eventually consistent read takes half a unit.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/provisioned-capacity-mode.html"""
 
 _ROW_BYTES = 500
@@ -53,7 +54,14 @@ _ROWS_READ = 40
 _FILTERS = ("rating", "language", "status")
 """Arguments with a partition for each of their values."""
 
-_SIZING = frozenset({"first", "last", "after", "ids", "planBy", *_FILTERS})
+_LOOK_UPS = {
+    "Query.nodes": "ids",
+    "Query.products": "productIds",
+    "Query._entities": "representations",
+}
+"""Fields with an object for each value of an argument."""
+
+_SIZING = frozenset({"first", "last", "after", "planBy", *_FILTERS, *_LOOK_UPS.values()})
 """Arguments that decide how many rows are read, from how many partitions, and from where on."""
 
 _MAX_KEPT = 50
@@ -67,10 +75,10 @@ class QueryTooCostlyError(Exception):
 class Reads:
     """The usual requests of a field, and the RCU of each for every started 4 KB.
 
-    A ``paged`` field reads the rows requested, any other field reads one. ``further`` are the
-    requests that a page needs in addition if it does not begin its list. ``questions`` go to the
-    analytics store. One request reads all ``together`` fields of an object. ``rows`` is the usual
-    length of a list that no argument bounds.
+    If ``paged``, the field reads as many rows as the client requests, else one row. ``further`` is
+    the number of extra requests of a page that is not the first of its list. ``questions`` is the
+    number of questions to the analytics store. One request reads all fields of an object that have
+    ``together``. ``rows`` is the usual length of a list that no argument limits.
     """
 
     requests: int = 1
@@ -95,7 +103,7 @@ class Cost:
     questions: float = 0
 
     def rounded(self) -> dict[str, float]:
-        """Return it as clients see it."""
+        """Return the cost as clients see it."""
         shown = {
             "requests": round(self.requests),
             "rcu": round(self.rcu, 1),
@@ -104,7 +112,7 @@ class Cost:
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def check(self) -> None:
-        """Raise QueryTooCostlyError if it exceeds the limits of one request."""
+        """Raise QueryTooCostlyError if the cost exceeds the limits of one request."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_ANSWER_VALUES, "values in its answer"),
@@ -118,9 +126,10 @@ class Cost:
 
 
 class PredictedCosts:
-    """The costs of one operation of a valid document, one for all variables of equal sizes.
+    """The predicted costs of an operation: one cost for all variables of equal sizes.
 
-    ``reads`` has the reads of the schema's fields by ``Type.field``.
+    ``reads`` has the reads of the schema's fields by ``Type.field``, or by ``Type.field.field``
+    below a certain field.
     """
 
     def __init__(
@@ -165,7 +174,7 @@ def _size_in(value: object) -> object:
 
 
 def _without_statistics(plan_by: object) -> bool:
-    """Return whether a page planned by that reads a full page of each partition."""
+    """Return whether a page with this ``planBy`` reads a full page of each partition."""
     return isinstance(plan_by, str) and plan_by in WITHOUT_STATISTICS
 
 
@@ -188,9 +197,11 @@ def predicted(
 class _Within:
     """How often an object occurs in the result.
 
-    For a connection ``size`` is the number of rows requested, and ``read`` of those read.
+    ``field`` is the field that has the object. For a connection, ``size`` is the number of rows
+    requested, and ``read`` the number of rows read.
     """
 
+    field: str = ""
     times: float = 1
     size: int = 1
     read: int = _ROWS_READ
@@ -217,22 +228,17 @@ class _Prediction:
     ) -> None:
         """Add the cost of ``selections`` of an object."""
         read_together = False
-        for owner, selected in self._fields(parent, selections):
+        for named, selected in fields_of(selections, self._fragments):
+            owner = (self._schema.get_type(named) if named else None) or parent
             declared = self._schema.get_field(owner, selected.name.value)  # type: ignore[arg-type]
             if declared is None:
                 continue
             name = f"{owner.name}.{selected.name.value}"
-            reads = self._reads.get(name)
+            overridden = self._reads.get(f"{within.field}.{selected.name.value}")
+            reads = overridden or self._reads.get(name)
             if reads is not None and reads.together:
                 reads, read_together = None if read_together else reads, True
             self._add(name, reads, selected, get_named_type(declared.type), within)
-
-    def _fields(
-        self, parent: GraphQLNamedType, selections: Iterable[SelectionNode]
-    ) -> Iterator[tuple[GraphQLNamedType, FieldNode]]:
-        """Yield each field with its owner's type."""
-        for named, field in fields_of(selections, self._fragments):
-            yield (self._schema.get_type(named) if named else None) or parent, field
 
     def _add(
         self,
@@ -249,7 +255,7 @@ class _Prediction:
             self._read(reads, arguments, times, size)
         self.cost.values += times
         if selected.selection_set is not None:
-            below = _Within(times, size, _full_pages(arguments) or within.read)
+            below = _Within(name, times, size, _full_pages(arguments) or within.read)
             self.add(of, selected.selection_set.selections, below)
 
     def _read(self, reads: Reads, arguments: Mapping[str, Any], times: float, size: int) -> None:
@@ -270,25 +276,22 @@ class _Prediction:
             return within.size
         if name == "QueryPlan.rows":
             return within.read
-        if name == "Query.nodes":
-            return len(arguments["ids"])
+        if name in _LOOK_UPS:
+            objects = arguments.get(_LOOK_UPS[name], [])
+            # https://spec.graphql.org/October2021/#sec-List.Input-Coercion
+            return len(objects) if isinstance(objects, list) else 1
         reads = self._reads.get(name)
         if reads is not None and reads.rows is not None:
             return reads.rows
         return introspected_rows(self._schema).get(name, 1)
 
     def _arguments(self, field: FieldNode) -> dict[str, Any]:
-        """Return the arguments that are not null; a single id becomes a list.
-
-        https://spec.graphql.org/October2021/#sec-List.Input-Coercion
-        """
+        """Return the arguments that are not null."""
         given = {
             argument.name.value: value_from_ast_untyped(argument.value, self._variables)
             for argument in field.arguments or ()
         }
-        stated = {name: value for name, value in given.items() if value not in (None, Undefined)}
-        ids = stated.get("ids", [])
-        return stated | {"ids": ids if isinstance(ids, list) else [ids]}
+        return {name: value for name, value in given.items() if value not in (None, Undefined)}
 
 
 def _partitions(arguments: Mapping[str, Any]) -> int:
@@ -299,7 +302,7 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return the rows of a full page of each partition if the plan reads that, else 0."""
+    """Return the rows of full pages of all partitions if the plan reads full pages, else 0."""
     rows = _partitions(arguments) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 

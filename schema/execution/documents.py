@@ -1,6 +1,6 @@
 """Documents: each is parsed and validated once, and kept while the cache has room.
 
-The processor time of that is charged to the client of the request.
+The client of the request is charged for the processor time.
 """
 
 import gc
@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from time import thread_time
+from typing import Any
 
 from cachetools import LRUCache
 from graphql import (
@@ -22,7 +24,8 @@ from graphql import (
     specified_rules,
     validate,
 )
-from graphql.validation import NoSchemaIntrospectionCustomRule
+from graphql.execution.values import VariableValues
+from graphql.validation import NoSchemaIntrospectionCustomRule, ValuesOfCorrectTypeRule
 from graphql.validation.rules import overlapping_fields_can_be_merged as merging
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
@@ -36,15 +39,16 @@ from dal.limits import (
     MAX_VARIABLE_VALUES,
     TRUSTED_BYTES,
 )
-from schema.execution.compiled.operation import CompiledOperation
+from schema.execution.compiled.operation import MAX_CONDITIONS, CompiledOperation, conditions_in
 from schema.execution.cost import PredictedCosts, Reads
+from schema.execution.input_errors import ValueRule, variable_errors
 from schema.execution.selections import faults_of, operations_of
 from schema.execution.visibility import is_impersonal, is_public
 
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
 _ABORTED = "Validation aborted."
-"""graphql-core's error for more comparisons than that."""
+"""graphql-core's error for more than MAX_COMPARISONS."""
 
 _TOO_MANY = (
     "The document selects too many fields and fragments of the same object: "
@@ -55,10 +59,14 @@ PLAINLY = 1
 """Executions before an operation is compiled: compiling takes as long as validating, and many
 operations are sent once."""
 
-_UNIT_BYTES = 1_100
-"""Approximate memory of a lexical unit when it is parsed and compiled."""
+_PARSED_BYTES, _COMPILED_BYTES = 700, 400
+"""Approximate memory of a lexical unit when it is parsed, and each time that it is compiled."""
 
-_RULES = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
+_RULES = (
+    *(ValueRule if rule is ValuesOfCorrectTypeRule else rule for rule in specified_rules),
+    MaybeNullValidationRule,
+    OneOfInputValidationRule,
+)
 
 _UNIT = re.compile(
     r'"""(?:[^"\\]++|\\"""|\\|"(?!""))*+(?:""")?'
@@ -84,9 +92,10 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 def charged() -> Iterator[None]:
     """Charge the processor time of the block, which must not await, to the request's client.
 
-    Python collects no garbage meanwhile. A syntax tree and its validation are 20,000 objects, so
-    several collections would walk a tree that is still in use: a third of all time. And a
-    collection of all generations takes up to 0.3 s, which this client has not caused.
+    Garbage collection is off in the block. A syntax tree and its validation are 20,000 objects, so
+    several collections would walk a tree that is still in use, for a third of the block's time. A
+    collection of all generations takes up to 0.3 s, because it also walks the objects of other
+    clients.
     """
     collects, began = gc.isenabled(), thread_time()
     gc.disable()
@@ -111,7 +120,7 @@ class CheckedOperation:
         document: DocumentNode,
         node: OperationDefinitionNode,
         reads: Mapping[str, Reads],
-        plainly: int,
+        plainly: float,
     ) -> None:
         self.node = node
         self._of = schema, document, node
@@ -123,6 +132,13 @@ class CheckedOperation:
         """The operation to execute."""
         return CompiledOperation(*self._of, plainly=self._plainly)
 
+    def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+        """Return the coerced variables of a request, or their errors."""
+        values = self.compiled.coerced(inputs)
+        if not isinstance(values, list):
+            return values
+        return variable_errors(self._of[0], self.node, inputs) or values
+
     @cached_property
     def costs(self) -> PredictedCosts:
         """The predicted costs by variables."""
@@ -130,7 +146,7 @@ class CheckedOperation:
 
     @cached_property
     def impersonal(self) -> bool:
-        """Whether it looks up no object of a user or an organisation."""
+        """Whether the operation looks up no object of a user or an organisation."""
         return is_impersonal(self._of[1], self.node)
 
     @cached_property
@@ -171,9 +187,15 @@ class DocumentCache:
     """
 
     def __init__(
-        self, schema: GraphQLSchema, reads: Mapping[str, Reads], *, introspection: bool = True
+        self,
+        schema: GraphQLSchema,
+        reads: Mapping[str, Reads],
+        *,
+        introspection: bool = True,
+        compiles: bool = True,
     ) -> None:
         self.schema = schema
+        self._compiles = compiles
         self._reads = reads
         self._rules = _RULES if introspection else (*_RULES, NoSchemaIntrospectionCustomRule)
         self._kept = _room(KEPT_BYTES)
@@ -188,7 +210,7 @@ class DocumentCache:
         return found
 
     def trusted(self, text: str) -> CheckedDocument:
-        """Return a document and keep it with the trusted ones; its operations are compiled at once.
+        """Return a document and cache it as trusted; its operations are compiled at once.
 
         GraphQLError if it cannot be parsed.
         """
@@ -199,7 +221,7 @@ class DocumentCache:
         return found
 
     def is_trusted(self, text: str) -> bool:
-        """Return whether a text is kept with the trusted ones."""
+        """Return whether a text is cached as a trusted document."""
         return text in self._trusted
 
     def _check(self, text: str, plainly: int) -> CheckedDocument:
@@ -219,10 +241,14 @@ class DocumentCache:
         except RecursionError:
             raise GraphQLError("The document is nested too deeply to be read.") from None
         operations = [
-            CheckedOperation(self.schema, document, node, self._reads, plainly)
+            CheckedOperation(
+                self.schema, document, node, self._reads, plainly if self._compiles else inf
+            )
             for node in operations_of(document)
         ]
-        return CheckedDocument(document, errors, operations, len(text) + _UNIT_BYTES * units)
+        times = 2 ** min(len(conditions_in(document) or ()), MAX_CONDITIONS)
+        memory = len(text) + units * (_PARSED_BYTES + times * _COMPILED_BYTES)
+        return CheckedDocument(document, errors, operations, memory)
 
     def _validate(self, document: DocumentNode) -> list[GraphQLError]:
         errors = validate(

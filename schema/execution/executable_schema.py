@@ -5,15 +5,19 @@ Queries and mutations have one result; a subscription has one for each event.
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
+from copy import copy
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from graphql import GraphQLError
 from graphql.execution import ExecutionResult as CoreResult
 from graphql.execution.values import VariableValues
+from graphql.utilities.print_schema import print_schema_definition
 from strawberry import Schema
 from strawberry.schema.exceptions import InvalidOperationTypeError
 from strawberry.types import ExecutionResult
+from strawberry.types.base import StrawberryObjectDefinition
+from strawberry.types.field import StrawberryField
 from strawberry.types.graphql import OperationType
 
 from dal.account import Account, opened
@@ -23,6 +27,7 @@ from dal.live.changes import CommentEvent
 from dal.live.log import Listener, SlowListenerError
 from resolvers.authorization import is_staff
 from resolvers.context import Context
+from resolvers.selection import EXPLAINED
 from schema.execution.cost import Cost, QueryTooCostlyError, Reads
 from schema.execution.documents import (
     CheckedOperation,
@@ -33,7 +38,7 @@ from schema.execution.documents import (
 from schema.execution.errors import client_errors, log_faults
 
 PACED_VALUES = 2_000
-"""Values of a result above which other requests get turns of the event loop meanwhile."""
+"""While a result with more values is made, other requests get turns of the event loop."""
 
 
 @dataclass
@@ -67,13 +72,37 @@ class ExecutableSchema(Schema):
     """Strawberry's types and resolvers, with caches and limits of operations.
 
     ``reads`` has the reads of fields by ``Type.field``. Without ``introspection`` clients do not
-    see the schema.
+    see the schema. Without ``explain`` it lacks the fields and arguments marked by ``EXPLAINED``,
+    and the types that only these fields use. Unless it ``compiles``, graphql-core executes all
+    operations.
     """
 
-    def __init__(self, *, introspection: bool, reads: Mapping[str, Reads], **roots: Any) -> None:
+    def __init__(
+        self,
+        *,
+        introspection: bool,
+        explain: bool,
+        reads: Mapping[str, Reads],
+        compiles: bool = True,
+        **roots: Any,
+    ) -> None:
+        self._explain = explain
         super().__init__(**roots)
         self._introspection = introspection
-        self.documents = DocumentCache(self._schema, reads, introspection=introspection)
+        self.documents = DocumentCache(
+            self._schema, reads, introspection=introspection, compiles=compiles
+        )
+
+    def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
+        """Return the fields of a type that this schema has."""
+        fields = super().get_fields(type_definition)
+        if self._explain:
+            return fields
+        return [_public(one) for one in fields if one.metadata != EXPLAINED]
+
+    def as_str(self) -> str:
+        """Return the SDL with the description of the schema, which Strawberry leaves out."""
+        return f"{print_schema_definition(self._schema)}\n\n{super().as_str()}"
 
     async def execute(
         self,
@@ -104,7 +133,7 @@ class ExecutableSchema(Schema):
         context: Callable[[], Context],
         seconds: float,
     ) -> AsyncGenerator[EventResult, None]:
-        """Return a subscription's results to come, each executed within ``seconds``.
+        """Return the future results of a subscription, each executed within ``seconds``.
 
         ``context`` makes a new context for each event. RefusedSubscriptionError if the subscription
         cannot begin. The results end with SlowListenerError if the client takes them too slowly.
@@ -123,15 +152,17 @@ class ExecutableSchema(Schema):
     def _subscription(
         self, text: str, variables: Mapping[str, Any], name: str | None
     ) -> tuple[CheckedOperation, VariableValues]:
-        """Return the operation and its coerced variables, or raise one of two errors."""
+        """Return the operation and its coerced variables, or raise the reason of a refusal."""
         checked = self.documents.checked(text)
         operation = checked.operation(name)
         errors = checked.errors or faults_of_variables(variables)
-        values = errors or operation.compiled.coerced(variables)
+        values = errors or operation.coerced(variables)
         if isinstance(values, list):
             raise self._refused(values)
         if operation.node.operation.value != OperationType.SUBSCRIPTION.value:
-            raise GraphQLError("Only subscriptions are answered here: send the rest by POST.")
+            raise GraphQLError(
+                "Only subscriptions are served here: send queries and mutations by POST."
+            )
         with charged():
             cost = operation.costs.cost(values.coerced)
         try:
@@ -166,6 +197,15 @@ class ExecutableSchema(Schema):
 
     def _refused(self, errors: list[GraphQLError]) -> RefusedSubscriptionError:
         return RefusedSubscriptionError(self.client_errors(errors))
+
+
+def _public(field: StrawberryField) -> StrawberryField:
+    """Return a field without the arguments that only an explaining server has."""
+    arguments = [one for one in field.arguments if one.metadata != EXPLAINED]
+    if len(arguments) < len(field.arguments):
+        field = copy(field)
+        field.arguments = arguments
+    return field
 
 
 async def _executed_for_event(
@@ -213,7 +253,7 @@ class _Execution:
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> ExecutionResult:
-        """Return the result; its errors are logged, but not yet as clients may see them."""
+        """Return the result and log its errors. They are not yet as clients may see them."""
         try:
             found = await self._executed(text, name, allowed)
         except GraphQLError as error:
@@ -237,12 +277,12 @@ class _Execution:
             raise InvalidOperationTypeError(kind)
         if kind is OperationType.SUBSCRIPTION:
             raise GraphQLError(
-                "A subscription has many answers: ask by WebSocket with the protocol "
-                "graphql-transport-ws, or with 'Accept: text/event-stream'."
+                "A subscription has many results: send it by WebSocket with the protocol "
+                "graphql-transport-ws, or by POST with 'Accept: text/event-stream'."
             )
         with charged():
             errors = checked.errors or faults_of_variables(self._variables)
-            values = errors or operation.compiled.coerced(self._variables)
+            values = errors or operation.coerced(self._variables)
             if isinstance(values, list):
                 return CoreResult(None, values)
             self._cost = operation.costs.cost(values.coerced)
@@ -252,7 +292,8 @@ class _Execution:
                 raise GraphQLError(str(error), original_error=error) from None
             if self._cost.values > PACED_VALUES and self._context is not None:
                 self._context.pace.slow_down()
-            operation.compiled.prepare()
+            # compiles the operation now, so that its client is charged
+            operation.compiled.selection(values)
         with opened() as self._account:
             return await operation.compiled.execute(
                 values,
@@ -265,15 +306,11 @@ class _Execution:
         """Return ``extensions.cost`` if the request wants it and the viewer may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
-        if not self._sees_cost():
+        if self._context is None or self._operation is None:
+            return {}
+        viewer = self._context.viewer
+        staff = viewer is not None and is_staff(viewer)
+        # The cost can reveal that an object exists.
+        if not staff and not (self._context.explain and self._operation.impersonal):
             return {}
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
-
-    def _sees_cost(self) -> bool:
-        """Return whether the viewer may see the cost, which can reveal that an object exists."""
-        if self._context is None or self._operation is None:
-            return False
-        viewer = self._context.viewer
-        if viewer is not None and is_staff(viewer):
-            return True
-        return bool(self._context.explain) and self._operation.impersonal

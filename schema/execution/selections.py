@@ -1,8 +1,8 @@
 """Walks over a document's selections: its fields, its fragments, and how much it selects.
 
-All of this takes time that grows with the text alone, however often fragments repeat: a document of
-a kilobyte can spread them a billion times. GraphQL's validation may take the square of the text, so
-a document is measured first.
+Each walk takes time that grows with the text alone, however often fragments repeat: a document of a
+kilobyte can spread them a billion times. The time of GraphQL's validation may grow with the square
+of the text, so a document is measured first.
 """
 
 from collections import defaultdict
@@ -36,6 +36,7 @@ from dal.limits import (
     MAX_PAIRS,
     MAX_SPREADS,
 )
+from schema.execution.compiled.coercion import nodes_of
 
 Fragments = Mapping[str, FragmentDefinitionNode]
 
@@ -52,18 +53,6 @@ def fragments_of(document: DocumentNode) -> Fragments:
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
     """Return a document's operations."""
     return [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
-
-
-def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield a node and every node below it, without recursion."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for key in node.keys:
-            child = getattr(node, key, None)
-            children = child if isinstance(child, list | tuple) else [child]
-            waiting += [below for below in children if isinstance(below, Node)]
 
 
 def fields_of(
@@ -113,7 +102,7 @@ def _faults_of_selections(document: DocumentNode) -> Iterator[str]:
     try:
         TopologicalSorter({name: _spread_in(node) for name, node in fragments.items()}).prepare()
     except CycleError as error:
-        yield f"The fragment {error.args[1][0]!r} spreads itself: take one of its spreads out."
+        yield f"The fragment {error.args[1][0]!r} spreads itself: remove one of its spreads."
     measure = _Measure(fragments)
     sets = [root.selection_set for root in _roots(document, fragments)]
     whole = Extent()
@@ -215,7 +204,8 @@ class _Measure:
     def pairs(self, sets: Sequence[SelectionSetNode]) -> int:
         """Return how many pairs of fields share a response key in ``sets`` and below them.
 
-        GraphQL's validation compares each pair. This visits each field, so few may be selected.
+        GraphQL's validation compares each pair. This function visits each field, so a document may
+        select only a limited number.
         https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)

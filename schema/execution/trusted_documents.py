@@ -1,7 +1,7 @@
 """Trusted documents: texts that clients request by id, each checked when it is registered.
 
-All limits hold for them. Their cost depends on their variables, so it is predicted in each request,
-and when they are registered if they have no variables.
+All limits hold for them. The cost of a document with variables is predicted in each request, the
+cost of any other document when it is registered.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,7 @@ from graphql import GraphQLError
 
 from dal.limits import TRUSTED_CHARACTERS
 from schema.execution.cost import QueryTooCostlyError
-from schema.execution.documents import CheckedOperation, DocumentCache
-from schema.execution.errors import plain
+from schema.execution.documents import DocumentCache
 
 _PREFIX = "sha256:"
 """Prefix of a hash as an id, as in the persisted documents of GraphQL over HTTP."""
@@ -82,7 +81,13 @@ class TrustedDocuments:
             return _message(checked.errors[0])
         if not checked.operations:
             return "it has no operation."
-        return next(filter(None, map(_too_costly, checked.operations)), None)
+        for operation in checked.operations:
+            if not operation.node.variable_definitions:
+                try:
+                    operation.costs.cost({}).check()
+                except QueryTooCostlyError as error:
+                    return str(error)
+        return None
 
 
 def hash_of(text: str) -> str:
@@ -92,18 +97,8 @@ def hash_of(text: str) -> str:
 
 def _message(error: GraphQLError) -> str:
     """Return an error's message and its place in the document."""
-    message = plain(error.message)
+    message = error.message
     if error.locations:
         place = error.locations[0]
         message += f" (line {place.line}, column {place.column})"
     return message
-
-
-def _too_costly(operation: CheckedOperation) -> str | None:
-    if operation.node.variable_definitions:
-        return None
-    try:
-        operation.costs.cost({}).check()
-    except QueryTooCostlyError as error:
-        return str(error)
-    return None

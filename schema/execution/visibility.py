@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 
 from graphql import (
     DocumentNode,
-    FieldNode,
     GraphQLSchema,
     OperationDefinitionNode,
     OperationType,
@@ -15,24 +14,27 @@ from graphql import (
     get_named_type,
 )
 
-from schema.execution.selections import Fragments, fields_of, fragments_of
+from schema.execution.selections import fields_of, fragments_of
 
 PUBLIC: Mapping[str, str] = {
-    "Query": "node nodes product comment author leaderboard",
+    "Query": "node nodes product products productSearch comment author leaderboard",
     "Node": "id",
-    "Product": "id productId title pictureUrl url comments statistics mostRecentPositive "
+    "Product": "id productId isKnown title pictureUrl url comments statistics mostRecentPositive "
     "mostRecentNegative lastCommentedAt",
     "CommentConnection": "edges nodes pageInfo totalCount",
+    "AuthorCommentConnection": "edges nodes pageInfo",
     "CommentEdge": "node cursor",
-    "Comment": "id commentId product title text username author rating language createdAt "
-    "updatedAt verifiedPurchase",
-    "Author": "username comments",
+    "Comment": "id commentId product title text username authorName author rating language "
+    "createdAt updatedAt verifiedPurchase",
+    "Author": "id username isKnown name comments",
     "CommentStatistics": "total average histogram languages facets",
     "CommentFacets": "total average ratings languages",
     "RatingFacet": "rating count selected",
     "LanguageFacet": "language count selected",
     "RatingCount": "rating count",
     "LanguageCount": "language count",
+    "ProductConnection": "edges nodes pageInfo",
+    "ProductEdge": "node cursor",
     "LeaderboardConnection": "edges nodes pageInfo",
     "ProductRankEdge": "node cursor",
     "ProductRank": "product count rank",
@@ -69,33 +71,20 @@ def is_public(
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False
-    walk = _Walk(schema, fragments_of(document))
-    return walk.is_public(schema.query_type.name, operation.selection_set.selections)
+    fragments = fragments_of(document)
 
+    def public(parent: str, selections: Iterable[SelectionNode]) -> bool:
+        for named, field in fields_of(selections, fragments):
+            owner, name = named or parent, field.name.value
+            if name == "__typename":
+                continue
+            if f"{owner}.{name}" not in _PUBLIC:
+                return False
+            if field.selection_set is not None:
+                declared = schema.get_field(schema.type_map[owner], name)  # type: ignore[arg-type]
+                assert declared is not None  # noqa: S101 - the document is valid
+                if not public(get_named_type(declared.type).name, field.selection_set.selections):
+                    return False
+        return True
 
-class _Walk:
-    """A walk over the fields of one operation, up to the first private field."""
-
-    def __init__(self, schema: GraphQLSchema, fragments: Fragments) -> None:
-        self._schema = schema
-        self._fragments = fragments
-
-    def is_public(self, parent: str, selections: Iterable[SelectionNode]) -> bool:
-        """Return whether all selected fields of a type are public, at any depth."""
-        return all(
-            self._is_public_field(named or parent, field)
-            for named, field in fields_of(selections, self._fragments)
-        )
-
-    def _is_public_field(self, owner: str, field: FieldNode) -> bool:
-        name = f"{owner}.{field.name.value}"
-        if field.name.value == "__typename":
-            return True
-        if name not in _PUBLIC:
-            return False
-        if field.selection_set is None:
-            return True
-        declared = self._schema.get_field(self._schema.type_map[owner], field.name.value)  # type: ignore[arg-type]
-        return declared is not None and self.is_public(
-            get_named_type(declared.type).name, field.selection_set.selections
-        )
+    return public(schema.query_type.name, operation.selection_set.selections)

@@ -1,7 +1,7 @@
 """The secret that signs and verifies a server's own JWTs.
 
-MARGINALIA_JWT_SECRET gives one; without it the data directory keeps its own in ``jwt-secret``,
-readable by its owner alone.
+MARGINALIA_JWT_SECRET sets it. Otherwise the data directory stores a secret in ``jwt-secret``, a
+file that only its owner can read.
 """
 
 import os
@@ -41,7 +41,7 @@ def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | 
 
 
 def read_secret(data_dir: Path) -> str | None:
-    """Return the data directory's secret, None when it has none yet; CommandError if unreadable."""
+    """Return the data directory's secret; None if it has none yet. CommandError if unreadable."""
     path = data_dir / FILE_NAME
     try:
         secret = path.read_text(encoding="ascii").strip()
@@ -55,7 +55,8 @@ def read_secret(data_dir: Path) -> str | None:
 def ensure_secret(data_dir: Path) -> str:
     """Return the data directory's secret, and make one first if it has none.
 
-    Processes that do this at once agree on one secret. CommandError if it cannot be written.
+    If several processes call this at once, all return the same secret. CommandError if it cannot be
+    written.
     """
     secret = read_secret(data_dir)
     if secret is not None:

@@ -17,13 +17,16 @@ from server.errors import INTERRUPTED, CommandError, exit_code
 
 _NOWHERE = logging.NullHandler()
 
+_HYPHEN = "\N{NON-BREAKING HYPHEN}"
+"""Replaces a hyphen while lines are broken."""
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: what it does, an example, and the module that has its function of the same name.
+    """A command: its purpose, an example, and the module with its function of the same name.
 
-    With ``actions`` it is a group, and each of these functions is one of its commands; an
-    underscore at the end of a name distinguishes it from Python's own.
+    With ``actions`` it is a group: each of these functions is one of its commands. An underscore at
+    the end of a name distinguishes it from a name of Python's own.
     """
 
     module: str
@@ -104,14 +107,19 @@ class ListedCommand(TyperCommand):
     """A command that reads each option from the environment too, and lists options by panel.
 
     Typer's own panels cut off long options and variables at 80 columns. Its plain lists cut nothing
-    off, but have no panels.
+    off, but have no panels, and break lines within a name such as --data-dir.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
         super().__init__(*args, **given)
+        self.help = (self.help or "").replace("-", _HYPHEN)
         for one in self.params:
             if isinstance(one, TyperOption):
                 one.envvar = "MARGINALIA_" + one.opts[0].strip("-").replace("-", "_").upper()
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, with names on one line."""
+        return super().get_help(ctx).replace(_HYPHEN, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write each panel of arguments and options as a list below its heading."""
@@ -119,7 +127,9 @@ class ListedCommand(TyperCommand):
         for one in self.get_params(ctx):
             usual = "Options" if isinstance(one, TyperOption) else "Arguments"
             if record := one.get_help_record(ctx):
-                panels.setdefault(getattr(one, "rich_help_panel", None) or usual, []).append(record)
+                name, text = record
+                panel = getattr(one, "rich_help_panel", None) or usual
+                panels.setdefault(panel, []).append((name, text.replace("-", _HYPHEN)))
         for heading, records in panels.items():
             if not records:
                 continue
@@ -189,7 +199,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
 
 
 def _not_wanted() -> None:
-    """Take the place of a command that ``--help`` lists and that does not run."""
+    """Be a placeholder for a command that ``--help`` lists. A placeholder does not run."""
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it with the flag alone

@@ -1,10 +1,11 @@
 """Options of the settings, which commands share."""
 
+import asyncio
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import Field, fields
 from functools import wraps
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -15,19 +16,27 @@ STORE = ("data_dir", "endpoint_url", "aws", "table")
 """The settings that say where the data is."""
 
 
-def takes(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of these settings after its own; it takes one ``settings``."""
+Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
+
+
+def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
+    """Give a command the options of these settings after its own; it takes one ``settings``.
+
+    A command may be a coroutine function.
+    """
     types = get_type_hints(Settings)
     by_name = {setting.name: setting for setting in fields(Settings)}
     offered = [_parameter(by_name[name], types[name]) for name in names]
 
-    def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    def with_settings(command: Command) -> Callable[..., None]:
         @wraps(command)
         def with_options(**given: Any) -> None:
             values = {name: given.pop(name) for name in names}
             # Typer gives None for a repeatable option without a value.
             known = {name: value for name, value in values.items() if value is not None}
-            command(settings=Settings(**known), **given)
+            done = command(settings=Settings(**known), **given)
+            if done is not None:
+                asyncio.run(done)
 
         own = dict(inspect.signature(command).parameters)
         del own["settings"]

@@ -1,7 +1,7 @@
 """The table as a data model of NoSQL Workbench for DynamoDB, made from its one definition.
 
-The format has no local indexes. The model lists them with the global ones, with the table's own
-partition key: its pictures are right, but do not create a table from it.
+The format has no local indexes. The model lists them as global indexes with the table's own
+partition key. Its pictures are right, but do not create a table from it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from dal.entities import INDEXES
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchases
 from dal.entities.organization import ORGANIZATION_USER, encode_organization
-from dal.entities.product import encode_details
+from dal.entities.product import PRODUCT_DETAILS
 from dal.entities.ticket import TICKET
 from dal.model import OrderStatus
 from dal.repositories.users import encode_profile
@@ -106,7 +106,7 @@ def _of_comments() -> Iterator[Item]:
         yield counter_items.encode(key, counts)
     products = dict(read_demo("products"))
     for product_id in dict.fromkeys(comment.product_id for comment in comments):
-        yield encode_details(product_id, products[product_id])
+        yield PRODUCT_DETAILS.encode((product_id, products[product_id]))
 
 
 def _of_customers() -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""Loads the demo data from its files, one of each kind, while the server already answers."""
+"""Loads the demo data from its files, one for each kind, while the server answers requests."""
 
 import asyncio
 import logging
@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from dal.client.retries import Patience, patient
 from dal.client.table import Table
 from dal.errors import DalError
 from dal.model import Comment
@@ -20,14 +21,14 @@ from server.zstandard import zstd
 logger = logging.getLogger(__name__)
 
 COMMENTS = 5_000
-"""Comments in the file. The progress bar shows them before the file is read."""
+"""Comments in the file. The progress bar shows the number before the file is read."""
 
 _MARK = "demo"
 _BATCH = 250
 
 
 def read_demo(kind: FileKindName) -> list[Any]:
-    """Return the objects of one kind, in the order of the file, as ``load`` would make them."""
+    """Return the objects of one kind, in the order of the file, as ``load`` makes them."""
     file = resources.files("server.demo") / f"{kind}.jsonl.zst"
     declared = FILE_KINDS[kind]
     return [
@@ -35,7 +36,7 @@ def read_demo(kind: FileKindName) -> list[Any]:
             {
                 one.name: one.parse(one.name, cells[one.name])
                 for one in declared.fields
-                if cells[one.name] not in (None, "")
+                if cells.get(one.name) not in (None, "")
             }
         )
         for cells in map(orjson.loads, zstd.decompress(file.read_bytes()).splitlines())
@@ -43,12 +44,12 @@ def read_demo(kind: FileKindName) -> list[Any]:
 
 
 def demo_comments() -> list[Comment]:
-    """Return the demo's comments."""
+    """Return the comments of the demo."""
     return read_demo("comments")
 
 
 async def is_loaded(stores: Stores) -> bool:
-    """Return whether the table has had all of the demo's data."""
+    """Return whether the demo data was loaded into the table completely."""
     return await stores.markers.marked(_MARK)
 
 
@@ -67,9 +68,8 @@ async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
         for start in range(0, len(comments), _BATCH):
             batch = comments[start : start + _BATCH]
             await writer.write({comment.comment_id: comment for comment in batch})
-            report(writer.written, len(comments))
-        await writer.finish()
-        report(writer.written, len(comments))
+            report(writer.outcome.total, len(comments))
+    report(len(comments), len(comments))
     await stores.boards.finish()
     await stores.users.put_profiles(dict(read_demo("profiles")))
     await stores.orders.put_many(read_demo("orders"))
@@ -80,35 +80,44 @@ async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
 
 
 class DemoLoad:
-    """The load of the demo data into a table that does not have it."""
+    """Loads the demo data into a table that does not have it."""
 
     def __init__(self, table: Table) -> None:
         self._stores = Stores(table)
         self._progress: tuple[int, int] | None = None
 
     def progress(self) -> tuple[int, int] | None:
-        """Return how many comments are written, and how many there are; None when not loading."""
+        """Return the numbers of comments written and of all comments; None before and after."""
         return self._progress
 
     @asynccontextmanager
-    async def in_background(self) -> AsyncIterator[None]:
-        """Load while the block runs; the next start completes a load that the block's end stops."""
+    async def in_background(
+        self, greeted: asyncio.Event | None = None
+    ) -> AsyncIterator[asyncio.Future[None]]:
+        """Yield the load, which runs during the block; the next start completes an interrupted one.
+
+        It begins when ``greeted`` is set: while a progress bar is shown, Rich breaks the lines that
+        are printed, and so the banner's JWT.
+        """
         if await is_loaded(self._stores):
-            yield
+            loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            loaded.set_result(None)
+            yield loaded
             return
         self._progress = 0, COMMENTS
-        loading = asyncio.create_task(self._run())
+
+        async def load() -> None:
+            if greeted is not None:
+                await greeted.wait()
+            await self._run()
+
+        loading = asyncio.create_task(load())
         try:
-            yield
+            yield loading
         finally:
             loading.cancel()
             with suppress(asyncio.CancelledError):
                 await loading
-
-    async def finish(self) -> None:
-        """Load and wait for the end."""
-        if not await is_loaded(self._stores):
-            await self._run()
 
     async def _run(self) -> None:
         """Load with a progress bar; log an error of the store."""
@@ -121,14 +130,20 @@ class DemoLoad:
                 self._progress = written, total
                 bar.update(written, f"{written:,} comments")
 
+            def waiting(seconds: float, error: DalError) -> None:
+                bar.say(f"Demo data: waiting for the store for {seconds:.0f} s. {error}")
+
+            patience = Patience(waiting)
+            patience.answered = True  # the start has read the table
             try:
                 bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
-                boards.start()
-                await load_demo(self._stores, report)
+                with patient(patience):
+                    boards.start()
+                    await load_demo(self._stores, report)
                 bar.say("Demo data: loaded.")
             except DalError as error:
                 logger.error(  # noqa: TRY400 - the traceback adds nothing
-                    "The demo data is not loaded, the next start goes on with it: %s", error
+                    "The demo data is incomplete, the next start loads the rest: %s", error
                 )
             finally:
                 self._progress = None

@@ -16,12 +16,11 @@ from server.errors import CommandError
 def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
     """Copy the data file, as it is now, to ``file``; return the number of items.
 
-    A server may write meanwhile. ``file`` appears when the copy is whole, checked and on the disk.
-    An existing file is replaced with ``force`` only.
+    A server may write meanwhile. ``file`` appears when the copy is complete, checked and on the
+    disk. Only ``force`` replaces an existing file.
     """
+    directory.require_data()
     directory.check_data()
-    if not directory.database.exists():
-        raise CommandError(f"There is no data in {directory.path}: choose another with --data-dir.")
     if file.is_dir():
         raise CommandError(f"{file} is a directory: name a file in it.")
     if file.resolve() in _files(directory.database):
@@ -30,11 +29,12 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
         raise CommandError(f"{file} exists: name another file, or add --force to replace it.")
     try:
         with _copied(directory.database, file) as (draft, items):
-            # SQLite would read the log of an earlier database of that name into this one.
+            # SQLite would read the log of an earlier database with this name into this database.
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
             draft.replace(file)
             _sync(file.absolute().parent)
+            directory.write_backup(file)
     except OSError as error:
         raise CommandError(
             f"{file} cannot be written ({error.strerror}): name another file."
@@ -43,14 +43,14 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
 
 
 def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
-    """Replace the data by a backup; return its number of items, and where the old data is kept.
+    """Replace the data by a backup; return its number of items, and the path of the old data.
 
-    Refused while a server or a command uses the directory, and for a damaged backup. A restore that
-    is killed leaves the old data, the backup's, or a missing file that no server takes for an empty
-    table; run again, it finishes.
+    CommandError while a server or a command uses the directory, and for a damaged backup. A killed
+    restore leaves the old data, the backup's data, or a missing file, which no server takes for an
+    empty table. The next restore finishes the work.
     """
     if not file.is_file():
-        raise CommandError(f"There is no file {file}: name a backup.")
+        raise CommandError(f"{file} does not exist: name a backup.")
     database = directory.database
     kept = database.with_suffix(f".db.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
     directory.prepare()

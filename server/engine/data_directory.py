@@ -10,6 +10,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
@@ -19,23 +20,23 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 ROOM = 16 * 1024 * 1024
-"""Bytes that must be free: SQLite's write-ahead log grows to 4 MB before it is folded in, and
-folding it in needs as much again."""
+"""Bytes that must be free: SQLite's write-ahead log grows to 4 MB, and the checkpoint that copies
+it into the data file needs as much again."""
 
 _PAGE = 4096
-"""Bytes of SQLite's first page, which lists tables and holds none: a copy of the file alone, made
-while an engine ran, may have no other page."""
+"""Bytes of SQLite's first page, which lists the tables and has no rows. A copy of the file alone
+that was made while an engine ran may have no other page."""
 
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
-"""The names of our files, backups among them."""
+"""The names of Marginalia's files, with backups."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _BEGUN = """\
-Data has been kept in marginalia.db of this directory. As long as this file is here, an emptied or
-missing marginalia.db is refused instead of being begun anew.
+marginalia.db in this directory holds data. While this file exists, a missing or empty marginalia.db
+is an error, and no new one is created.
 """
 
 
@@ -49,21 +50,29 @@ class DiskFullError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """A running engine, as the process that owns the data directory left word of it."""
+    """The running engine, as the owner of the data directory recorded it."""
 
     owner: int
     """Process id of the server or command that started the engine."""
     serving: bool
-    """Whether the owner is a server: it stays, and its engine may be shared."""
+    """Whether the owner is a server; commands share its engine."""
     engine: int
     """Process id of the engine itself."""
     endpoint_url: str
 
 
-class DataDirectory:
-    """A directory that holds the embedded engine's file and its record.
+@dataclass(frozen=True, slots=True)
+class LastBackup:
+    """The latest backup of the data: when it was complete, and its file."""
 
-    The lock is on the directory itself: no file can be removed that it depends on.
+    at: datetime
+    file: str
+
+
+class DataDirectory:
+    """The directory of the embedded engine's data file and record.
+
+    The lock is on the directory itself: a lock on a file would be lost with the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -72,10 +81,11 @@ class DataDirectory:
         self._log = self.path / "marginalia.db-wal"
         self._record = self.path / "engine.json"
         self._begun = self.path / "marginalia.begun"
+        self._backup = self.path / "marginalia.backup"
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Create the directory if absent; CommandError when the engine could not write there."""
+        """Create the directory if absent; CommandError if the engine could not write there."""
         try:
             self.path.mkdir(0o700, parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
@@ -88,10 +98,10 @@ class DataDirectory:
         self._tighten()
 
     def _tighten(self) -> None:
-        """Close the directory and its files to other users, and log it where any was open.
+        """Take other users' rights on the directory and its files, and log if there were any.
 
-        A directory that holds other files besides stays open, as ``/`` must, and one that is shared
-        by design, as ``/tmp`` is.
+        A directory with other programs' files, such as ``/``, and a shared one, such as ``/tmp``,
+        keep their mode.
         """
         try:
             opened = [one for one in self.path.glob("marginalia.*") if _mode(one) & _OTHERS]
@@ -103,7 +113,7 @@ class DataDirectory:
                 path.chmod(0o700 if path == self.path else 0o600)
         except OSError as error:
             logger.warning(
-                "Other users of this machine can read the data in %s, which cannot be closed "
+                "Other users of this machine can read the data in %s; its mode cannot be changed "
                 "(%s): run `chmod -R go= %s` as its owner.",
                 self.path,
                 error.strerror,
@@ -112,15 +122,23 @@ class DataDirectory:
             return
         if opened:
             logger.warning(
-                "Other users of this machine could read the data in %s: now its owner alone can.",
+                "Other users of this machine could read the data in %s: now only its owner can.",
                 self.path,
+            )
+
+    def require_data(self, otherwise: str = "name a table with --endpoint-url or --aws") -> None:
+        """Raise CommandError unless a server or ``marginalia load`` has put data here."""
+        if not self.database.exists() and not self._begun.exists():
+            raise CommandError(
+                f"There is no data in {self.path}: name the server's data directory with "
+                f"--data-dir, or {otherwise}."
             )
 
     def check_room(self) -> None:
         """Raise CommandError unless a file of ``ROOM`` bytes can be written."""
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
-                if sys.platform == "darwin":  # which cannot reserve room
+                if sys.platform == "darwin":  # macOS cannot reserve room
                     file.write(bytes(ROOM))
                     file.flush()
                 else:
@@ -140,20 +158,16 @@ class DataDirectory:
         return False
 
     def own(self) -> bool:
-        """Become the directory's owner; False when another process is."""
+        """Become the directory's owner; return False if another process is."""
         try:
-            lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        except OSError as error:
-            raise self.unusable(error) from error
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(lock)
+            self.leave()
             return False
         except OSError as error:
-            os.close(lock)
+            self.leave()
             raise self.unusable(error) from error
-        self._lock = lock
         return True
 
     def leave(self) -> None:
@@ -163,7 +177,7 @@ class DataDirectory:
             self._lock = None
 
     def begin(self) -> None:
-        """Note that the data file holds data from now on."""
+        """Record that the data file holds data from now on."""
         if not self._begun.exists():
             try:
                 self._begun.write_text(_BEGUN)
@@ -171,10 +185,10 @@ class DataDirectory:
                 raise self.unusable(error) from error
 
     def check_data(self) -> None:
-        """Raise CommandError when the data was lost, by what is left of the files.
+        """Raise CommandError if the files show that data was lost.
 
-        The engine takes a missing data file for an empty table. It needs the write-ahead log unless
-        it was stopped, which removes its record.
+        The engine would take a missing data file for an empty table. It needs the write-ahead log
+        while the engine's record exists. Stopping the engine removes the record.
         """
         logged = self._log.exists()
         try:
@@ -187,7 +201,7 @@ class DataDirectory:
             raise CommandError(
                 f"The write-ahead log {self._log} is gone, and with it acknowledged writes: put a "
                 "backup in the place of the data with `marginalia restore`, or remove "
-                f"{self._record} to go on with what is left."
+                f"{self._record} to continue without these writes."
             )
         if self._begun.exists() and (not size or (size <= _PAGE and not logged)):
             raise self._lost("empty")
@@ -200,7 +214,7 @@ class DataDirectory:
         )
 
     def in_use(self) -> DataDirectoryInUseError:
-        """Return the error that names the directory and, when it is known, the owner's process."""
+        """Return the error that names the directory and, if it is known, the owner's process."""
         record = self.record()
         owner = f" (process {record.owner})" if record else ""
         return DataDirectoryInUseError(
@@ -209,7 +223,7 @@ class DataDirectory:
         )
 
     def record(self) -> EngineRecord | None:
-        """Return the record of the engine; None without one, or when it cannot be read."""
+        """Return the engine's record; None if there is no readable record."""
         try:
             return EngineRecord(**orjson.loads(self._record.read_bytes()))
         except (OSError, TypeError, ValueError):
@@ -224,13 +238,27 @@ class DataDirectory:
         except OSError as error:
             raise self.unusable(error) from error
 
+    def last_backup(self) -> LastBackup | None:
+        """Return the latest backup; None if there is no readable record of a backup."""
+        try:
+            known = orjson.loads(self._backup.read_bytes())
+            return LastBackup(datetime.fromisoformat(known["at"]), str(known["file"]))
+        except (OSError, KeyError, TypeError, ValueError):
+            return None
+
+    def write_backup(self, file: Path) -> None:
+        """Record that a backup is complete. A failure of the record does not harm the backup."""
+        made = LastBackup(datetime.now(UTC), str(file.resolve()))
+        with suppress(OSError):
+            self._backup.write_bytes(orjson.dumps(made))
+
     def forget_record(self) -> None:
-        """Remove the record: no engine runs any more."""
+        """Remove the record after the engine has ended."""
         with suppress(OSError):
             self._record.unlink()
 
     def unusable(self, error: OSError) -> CommandError:
-        """Return the error of a directory in which something could not be written."""
+        """Return the error for a failed write to the directory."""
         if error.errno in _FULL:
             return DiskFullError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "

@@ -1,4 +1,4 @@
-"""The embedded engine: owned by one process, shared by others, restarted when it dies."""
+"""The embedded engine: one process owns it, others share it, and the owner restarts it."""
 
 import asyncio
 import logging
@@ -24,22 +24,22 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""Seconds: an engine that dies again so soon after its restart is not restarted again."""
+"""Seconds after a restart. An engine that dies again within this time is not restarted."""
 
 ROOM_LOOK = 1.0
-"""Seconds between two looks whether a full disk has room for the engine to start."""
+"""Seconds between two checks whether a full disk has room for the engine to start."""
 
 _ROOM_LINE = 60.0
-"""Seconds between two lines that say so."""
+"""Seconds between two log lines about a full disk."""
 
 SERVER_LOOK = 1.0
-"""Seconds between two looks of a command whether the server lives whose engine it uses."""
+"""Seconds between a command's checks that the server with the shared engine still runs."""
 
 SHARE_DEADLINE = 30.0
-"""Seconds a command waits for a server to come up, or for another command to end."""
+"""Seconds that a command waits for a server's start or for another command's end."""
 
 _SILENT_WAIT = 1.0
-"""Seconds after which a person wants to know why nothing happens."""
+"""Seconds until a waiting command logs the reason."""
 
 _PORT_ATTEMPTS = 10
 _PORT_PAUSE = 0.2
@@ -48,9 +48,9 @@ _PORT_PAUSE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine; ``died`` gets a sentence when it is gone and will not come back.
+    """A running engine. ``died`` gets a message when it has ended and cannot be restarted.
 
-    Nobody else uses an engine that is our ``own``.
+    No other process uses an ``own`` engine.
     """
 
     endpoint_url: str
@@ -59,14 +59,20 @@ class Engine:
 
 
 @asynccontextmanager
-async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engine]:
-    """Run an engine over ``data_dir``; with ``share``, use a running server's if there is one.
+async def embedded_engine(
+    data_dir: Path, *, share: bool, create: bool = True
+) -> AsyncIterator[Engine]:
+    """Run an engine over ``data_dir``; with ``share``, use the engine of a running server, if any.
 
-    Raises DataDirectoryInUseError when another process owns the directory (with ``share``: one
-    that is no server and does not end within 30 seconds), and CommandError when the directory, its
-    data file or the engine's binary is not as it must be.
+    Without ``create``, a directory without data is an error and stays unchanged.
+
+    Raises DataDirectoryInUseError if another process owns the directory (with ``share``: a command
+    that does not end within 30 seconds), and CommandError if the directory, its data file or the
+    engine's program cannot be used.
     """
     directory = DataDirectory(data_dir)
+    if not create and not directory.path.exists():
+        directory.require_data()
     directory.prepare()
     died: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     endpoint_url = await _own_or_share(directory) if share else None
@@ -80,8 +86,22 @@ async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engin
     if not share and not directory.own():
         raise directory.in_use()
     try:
-        async with _kept(directory, died, serving=not share) as keeper:
+        # checked here, because a server that starts takes the directory before it has data
+        if not create:
+            directory.require_data()
+        directory.check_data()
+        end_orphan(directory)
+        keeper = _Keeper(directory, await _start(directory, None), died, serving=not share)
+        task = asyncio.create_task(keeper.keep())
+        try:
+            keeper.write_record()
             yield Engine(keeper.process.endpoint_url, died, own=share)
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            await keeper.process.stop()
+            directory.forget_record()
     finally:
         directory.leave()
 
@@ -89,12 +109,12 @@ async def embedded_engine(data_dir: Path, *, share: bool) -> AsyncIterator[Engin
 async def _watch_server(
     directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
 ) -> None:
-    """Set ``died`` once the server is gone whose engine is shared; that engine may come back."""
+    """Set ``died`` once the server of a shared engine has ended, even if another has started."""
     while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
         if record.endpoint_url != endpoint_url:
             break
         await asyncio.sleep(SERVER_LOOK)
-    died.set_result("The server whose engine this command used has ended: run the command again.")
+    died.set_result("The server that ran the storage engine has ended: run the command again.")
 
 
 async def _own_or_share(directory: DataDirectory) -> str | None:
@@ -115,29 +135,10 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
     return None
 
 
-@asynccontextmanager
-async def _kept(
-    directory: DataDirectory, died: asyncio.Future[str], *, serving: bool
-) -> AsyncIterator["_Keeper"]:
-    directory.check_data()
-    end_orphan(directory)
-    keeper = _Keeper(directory, await _start(directory, None), died, serving=serving)
-    task = asyncio.create_task(keeper.keep())
-    try:
-        keeper.write_record()
-        yield keeper
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
-        await keeper.process.stop()
-        directory.forget_record()
-
-
 async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
-    """Start an engine on a port, or on any free one.
+    """Start an engine on a port, or on any free port.
 
-    The system may free the port of an engine that died a moment later only.
+    After an engine's death, the system may take a moment to free the engine's port.
     """
     for _ in range(_PORT_ATTEMPTS):
         with suppress(PortTakenError):
@@ -146,58 +147,48 @@ async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
     raise CommandError("Other programs took the storage engine's port: run the command again.")
 
 
+@dataclass(slots=True)
 class _Keeper:
     """Keeps an engine running on its port, and its record in the data directory."""
 
-    def __init__(
-        self,
-        directory: DataDirectory,
-        process: EngineProcess,
-        died: asyncio.Future[str],
-        *,
-        serving: bool,
-    ) -> None:
-        self.process = process
-        self._directory = directory
-        self._died = died
-        self._serving = serving
+    directory: DataDirectory
+    process: EngineProcess
+    died: asyncio.Future[str]
+    serving: bool
 
     async def keep(self) -> None:
-        """Restart the engine when it dies; set ``died`` when that does not help."""
+        """Restart the engine when it dies; set ``died`` if it dies again soon."""
         restarted = float("-inf")
         try:
             while True:
                 how = await self.process.wait()
                 soon = time.monotonic() - restarted < RESTART_WINDOW
-                if soon and not self._directory.full:
-                    self._died.set_result(
-                        f"The storage engine died again within a minute, {how}: what is "
-                        "acknowledged is on disk; look at the log above and start again."
+                if soon and not self.directory.full:
+                    self.died.set_result(
+                        f"The storage engine died again within a minute, {how}: acknowledged "
+                        "writes are on the disk; look at the log above and start again."
                     )
                     return
                 logger.warning("The storage engine died (%s): starting it again.", how)
-                await self._room()
-                self.process = await _start(self._directory, self.process.port)
+                next_line = 0.0
+                while self.directory.full:
+                    if time.monotonic() >= next_line:
+                        next_line = time.monotonic() + _ROOM_LINE
+                        logger.error(
+                            "The storage engine waits for room on the disk of %s: free %d MB or "
+                            "more.",
+                            self.directory.path,
+                            ROOM >> 20,
+                        )
+                    await asyncio.sleep(ROOM_LOOK)
+                self.process = await _start(self.directory, self.process.port)
                 self.write_record()
                 restarted = time.monotonic()
         except CommandError as error:
-            self._died.set_result(str(error))
-
-    async def _room(self) -> None:
-        """Wait until the disk has room for the engine to start."""
-        next_line = 0.0
-        while self._directory.full:
-            if time.monotonic() >= next_line:
-                next_line = time.monotonic() + _ROOM_LINE
-                logger.error(
-                    "The storage engine waits for room on the disk of %s: free %d MB or more.",
-                    self._directory.path,
-                    ROOM >> 20,
-                )
-            await asyncio.sleep(ROOM_LOOK)
+            self.died.set_result(str(error))
 
     def write_record(self) -> None:
         """Let other commands find the engine."""
-        self._directory.write_record(
-            EngineRecord(os.getpid(), self._serving, self.process.pid, self.process.endpoint_url)
+        self.directory.write_record(
+            EngineRecord(os.getpid(), self.serving, self.process.pid, self.process.endpoint_url)
         )

@@ -1,7 +1,7 @@
 """The embedded engine's process: started under a guard, stopped, and found after a crash.
 
-The guard is a shell that kills the engine when our process ends, on any Unix: it waits on a pipe
-whose other end we hold. The pipe closes when we end, also by SIGKILL.
+The guard is a shell that kills the engine when this process ends, on any Unix. It reads a pipe that
+this process holds open; the system closes the pipe when the process ends, also by SIGKILL.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 START_DEADLINE = 30.0
-"""Seconds. A killed engine reads its write-ahead log at the next start, which takes a moment."""
+"""Seconds. After a kill, the next start reads the write-ahead log, which takes a moment."""
 
 STOP_DEADLINE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -55,11 +55,11 @@ class PortTakenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A shell that runs a program for as long as we hold its standard input open."""
+    """A shell that runs a program until this process closes the shell's standard input."""
 
     process: subprocess.Popen[bytes]
     output: asyncio.StreamReader
-    """A line with the program's process id, and the program's standard error; ends with it."""
+    """A line with the program's process id, then the program's standard error until its end."""
     transport: asyncio.BaseTransport
 
     async def end(self) -> int:
@@ -71,16 +71,17 @@ class Guard:
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        await asyncio.sleep(0)  # the loop closes it in its next turn, and may have no other
-        # It takes a moment. A thread that waited would outlive a cancelled task.
+        # the loop closes the pipe in its next turn, and may have no other turn
+        await asyncio.sleep(0)
+        # The guard ends in a moment. A waiting thread would outlive a cancelled task.
         while (code := self.process.poll()) is None:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(0.001)
         return _SIGNALLED - code if code > _SIGNALLED else code
 
 
 async def guarded(program: Path, *arguments: str) -> Guard:
-    """Start a program under a guard, in a new session, with no input and output of ours."""
-    # Not by the event loop: uvloop's children inherit a second copy of each pipe, which never ends.
+    """Start a program under a guard, in a new session, without this process's in- and output."""
+    # Not by the event loop: uvloop's children inherit a second copy of each pipe, which stays open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - a millisecond, and our own program
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
@@ -97,21 +98,25 @@ async def guarded(program: Path, *arguments: str) -> Guard:
     return Guard(process, output, transport)
 
 
+@dataclass(frozen=True, slots=True)
 class EngineProcess:
-    """A running engine that answers on ``endpoint_url``."""
+    """A running engine that answers on a port of 127.0.0.1."""
 
-    def __init__(self, guard: Guard, pid: int, port: int) -> None:
-        self._guard = guard
-        self.pid = pid
-        """The operating system's id of the engine itself."""
-        self.port = port
-        self.endpoint_url = f"http://127.0.0.1:{port}"
+    guard: Guard
+    pid: int
+    """Process id of the engine itself."""
+    port: int
+
+    @property
+    def endpoint_url(self) -> str:
+        """The URL of the engine's DynamoDB API."""
+        return f"http://127.0.0.1:{self.port}"
 
     @classmethod
     async def start(cls, database: Path, port: int) -> "EngineProcess":
         """Start an engine over a file and wait until it listens.
 
-        Raises PortTakenError, and CommandError when the engine ends or does not listen in time.
+        Raises PortTakenError, and CommandError if the engine ends or does not listen in time.
         """
         binary = engine_binary()
         options = ["--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
@@ -127,7 +132,13 @@ class EngineProcess:
         if not error:
             return cls(guard, pid, port)
         if await guard.end() in _NOT_EXECUTED:
-            await _check_executable(binary)
+            try:  # this attempt gets the system's reason
+                subprocess.run([binary, "--version"], capture_output=True, check=False)  # noqa: ASYNC221, S603 - it fails at once
+            except OSError as why:
+                raise CommandError(
+                    f"The storage engine {binary} cannot be run ({why.strerror}): run `make setup` "
+                    "again, or set MARGINALIA_ENGINE to one that can."
+                ) from why
         if "already in use" in error:
             raise PortTakenError
         reason = error.partition(". ")[0]  # the rest is advice for the engine's developers
@@ -138,19 +149,19 @@ class EngineProcess:
 
     async def wait(self) -> str:
         """Wait for the engine to end; return its exit code or signal, in a few words."""
-        async for line in self._guard.output:
+        async for line in self.guard.output:
             logger.warning("The storage engine: %s", line.decode(errors="replace").rstrip())
-        code = await self._guard.end()
+        code = await self.guard.end()
         return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
     async def stop(self) -> None:
-        """Terminate the engine, and kill it when it does not end in time."""
+        """Terminate the engine, and kill it if it does not end in time."""
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
         with suppress(TimeoutError):
             async with asyncio.timeout(STOP_DEADLINE):
-                await self._guard.output.read()
-        await self._guard.end()
+                await self.guard.output.read()
+        await self.guard.end()
 
 
 def free_port() -> int:
@@ -178,24 +189,6 @@ async def _listening(guard: Guard) -> tuple[int, str]:
     return pid, error
 
 
-async def _check_executable(binary: Path) -> None:
-    """Raise CommandError with the reason if the system does not run the program."""
-    try:
-        tried = await asyncio.create_subprocess_exec(
-            binary,
-            "--version",
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-    except OSError as error:
-        raise CommandError(
-            f"The storage engine {binary} cannot be run ({error.strerror}): run `make setup` "
-            "again, or set MARGINALIA_ENGINE to one that can."
-        ) from error
-    await tried.wait()
-
-
 def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | None:
     """Return the process of the recorded engine, None if it does not run over ``database``.
 
@@ -210,7 +203,7 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 
 
 def end_orphan(directory: DataDirectory) -> None:
-    """End the engine of a killed owner: two engines over one file do not see each other's locks."""
+    """End a killed owner's engine: two engines over one file would not see each other's locks."""
     record = directory.record()
     process = record and recorded_process(record, directory.database)
     if process:

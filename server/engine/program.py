@@ -1,4 +1,4 @@
-"""The engine's program: where it is looked for, and how to get it where there is none."""
+"""Finds the engine's program, or says how to install it."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from server.errors import CommandError
 
 _ROOT = Path(__file__).parents[2]
 NONE = "none"
-"""What ``MARGINALIA_ENGINE`` says where there is to be no engine, as in an image for AWS."""
+"""The value of ``MARGINALIA_ENGINE`` that allows no engine, as in an image for AWS."""
 
 _CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
@@ -20,14 +20,14 @@ _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
 
 
 def engine_binary() -> Path:
-    """Return what ``MARGINALIA_ENGINE`` names, else npm's program, else the PATH's ``dynoxide``.
+    """Return the program of ``MARGINALIA_ENGINE``, else npm's, else the PATH's ``dynoxide``.
 
-    CommandError where there is none; the sentence says how to get it.
+    CommandError if none is installed; the message says how to install it.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:
         raise CommandError(
-            "MARGINALIA_ENGINE is none, so there is no storage engine here: give --endpoint-url or "
+            "MARGINALIA_ENGINE is none, so no storage engine may run here: give --endpoint-url or "
             "--aws, for a table elsewhere."
         )
     if named:
@@ -48,7 +48,7 @@ def engine_binary() -> Path:
 
 def packaged_engine() -> Path:
     """Return where npm puts the program for this platform, whether it is there or not."""
-    return _ROOT / "node_modules" / _package() / "dynoxide"
+    return _ROOT / "node_modules/@dynoxide" / _platform() / "dynoxide"
 
 
 def _platform() -> str:
@@ -57,19 +57,15 @@ def _platform() -> str:
     return f"{sys.platform}-{_CPUS.get(machine, machine)}"
 
 
-def _package() -> str:
-    return f"@dynoxide/{_platform()}"
-
-
 def _way() -> str:
-    """Say in a sentence what gets the engine onto this machine."""
+    """Return the sentence that explains how to install the engine on this machine."""
     if _platform() == "linux-x64":
         return "The storage engine is not installed: run `make setup`."
     command = "cargo install dynoxide-rs"
     if _platform() in _PACKAGED:
         pinned = orjson.loads((_ROOT / "package.json").read_bytes())["optionalDependencies"]
         version = pinned["@dynoxide/linux-x64"]
-        command = f"npm install --no-save --omit=dev {_package()}@{version}"
+        command = f"npm install --no-save --omit=dev @dynoxide/{_platform()}@{version}"
     return (
         f"The storage engine is not installed, and setup has none for {_platform()}: "
         f"run `{command}`, or use a table elsewhere with --endpoint-url or --aws."
@@ -77,7 +73,7 @@ def _way() -> str:
 
 
 def main() -> None:
-    """Say how to get the engine where there is none; ``make setup`` ends with it."""
+    """Print how to install the engine if it is absent, at the end of ``make setup``."""
     try:
         engine_binary()
     except CommandError as error:

@@ -14,98 +14,96 @@ from dal.maintenance.tables import create_table
 from dal.statistics.mode import MaintenanceStore
 from dal.table.definition import refuse_outdated
 from server.engine.data_directory import DataDirectory
-from server.engine.engine import Engine, embedded_engine
+from server.engine.engine import embedded_engine
 from server.errors import UNAVAILABLE, CommandError
 from server.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 _COPIED = (
-    "This table is a copy (a restored backup, an import) of the one whose comments were counted, "
-    "and may not be of one moment: its statistics may be wrong. Run `marginalia stats rebuild`. "
-    "`marginalia table describe` says whether expiry is on, which is not copied."
+    "This table is a copy (a restored backup, an import) of a table with statistics, and may mix "
+    "states of several moments: its statistics may be wrong. Run `marginalia stats rebuild`. "
+    "A copy does not have the setting of expiry: check it with `marginalia table describe`."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open table, with what a server wants to know of it."""
+    """An open table, and what servers and long commands need to know about its store."""
 
     table: Table
     connection: TableAddress
     place: str
-    """Where the table is, in words."""
+    """Where the table is, for messages."""
     died: asyncio.Future[str]
-    """Gets a sentence when the engine is gone for good."""
+    """Gets a message when the engine has ended and cannot be restarted."""
     created: bool = False
-    """Whether opening created it, as it does over the embedded engine."""
+    """Whether opening created the table, as it does with the embedded engine."""
     alone: bool = False
-    """Whether no other process can use it: the engine is a command's own."""
+    """Whether no other process can use the table, because a command runs the engine."""
     directory: DataDirectory | None = None
-    """Where the embedded engine keeps its file."""
+    """The embedded engine's data directory."""
 
 
 @asynccontextmanager
-async def open_table(settings: Settings, *, share: bool) -> AsyncIterator[Table]:
-    """Open the table; the embedded engine's is created if absent.
+async def open_table(
+    settings: Settings, *, share: bool, create: bool | None = None
+) -> AsyncIterator[Table]:
+    """Open the table; a server creates the embedded engine's table if it is absent.
 
-    ``share`` as in ``embedded_engine``, whose errors it raises beside those of ``dal``.
+    A command that shares the engine creates no table unless ``create`` is true: otherwise a command
+    with a wrong directory or name would succeed on an empty table. ``share`` and its errors are
+    those of ``embedded_engine``; raises DalError, too.
     """
-    async with open_store(settings, share=share) as store:
+    async with open_store(settings, share=share, create=create) as store:
         yield store.table
 
 
 @asynccontextmanager
 async def open_store(
-    settings: Settings, *, share: bool, usable: bool = True
+    settings: Settings, *, share: bool, create: bool | None = None, usable: bool = True
 ) -> AsyncIterator[Store]:
-    """Open the table as ``open_table`` does, with what a server wants to know besides.
+    """Open the store as ``open_table`` does.
 
-    Unless it need not be ``usable``, a table that is absent or lacks an index is refused.
+    If it must be ``usable``, a table that is absent or lacks an index is an error.
     """
-    opened = _embedded(settings, share=share) if settings.embedded else _remote(settings)
+    create = not share if create is None else create
+    opened = (
+        _embedded(settings, share=share, create=create) if settings.embedded else _remote(settings)
+    )
     async with opened as store:
         if usable:
             refuse_outdated(await admin.describe(store.table), INDEXES)
             if (await MaintenanceStore(store.table).read()).copied:
-                # A server's role may not ask whether anything expires.
+                # A server's role may not ask DynamoDB whether expiry is on.
                 logger.warning("%s", _COPIED)
         yield store
 
 
 @asynccontextmanager
-async def _embedded(settings: Settings, *, share: bool) -> AsyncIterator[Store]:
+async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIterator[Store]:
     directory = DataDirectory(settings.data_dir)
-    async with (
-        embedded_engine(settings.data_dir, share=share) as engine,
-        _while_it_lives(engine, command=share),
-    ):
+    async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - this runs in one
+        if share:  # a command would wait without end for an engine that does not return
+            engine.died.add_done_callback(lambda _: task.cancel())
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:
             async with connect(connection) as table:
-                created = await create_table(table)
-                directory.begin()
+                created = create and await create_table(table)
+                if create:
+                    directory.begin()
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own, directory)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
             # The engine answers a write to a full disk with an internal error.
             directory.check_room()
             raise
-
-
-@asynccontextmanager
-async def _while_it_lives(engine: Engine, *, command: bool) -> AsyncIterator[None]:
-    """End a command whose engine is gone for good: it would wait for it without end."""
-    task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - this runs in one
-    if command:
-        engine.died.add_done_callback(lambda _: task.cancel())
-    try:
-        yield
-    except asyncio.CancelledError:
-        if command and engine.died.done():
-            raise CommandError(engine.died.result(), UNAVAILABLE) from None
-        raise
+        except asyncio.CancelledError:
+            if share and engine.died.done():
+                raise CommandError(engine.died.result(), UNAVAILABLE) from None
+            raise
 
 
 @asynccontextmanager

@@ -1,1 +1,1 @@
-"""Exports the store to files that ``load`` takes as they are: JSONL, CSV or Parquet."""
+"""Exports the store to JSONL, CSV or Parquet files that ``load`` reads without further options."""

@@ -1,51 +1,126 @@
-"""Exports: a parallel scan of the table, into files or to standard output.
+"""Exports: a parallel scan of the table into files with a manifest, or to standard output.
 
-Files are written in a temporary directory next to their place, and moved there when all of them are
-whole and on the disk. An export that fails or is interrupted leaves what was there before.
+The files are written in a temporary directory next to their place, and moved there when all of them
+are complete and on disk. An export that fails or is interrupted changes no existing file.
 """
 
 import asyncio
 import errno
 import os
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
 
+import orjson
+
 from dal.client.concurrency import in_parallel
 from dal.client.scan import SCAN_SEGMENTS, Progress
 from dal.client.table import Table
-from dal.maintenance.export import ExportRepository
+from dal.maintenance.export import export_pages
+from dal.model.key_parts import format_instant
 from server.errors import CommandError
-from server.exporter.manifest import ExportedFile, Manifest, Target, now
-from server.exporter.row_kinds import ExportKind, Format, encode, header, write_parquet
+from server.exporter.export_rows import Format, encode, header, write_parquet
+from server.importer.file_kinds import FileKindName
 from server.parquet import duckdb_in_memory
 
+PROMISE = (
+    "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
+    "in a state that it had in that time. Objects written or deleted meanwhile are in them or not. "
+    "Reads were strongly consistent; the files are not a snapshot of one instant."
+)
+
+_MANIFEST = "manifest.json"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
-Write: TypeAlias = Callable[[ExportKind, bytes], Awaitable[object]]
+Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
 """Writes rows of one kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The output of an export: a file of each kind, and the manifest, in one directory."""
+
+    format: Format
+    files: Mapping[FileKindName, Path]
+    manifest: Path
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the files and the manifest."""
+        return self.manifest.parent
+
+    def check_absent(self) -> None:
+        """Raise CommandError if one of the files exists."""
+        for path in (*self.files.values(), self.manifest):
+            if path.exists():
+                raise CommandError(
+                    f"{path} exists: name another output, or add --force to replace it."
+                )
+
+
+def single_file(path: Path, kind: FileKindName, written_in: Format) -> Target:
+    """Return the target for one kind in a file of any name."""
+    return Target(written_in, {kind: path}, path.with_name(f"{path.name}.{_MANIFEST}"))
+
+
+def directory_of(path: Path, kinds: Sequence[FileKindName], written_in: Format) -> Target:
+    """Return the target for some kinds in a directory, each in a file with the kind's name."""
+    files = {kind: path / f"{kind}.{written_in}" for kind in kinds}
+    return Target(written_in, files, path / _MANIFEST)
+
+
+@dataclass(slots=True)
+class ExportedFile:
+    """One file of an export; ``unreadable`` counts items with keys of its kind but no object."""
+
+    file: str
+    rows: int = 0
+    unreadable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The content of a complete export; instants are ISO 8601 in UTC with microseconds."""
+
+    store: str
+    format: Format
+    begun: str
+    ended: str
+    files: Mapping[FileKindName, ExportedFile]
+    promise: str = PROMISE
+
+    @property
+    def unreadable(self) -> int:
+        """The items of all kinds that hold no object."""
+        return sum(one.unreadable for one in self.files.values())
+
+
+def _now() -> str:
+    return format_instant(datetime.now(UTC))
 
 
 async def export(
     table: Table, target: Target, store: str, seen: Progress, *, force: bool = False
 ) -> Manifest:
-    """Export the kinds of ``target``; ``store`` says where the table is, in words.
+    """Export the kinds of ``target``; ``store`` describes the table's place for the manifest.
 
-    Raises DalError, and CommandError when a file exists (without ``force``) or cannot be written.
+    Raises DalError, and CommandError if a file exists (without ``force``) or cannot be written.
     """
     if target.format == "parquet":
         with duckdb_in_memory():
-            pass  # an error that DuckDB is not installed comes before the scan, not after it
+            pass  # reports a missing DuckDB before the scan, not after it
     with _writing(target):
         if not force:
             target.check_absent()
         target.directory.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(".partial", ".export.", target.directory) as name:
-            draft, begun = Path(name), now()
+            draft, begun = Path(name), _now()
             files = await _scan_to_files(table, target, draft, seen)
-            manifest = Manifest(store, target.format, begun, now(), files)
+            manifest = Manifest(store, target.format, begun, _now(), files)
             _finish(target, draft, manifest)
             if not force:
                 target.check_absent()
@@ -56,21 +131,21 @@ async def export(
 async def export_to_stdout(
     table: Table,
     store: str,
-    rows_of: tuple[ExportKind, Format],
+    rows_of: tuple[FileKindName, Format],
     output: BinaryIO,
     seen: Progress,
 ) -> Manifest:
-    """Write the rows of one kind, which is not Parquet, as they are read.
+    """Write the rows of one kind as they are read; the format is not Parquet.
 
-    Raises DalError, CommandError when there is no room for them, and BrokenPipeError when their
-    reader has closed the pipe, as ``head`` does: Typer ends the command quietly then.
+    Raises DalError, CommandError if the output is full, and BrokenPipeError if its reader has
+    closed the pipe, as ``head`` does: Typer ends the command without a message then.
     """
     kind, written_in = rows_of
-    file, begun, one_at_a_time = ExportedFile("-"), now(), asyncio.Lock()
+    file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
 
-    async def write(_: ExportKind, content: bytes) -> None:
+    async def write(_: FileKindName, content: bytes) -> None:
         async with one_at_a_time:
-            # In a thread: requests under way go on while the reader of the output takes its time.
+            # In a thread: running requests continue while the reader of the output is slow.
             await asyncio.to_thread(output.write, content)
 
     try:
@@ -80,30 +155,28 @@ async def export_to_stdout(
     except BrokenPipeError:
         raise
     except OSError as error:
-        _discard(output)
+        # Connect the output to nothing: at exit, Python flushes the rest of the buffer and would
+        # fail again.
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, output.fileno())
+        os.close(nothing)
         raise CommandError(
-            f"Standard output takes no more ({error.strerror}) after {file.rows:,} rows: the "
-            "export is not complete."
+            f"Standard output accepts no more data ({error.strerror}) after {file.rows:,} rows: "
+            "the export is incomplete."
         ) from error
-    return Manifest(store, written_in, begun, now(), {kind: file})
-
-
-def _discard(output: BinaryIO) -> None:
-    """Connect a stream to nothing: flushing what it still holds would fail again at exit."""
-    with Path(os.devnull).open("wb") as nothing:
-        os.dup2(nothing.fileno(), output.fileno())
+    return Manifest(store, written_in, begun, _now(), {kind: file})
 
 
 async def _scan_to_files(
     table: Table, target: Target, draft: Path, seen: Progress
-) -> Mapping[ExportKind, ExportedFile]:
+) -> Mapping[FileKindName, ExportedFile]:
     files = {kind: ExportedFile(path.name) for kind, path in target.files.items()}
     with ExitStack() as stack:
         outputs = {
             kind: stack.enter_context((draft / one.file).open("wb")) for kind, one in files.items()
         }
 
-        async def write(kind: ExportKind, rows: bytes) -> None:
+        async def write(kind: FileKindName, rows: bytes) -> None:
             outputs[kind].write(rows)
 
         for kind in files:
@@ -115,16 +188,16 @@ async def _scan_to_files(
 async def _scan(
     table: Table,
     written_in: Format,
-    files: Mapping[ExportKind, ExportedFile],
+    files: Mapping[FileKindName, ExportedFile],
     write: Write,
     seen: Progress,
 ) -> None:
     """Write the rows of all scan segments as they are read, and count them in ``files``."""
-    repository, items = ExportRepository(table), 0
+    items = 0
 
     async def scan(segment: int) -> None:
         nonlocal items
-        async for page in repository.pages(segment, files):
+        async for page in export_pages(table, segment, files):
             for kind, file in files.items():
                 objects = page.objects[kind]
                 await write(kind, encode(kind, written_in, objects))
@@ -137,7 +210,7 @@ async def _scan(
 
 
 def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
-    """Make Parquet of the rows if asked for, write the manifest, and bring all to the disk."""
+    """Convert the rows to Parquet if needed, write the manifest, and sync all files to disk."""
     for kind, path in target.files.items():
         file = draft / path.name
         if target.format == "parquet":
@@ -145,15 +218,16 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
             write_parquet(rows, file, kind)
             rows.unlink()
         _sync(file)
-    encoded = draft / target.manifest.name
-    encoded.write_bytes(manifest.encode())
-    _sync(encoded)
+    written = draft / target.manifest.name
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    written.write_bytes(orjson.dumps(asdict(manifest), option=options))
+    _sync(written)
 
 
 def _publish(target: Target, draft: Path) -> None:
-    """Move the files into place, and the manifest last: a manifest describes the files beside it.
+    """Move the files into place, and the manifest last: it must describe the files next to it.
 
-    The old manifest goes first for the same reason: a crash in between leaves none.
+    The old manifest is deleted first for the same reason: after a crash in between there is none.
     """
     target.manifest.unlink(missing_ok=True)
     for paths in (target.files.values(), (target.manifest,)):
@@ -173,13 +247,13 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Say in one sentence why a file cannot be written."""
+    """Raise CommandError if a file cannot be written."""
     try:
         yield
     except OSError as error:
         if error.errno in _FULL:
             raise CommandError(
-                f"The disk of {target.directory} is full: make room, then run the same command "
+                f"The disk of {target.directory} is full: free space, then run the same command "
                 "again."
             ) from error
         place = error.filename2 or target.directory

@@ -35,14 +35,14 @@ BURST = 1.0
 the pace of earlier requests predicts nothing."""
 
 WAIT = 6.0
-"""Otherwise a request waits only if it is expected to run within these seconds. The costlier the
-requests are, the fewer wait."""
+"""Otherwise a request waits only if it is expected to run within these seconds. The more time
+requests take, the fewer may wait."""
 
 LONGEST = 8.0
 """Seconds after which a waiting request is refused: earlier ones took longer than expected."""
 
 PACE = 0.002
-"""Seconds between the ends of two requests while others wait, until measured."""
+"""Seconds between the ends of two requests while others wait: the value before any measurement."""
 
 _STALL = 0.03
 """The most seconds that count for one request: a single stall does not change the pace much."""
@@ -64,7 +64,7 @@ MOST_WAITING = 20
 """Factor for the number of running requests while they wait for the store instead of working."""
 
 LEAVE = "marginalia.leave"
-"""ASGI extension: a function by which a request that only listens gives its place to another."""
+"""ASGI extension: a function by which a subscription gives its place to another request."""
 
 TOO_MANY_MESSAGES = 4429
 """The close code of a WebSocket after too many messages."""
@@ -152,20 +152,16 @@ class _Queue:
         return next(iter(self._by_age))
 
     def ahead_of(self, client: str | None) -> int:
-        """Return how many requests are served before a client's next one, at most."""
+        """Return how many requests are served before a client's next request, at most."""
         own = len(self._by_client.get(client, ())) + 1
         return min(len(self), own * len(self._by_client))
 
-    def take(self) -> _Waiting:
-        """Remove and return the next request: clients take turns."""
-        return self._remove(next(iter(self._by_client)))
+    def next_client(self) -> str | None:
+        """Return the client whose turn it is."""
+        return next(iter(self._by_client))
 
-    def take_oldest(self) -> _Waiting:
-        """Remove and return the request that has waited longest."""
-        return self._remove(self.oldest().client)
-
-    def _remove(self, client: str | None) -> _Waiting:
-        """Remove a client's oldest request, and move the client behind all other clients."""
+    def take(self, client: str | None) -> _Waiting:
+        """Remove and return a client's oldest request, and move the client behind all others."""
         requests = self._by_client[client]
         request = requests.popleft()
         del self._by_age[request]
@@ -176,7 +172,7 @@ class _Queue:
 
 
 class Admission:
-    """Decides when a request runs; also the ASGI middleware around requests that do.
+    """Decides when a request runs; it is also the ASGI middleware around running requests.
 
     ``submit`` serves, queues or refuses a request. At most ``most`` run at once. If some wait and
     the event loop is on time, the running requests wait for a slow store, not for the processor,
@@ -189,8 +185,8 @@ class Admission:
         self._clients = Clients(trusted_proxies)
         self._running = 0
         self._pace = PACE
-        """Mean seconds between the ends of two recent requests, measured while others wait. At
-        other times it would only measure the store's latency or how often clients send."""
+        """Mean seconds between the ends of two recent requests, measured only while others wait. At
+        other times it would measure the store's latency, or how often clients send."""
         self._ended_at = 0.0
         """When the last request ended."""
         self._waiting = _Queue()
@@ -211,11 +207,6 @@ class Admission:
     def waiting(self) -> int:
         """The number of waiting requests."""
         return len(self._waiting)
-
-    @property
-    def busy(self) -> bool:
-        """Whether requests wait."""
-        return bool(self._waiting)
 
     def submit(
         self, scope: HTTPScope, serve: Callable[[], bool], refuse: Callable[[], object]
@@ -246,24 +237,22 @@ class Admission:
 
         def leave() -> None:
             nonlocal left
-            if not left:
-                left = True
-                self._leave()
+            if left:
+                return
+            left = True
+            now = asyncio.get_running_loop().time()
+            if self._waiting:
+                self._pace += (min(now - self._ended_at, _STALL) - self._pace) * _WEIGHT
+            self._ended_at = now
+            self._running -= 1
+            while self._waiting and self._running < self._most:
+                self._serve_next()
 
         scope.setdefault("extensions", {})[LEAVE] = leave
         try:
             await self._app(scope, receive, send)
         finally:
             leave()
-
-    def _leave(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._waiting:
-            self._pace += (min(now - self._ended_at, _STALL) - self._pace) * _WEIGHT
-        self._ended_at = now
-        self._running -= 1
-        while self._waiting and self._running < self._most:
-            self._serve_next()
 
     def _start_timer(self) -> None:
         if self._timer is None and self._waiting:
@@ -272,18 +261,18 @@ class Admission:
             self._timer = loop.call_at(due, self._look, due)
 
     def _look(self, due: float) -> None:
-        """Refuse what has waited too long; serve one more request if the event loop is on time."""
+        """Refuse requests that waited too long; serve one more if the event loop is on time."""
         self._timer = None
         now = asyncio.get_running_loop().time()
         while self._waiting and now - self._waiting.oldest().since > LONGEST:
-            self._refuse(self._waiting.take_oldest().refuse)
+            self._refuse(self._waiting.take(self._waiting.oldest().client).refuse)
         on_time = now - due < ON_TIME
         if on_time and self._waiting and self._running < self._most * MOST_WAITING:
             self._serve_next()
         self._start_timer()
 
     def _serve_next(self) -> None:
-        self._running += self._waiting.take().serve()
+        self._running += self._waiting.take(self._waiting.next_client()).serve()
 
     def _refuse(self, refuse: Callable[[], object]) -> None:
         refuse()
@@ -300,9 +289,9 @@ class RateLimitMiddleware:
 
     Each message on a WebSocket counts as a request; one too many closes the WebSocket.
 
-    The processor time of a client's documents counts as requests once it is spent, so a client may
-    owe requests: as many as its burst. Therefore the limiter has room for twice the burst, and a
-    client is refused as soon as it owes one request.
+    The processor time of a client's documents also counts as requests, after it is spent. So a
+    client may owe requests, at most as many as its burst. Therefore the limiter has room for twice
+    the burst, and refuses a client that owes a request.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -320,7 +309,7 @@ class RateLimitMiddleware:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or say when the client may send the next."""
+        """Pass the request on, or respond with the seconds until the client may send another."""
         limited = scope["type"] != "lifespan" and not is_health(scope["path"])
         client = self._clients.at(scope["client"][0]) if limited else None
         if client is None:
@@ -335,13 +324,23 @@ class RateLimitMiddleware:
             )
             await refusal(429, message, seconds)(scope, receive, send)
             return
-        if scope["type"] == "websocket":
-            receive = self._limited(client, receive, send)
+
+        async def limited_receive() -> Message:
+            """Close the WebSocket when its messages are too many."""
+            message = await receive()
+            if message["type"] != "websocket.receive" or self._wait(client) is None:
+                return message
+            reason = f"{client} sends more than {self._rate}."
+            close = {"type": "websocket.close", "code": TOO_MANY_MESSAGES, "reason": reason}
+            await send(close)
+            return {"type": "websocket.disconnect", "code": TOO_MANY_MESSAGES}
+
         with charging(partial(self._charge, client)):
-            await self._app(scope, receive, send)
+            counted = limited_receive if scope["type"] == "websocket" else receive
+            await self._app(scope, counted, send)
 
     def _wait(self, client: str) -> float | None:
-        """Count a request and return None; the seconds until the next one if it is one too many."""
+        """Count a request and return None; if it is one too many, return the seconds to wait."""
         state = self._limiter.peek(client)
         if state.remaining <= self._burst:
             return state.reset_after - (self._burst - 1) * self._interval
@@ -354,17 +353,3 @@ class RateLimitMiddleware:
         if requests:
             owed = min(requests, self._limiter.peek(client).remaining)
             self._limiter.limit(client, owed)
-
-    def _limited(self, client: str, receive: Receive, send: Send) -> Receive:
-        """Return a ``receive`` that closes the WebSocket when its messages are too many."""
-
-        async def limited_receive() -> Message:
-            message = await receive()
-            if message["type"] != "websocket.receive" or self._wait(client) is None:
-                return message
-            reason = f"{client} sends more than {self._rate}."
-            close = {"type": "websocket.close", "code": TOO_MANY_MESSAGES, "reason": reason}
-            await send(close)
-            return {"type": "websocket.disconnect", "code": TOO_MANY_MESSAGES}
-
-        return limited_receive

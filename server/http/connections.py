@@ -1,12 +1,12 @@
-"""Connections: how many there may be, and for how long each may keep the server waiting.
+"""Connections: their number, and the time and bytes that each may take to send a request.
 
-A request reaches the application when all of it is here. Until then it costs a connection and its
-bytes, both bounded, and no place among the requests that run.
+A request reaches the application when it is complete. Until then it takes a connection and memory,
+which are limited, but no place among the running requests.
 """
 
 import re
 import resource
-from asyncio import AbstractEventLoop, TimerHandle, Transport
+from asyncio import AbstractEventLoop, Protocol, TimerHandle, Transport
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,13 +37,14 @@ from server.http.middleware import LEFT
 from server.http.subscriptions import ENDING
 
 _DESCRIPTORS = 65_536
-"""As many as are of use; some systems allow a thousand million and keep a table of them."""
+"""More connections are useless. Some systems allow a thousand million descriptors, and keep a table
+of them."""
 
 _RESERVE = 256
-"""Descriptors for the store's connections, files, and clients that are told to come back."""
+"""Descriptors for the store's connections, for files, and for clients that get a 503."""
 
 _SURPLUS = 64
-"""Connections beyond the most: enough for probes of health."""
+"""Connections above the maximum: enough for health checks."""
 
 _PIECE = 4_096
 """Bytes parsed at a time: limits are exact to this size, however the data arrives."""
@@ -51,11 +52,11 @@ _PIECE = 4_096
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
 _LINGER = 1.0
-"""Seconds that a client has to read its last answer; to close at once would destroy it."""
+"""Seconds in which a client can read its last response. Closing at once would discard it."""
 
 _LAST_CALL = 1.0
-"""Seconds for which a server that ends still answers on idle connections: a client may send its
-next request before it learns that the connection closes."""
+"""Seconds in which a stopping server still answers on idle connections: a client may send a request
+before it learns that the connection closes."""
 
 STATE = "connections"
 """The key of the ``Connections`` in the state of the lifespan."""
@@ -75,7 +76,7 @@ def max_connections(descriptors: int) -> int:
 
 
 def _wire(response: Response, connection: bytes = b"close") -> bytes:
-    """Return an answer as it is sent; after the last one, the connection ends."""
+    """Return the bytes of a response, with its ``Connection`` header."""
     headers = [(b"connection", connection), *response.raw_headers]
     lines = [name + b": " + value for name, value in headers]
     return STATUS_LINE[response.status_code] + b"\r\n".join([*lines, b"", bytes(response.body)])
@@ -92,69 +93,63 @@ _BUSY_LAST = _BUSY.replace(b"connection: keep-alive", b"connection: close")
 _FULL = _wire(refusal(503, "The server has no connection left: try again in a second.", 1))
 
 
-def _without_upgrade(data: bytes) -> bytes:
-    """Return a request without its offer of another protocol: the parser would take up on it.
+class SendTimeout(Protocol):
+    """Aborts a connection when its client reads next to nothing while the write buffer is full."""
 
-    Java's client offers HTTP/2 with the first request of each connection, and its body was lost.
-    """
-    end = data.find(b"\r\n\r\n")
-    return _UPGRADE.sub(b"\r\nx-offer", data[: end + 2]) + data[end + 2 :] if end >= 0 else data
+    loop: AbstractEventLoop
+    transport: Transport
+    _send_timer: TimerHandle | None = None
 
+    def pause_writing(self) -> None:
+        """Note the size of the full write buffer, to compare it after ``SEND_TIMEOUT``."""
+        super().pause_writing()
+        self._compare_after(self.transport.get_write_buffer_size())
 
-class UnreadTimer:
-    """Aborts a connection when its client reads next to nothing."""
+    def resume_writing(self) -> None:
+        """Stop the timer: the client has read most of its data."""
+        super().resume_writing()
+        self._stop_timer()
 
-    def __init__(self, loop: AbstractEventLoop, transport: Transport) -> None:
-        self._loop = loop
-        self._transport = transport
-        self._unread = 0
-        self._timer: TimerHandle | None = None
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        self._stop_timer()
+        super().connection_lost(exc)
 
-    def start(self) -> None:
-        """The write buffer is full: after ``SEND_TIMEOUT`` check how much the client has read."""
-        self._unread = self._transport.get_write_buffer_size()
-        self._timer = self._loop.call_later(SEND_TIMEOUT, self._look)
+    def _compare_after(self, unread: int) -> None:
+        def compare() -> None:
+            left = self.transport.get_write_buffer_size()
+            if unread - left < MIN_TAKEN:
+                self.transport.abort()
+            else:
+                self._compare_after(left)
 
-    def stop(self) -> None:
-        """Stop the timer: the write buffer has room again, or the connection is lost."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._send_timer = self.loop.call_later(SEND_TIMEOUT, compare)
 
-    def _look(self) -> None:
-        if self._unread - self._transport.get_write_buffer_size() < MIN_TAKEN:
-            self._transport.abort()
-        else:
-            self.start()
+    def _stop_timer(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
 
 
 @dataclass
 class Connections:
-    """What all connections share: their limits, and which of them have no request yet."""
+    """The limits that all connections share, and the connections that have no request yet."""
 
     admission: Admission
     most: int
     request_timeout: float
     expectant: dict["Connection", None] = field(default_factory=dict)
-    """Connections without a whole request, the one that waits for longest first."""
+    """Connections without a complete request, longest without one first."""
     bodies: int = 0
-    """Bytes of bodies that the application has not taken yet."""
+    """Bytes of all bodies that the application has not received yet."""
     ending: bool = False
-    """Whether the server ends: each connection closes after one more answer."""
-
-    def make_room(self) -> bool:
-        """End the connection that waits for longest; False when each has a request to answer."""
-        oldest = next((each for each in self.expectant if not each.surplus), None)
-        if oldest is None:
-            return False
-        oldest.end(_FULL, linger=0)
-        return True
+    """Whether the server stops: each connection closes after one more response."""
 
 
-class Connection(HttpToolsProtocol):
+class Connection(SendTimeout, HttpToolsProtocol):
     """One client's connection.
 
-    Where there are too many, the one that has been without a whole request for longest makes room.
-    If each of them has one, the newcomer may ask for the server's health and nothing else.
+    If there are too many connections, the server closes the one that has had no complete request
+    for longest. If all have a request, the new connection may only request health checks.
     """
 
     def __init__(
@@ -167,88 +162,84 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._shared: Connections = app_state[STATE]
         self.surplus = False
-        """Whether this was one connection too many."""
+        """Whether this connection is one too many."""
         self._timer: TimerHandle | None = None
         self._partial = False
         """Whether a request has begun and is not complete."""
         self._in_head = False
         self._allowance = 0
-        """Bytes that this request may still have besides its body."""
+        """Bytes that this request may still send in addition to its body."""
         self._headers = 0
         """Headers and trailers of this request."""
         self._fault = _MALFORMED
-        """The answer to what the parser or one of its callbacks refuses."""
+        """The response to a request that the parser or one of its callbacks refuses."""
         self._body = 0
-        """Bytes of this request's body that the application has not taken yet."""
+        """Bytes of this request's body that the application has not received yet."""
         self._left = False
-        """Whether the client has."""
+        """Whether the client has left."""
         self._ended = False
-        """Whether nothing more is parsed: the client may still read its last answer."""
+        """Whether parsing has stopped; the client may still read its last response."""
         self._on_leaving: Callable[[], None] | None = None
-        """Ends the request that runs."""
+        """Cancels the running request."""
         self._on_ending: Callable[[], None] | None = None
-        """Tells a request that listens that the server stops."""
+        """Ends a running subscription when the server stops."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Expect a request, and make room for it where there are too many connections."""
+        """Expect a request, and make room for it if there are too many connections."""
         super().connection_made(transport)
-        self._unread = UnreadTimer(self.loop, transport)
         surplus = len(self.connections) - self._shared.most
-        if surplus > _SURPLUS or self.client is None:  # without an address, it has left already
+        if (
+            surplus > _SURPLUS or self.client is None
+        ):  # without an address, the client has left already
             transport.abort()
             return
-        self.surplus = surplus > 0 and not self._shared.make_room()
+        if surplus > 0:
+            # Close the connection that has had no request for longest, unless all have a request.
+            oldest = next((each for each in self._shared.expectant if not each.surplus), None)
+            self.surplus = oldest is None
+            if oldest is not None:
+                oldest.end(_FULL, linger=0)
         self._shared.expectant[self] = None
         self._set_timer()
-        if self._shared.ending:  # it was accepted before, and is made now
+        if self._shared.ending:  # accepted before the server stopped
             self.shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the client, and end what is done for it."""
+        """Cancel the running request, and release what the connection holds."""
         self._left = True
-        self._unread.stop()
         if self._on_leaving is not None:
             self._on_leaving()
         if self.cycle is not None:
-            self.cycle.body = bytearray()  # the request may stand in the queue for a while
+            self.cycle.body = bytearray()  # the request may still be in the queue
         self._arrived()
         self._release()
         self._shared.expectant.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came, within bounds of size and time."""
+        """Parse data within the limits of size and time."""
         if b"pgrade" in data and not self._partial:
-            data = _without_upgrade(data)
+            # The parser would accept an offer of another protocol. Java's client offers HTTP/2 with
+            # the first request of each connection.
+            end = data.find(b"\r\n\r\n") + 2  # 1 if the head is not complete
+            data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
             piece = data[start : start + _PIECE]
             super().data_received(piece)
             if self._ended or self.transport.get_protocol() is not self:
                 return
-            if self._partial:
-                self._bound(len(piece))
-
-    def _bound(self, more: int) -> None:
-        self._allowance -= more
-        if self._allowance < 0:
-            self.end(_HEAD_TOO_LARGE if self._in_head else _CHUNKS_TOO_SMALL)
-        elif self._shared.bodies > MAX_BODIES:
-            self.end(_FULL)
-        elif self._timer is None:
-            self._set_timer()
-
-    def pause_writing(self) -> None:
-        """Start the timer of a client that does not read its data."""
-        super().pause_writing()
-        self._unread.start()
-
-    def resume_writing(self) -> None:
-        """Continue to write: the client has read most of its data."""
-        super().resume_writing()
-        self._unread.stop()
+            if not self._partial:
+                continue
+            self._allowance -= len(piece)
+            if self._allowance < 0:
+                self.end(_HEAD_TOO_LARGE if self._in_head else _CHUNKS_TOO_SMALL)
+            elif self._shared.bodies > MAX_BODIES:
+                self.end(_FULL)
+            elif self._timer is None:
+                self._set_timer()
 
     def on_message_begin(self) -> None:
-        """Count from here: this is the first byte of a request."""
+        """Start to count the bytes of a request."""
         super().on_message_begin()
         self._partial = self._in_head = True
         self._allowance = MAX_HEAD
@@ -263,10 +254,7 @@ class Connection(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Refuse a head that two readers may understand in two ways.
-
-        The parser refuses a body with two lengths itself.
-        """
+        """Refuse a head that a proxy and this server may read in two different ways."""
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]
         hosts, coded = names.count(b"host"), b"transfer-encoding" in names
@@ -287,12 +275,12 @@ class Connection(HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _fault_of(self, status: int, sentence: str) -> ValueError:
-        """Return what stops the parser, and keep the answer for ``send_400_response``."""
+        """Return the error that stops the parser; keep the answer for ``send_400_response``."""
         self._fault = _wire(failure(status, sentence))
         return ValueError(sentence)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
-        """Answer what the parser or one of its callbacks refuses."""
+        """Answer a request that the parser or one of its callbacks refuses."""
         self.end(self._fault)
 
     def on_body(self, body: bytes) -> None:
@@ -309,7 +297,7 @@ class Connection(HttpToolsProtocol):
             self.flow.resume_reading()
 
     def on_message_complete(self) -> None:
-        """Hand the request on."""
+        """Pass the complete request on."""
         super().on_message_complete()
         if self.parser.should_upgrade() and self._should_upgrade():
             return
@@ -318,9 +306,9 @@ class Connection(HttpToolsProtocol):
             self._start_asgi_task(self.cycle, self.app)
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection over to WebSocket, if there is room and every request is answered."""
+        """Switch to WebSocket if there is a free place and all earlier requests are answered."""
         unanswered = self not in self._shared.expectant
-        if self.surplus or self._shared.admission.busy or unanswered:
+        if self.surplus or self._shared.admission.waiting or unanswered:
             self.end(_BUSY_LAST)
             return
         self._arrived()
@@ -328,9 +316,9 @@ class Connection(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Announce a request once it is complete or must be refused; request its body.
+        """Submit a request once it is complete or must be refused; before that, ask for its body.
 
-        uvicorn calls this for a request whose body is yet to come, and for the next of a pipeline.
+        uvicorn also calls this before the body arrives, and for the next request of a pipeline.
         """
         whole = not cycle.more_body or self._body > MAX_BODY
         if not whole and cycle.waiting_for_100_continue:
@@ -354,21 +342,22 @@ class Connection(HttpToolsProtocol):
         if cycle.disconnected:
             return False
         self._release()
-        extensions: Any = {LEFT: self._set_on_leaving, ENDING: self._set_on_ending}
+        set_on_ending = partial(setattr, self, "_on_ending")
+        extensions: Any = {LEFT: self._set_on_leaving, ENDING: set_on_ending}
         cycle.scope["extensions"] = extensions
         super()._start_asgi_task(cycle, app)
         return True
 
     def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
         self._on_leaving = act
-        if self._left and act is not None:  # together with its request, which begins only now
+        if self._left and act is not None:  # before the application began
             act()
 
-    def _set_on_ending(self, act: Callable[[], None] | None) -> None:
-        self._on_ending = act
-
     def _refuse(self, cycle: RequestResponseCycle) -> None:
-        """Answer without the application: under load this happens ten times as often as serving."""
+        """Answer 503 without the application.
+
+        Under load, refusals are ten times as many as served requests.
+        """
         if cycle.disconnected:
             return
         self._release()
@@ -379,7 +368,7 @@ class Connection(HttpToolsProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Expect the next request; what is left of this one is not read."""
+        """Expect the next request; close the connection if this one's body is incomplete."""
         self._on_ending = None
         self._shared.expectant[self] = None
         if self.cycle.response_complete and self.cycle.more_body:
@@ -388,7 +377,7 @@ class Connection(HttpToolsProtocol):
             super().on_response_complete()
 
     def shutdown(self) -> None:
-        """Close after the request that runs, or after one that comes within a second."""
+        """Close after the running request, or after a request that arrives within a second."""
         self._shared.ending = True
         if self in self._shared.expectant:
             self.loop.call_later(_LAST_CALL, self._close_if_idle, _LAST_CALL)
@@ -398,14 +387,14 @@ class Connection(HttpToolsProtocol):
                 self._on_ending()
 
     def _close_if_idle(self, more: float = 0) -> None:
-        """Close without a whole request; one that has begun has a second more to arrive."""
+        """Close an idle connection; a request that has begun gets one more second to arrive."""
         if more and self._partial:
             self.loop.call_later(more, self._close_if_idle)
         elif self in self._shared.expectant:
             self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
-        """Send an answer to a request that has begun, and close; seconds for the client to read."""
+        """Answer a request that has begun, and close; the client has ``linger`` seconds to read."""
         self._ended = True
         if self not in self._shared.expectant:  # an earlier request of a pipeline is unanswered
             self.transport.abort()
@@ -426,13 +415,13 @@ class Connection(HttpToolsProtocol):
         self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
 
     def _arrived(self) -> None:
-        """Time no longer what arrives."""
+        """Stop the timer: the request has arrived."""
         self._partial = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _release(self) -> None:
-        """Count a body no longer."""
+        """Stop counting this request's body."""
         self._shared.bodies -= self._body
         self._body = 0

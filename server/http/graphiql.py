@@ -1,34 +1,23 @@
-"""GraphiQL and the files it needs, all served from this machine."""
+"""GraphiQL and its files, all served from this machine."""
 
+import logging
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+
+from server.logs import FirstValues
+
+logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).parents[2]
 
 FILE_HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
-
-
-class RevalidatedFiles(StaticFiles):
-    """Serves a directory's files with ``FILE_HEADERS``."""
-
-    def file_response(
-        self,
-        full_path: str | os.PathLike[str],
-        stat_result: os.stat_result,
-        scope: Scope,
-        status_code: int = 200,
-    ) -> Response:
-        """Return the file, or 304 for a browser that has it."""
-        response = super().file_response(full_path, stat_result, scope, status_code)
-        response.headers.update(FILE_HEADERS)
-        return response
 
 
 _PAGE = (ROOT / "server/pages/static/graphiql/index.html").read_text("utf-8")
@@ -51,41 +40,66 @@ FILES: Mapping[str, Path] = {
 """The files that the page requests, by the names in its URLs; no other file of node_modules is
 served."""
 
+_LOGGED = FirstValues()
+
 _SCROLL_LOCK = "sha256-Y/huXlwoYkVyQlxwSVcCi1RCDGDCSVBzDt0hYP9qlTc="
 """Hash of the only style element that GraphiQL inserts, when it opens a dialogue."""
 
-_POLICY = (
-    "default-src 'none'",
-    "script-src 'self'",
-    f"style-src 'self' '{_SCROLL_LOCK}'",
-    "img-src 'self' data:",
-    "font-src data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-)
+
+def content_security_policy(**sources: str) -> str:
+    """Return a policy for pages without inline code.
+
+    ``sources`` replace a directive's default sources.
+    """
+    directives = {
+        "default_src": "'none'",
+        "script_src": "'self'",
+        "style_src": "'self'",
+        "img_src": "'self'",
+        "connect_src": "'self'",
+        "base_uri": "'none'",
+        "form_action": "'self'",
+        "frame_ancestors": "'none'",
+        **sources,
+    }
+    return "; ".join(f"{name.replace('_', '-')} {of}" for name, of in directives.items())
+
 
 PAGE_HEADERS = {
     **FILE_HEADERS,
-    "Content-Security-Policy": "; ".join(_POLICY),
+    "Content-Security-Policy": content_security_policy(
+        style_src=f"'self' '{_SCROLL_LOCK}'",
+        img_src="'self' data:",
+        font_src="data:",
+        form_action="'none'",
+    ),
     "Referrer-Policy": "no-referrer",
 }
 
 
-def page(address: str) -> Response:
-    """Return GraphiQL's page, or with 503 a page that explains how to install its files.
+def page(address: str, *, explain: bool) -> Response:
+    """Return GraphiQL's page, or one with status 404 if its files are not installed.
 
-    ``address`` is the URL of the page, and of the API.
+    ``address`` is the URL of the page, and of the API. With ``explain`` the page shows plans.
     """
     if all(path.is_file() for path in FILES.values()):
         shown = escape(quote(address, safe=":/[]%"))
-        return HTMLResponse(_PAGE.replace("{{ address }}", shown), headers=PAGE_HEADERS)
-    return FileResponse(NOT_INSTALLED, status_code=503, headers=PAGE_HEADERS)
+        content = _PAGE.replace("{{ address }}", shown)
+        content = content.replace("{{ plans }}", "data-plans" if explain else "")
+        return HTMLResponse(content, headers=PAGE_HEADERS)
+    if _LOGGED.adds("missing"):
+        logger.warning("GraphiQL is not installed: run `make setup`, then restart the server.")
+    return FileResponse(NOT_INSTALLED, status_code=404, headers=PAGE_HEADERS)
 
 
-class GraphiQLFiles(RevalidatedFiles):
-    """Serves ``FILES`` and nothing else."""
+class GraphiQLFiles(StaticFiles):
+    """Serves ``FILES`` and nothing else, with ``FILE_HEADERS``."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        """Return the file, or 304 for a browser that has it."""
+        response = super().file_response(*args, **kwargs)
+        response.headers.update(FILE_HEADERS)
+        return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """Return the whitelisted file and its stat, or an empty path and None."""

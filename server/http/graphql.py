@@ -1,10 +1,11 @@
-"""GraphQL over HTTP: one operation per request, JSON responses, and what shared caches may keep.
+"""GraphQL over HTTP: one operation per request, JSON responses, and rules for shared caches.
 
 The specification: https://graphql.github.io/graphql-over-http/draft/
 """
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -28,7 +29,9 @@ from schema.execution.executable_schema import (
     RefusedSubscriptionError,
     SizedResult,
 )
-from server.auth.authenticator import Authenticator, InvalidTokenError, KeysUnavailableError
+from server.auth.authenticator import Authenticator
+from server.auth.claims import InvalidTokenError
+from server.auth.issuer import KeysUnavailableError
 from server.http import graphiql
 from server.http.errors import failure
 from server.http.middleware import SMALLEST, entity_tag, matching
@@ -43,6 +46,7 @@ from server.http.request import (
     preferred,
     read_request,
 )
+from server.moderation import moderation_of
 from server.observability.observation import note_errors
 from server.settings import Settings
 
@@ -56,11 +60,11 @@ _POST_TYPES, _GET_TYPES = OperationType.from_http("POST"), OperationType.from_ht
 _CREDENTIALS = frozenset({b"authorization", b"cookie"})
 
 _SHARED_VARY = b"Accept, Authorization, Origin"
-"""A signed-in user never gets a cached response, nor do pages of another origin, since CORS headers
-differ. GraphQL's responses do not depend on a cookie."""
+"""Caches never give a stored response to a signed-in user, nor to pages of another origin, because
+CORS headers differ. GraphQL's responses do not depend on a cookie."""
 
 _FEW_VALUES = 500
-"""So few values are encoded without counting their characters first."""
+"""A result with at most this many values is encoded without counting its characters first."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
@@ -95,8 +99,8 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     """Return the response for a result.
 
     After a request error nothing was executed, and the response has no ``data``. Its status is 4xx
-    in GraphQL's own media type. In plain JSON the status of a well-formed request is always 200: a
-    client cannot know there whether GraphQL or an intermediary has answered.
+    in GraphQL's own media type. In plain JSON the status of a well-formed request is always 200,
+    because a client could take another status for an intermediary's.
     https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
     errors = [error.formatted for error in result.errors or []]
@@ -119,7 +123,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether the text alone is too large, so that encoding it would waste memory."""
+    """Return whether the texts alone are too large, so that encoding would waste memory."""
     values, left = [body], MAX_RESPONSE
     for value in values:  # the loop adds what lists and objects contain
         kind = type(value)
@@ -139,8 +143,8 @@ class SharedCaching:
     """Lets shared caches keep public reads of trusted documents, for some seconds.
 
     A cache may serve a response for ``s_maxage`` seconds, and then for ``stale_while_revalidate``
-    seconds while it fetches a new one (RFC 5861). If ``s_maxage`` is 0, caches keep nothing. All
-    other responses to a GET, and all to a request with credentials, forbid caches to keep them.
+    seconds while it fetches a new one (RFC 5861). If ``s_maxage`` is 0, caches keep nothing. Shared
+    caches may keep no other responses to a GET, and no responses to requests with credentials.
     """
 
     s_maxage: int
@@ -205,16 +209,22 @@ class GraphQLView:
         analytics: Analytics,
     ) -> None:
         self.schema = schema
-        self._analytics = analytics
-        self._broker = broker
-        self._stores = stores
         self._documents = documents
         self._caching = caching
         self._authenticator = authenticator
-        self._settings = settings
+        self._explain = settings.explain
+        self._context = partial(
+            Context,
+            stores=stores,
+            explain=settings.explain,
+            known_products_only=settings.known_products_only,
+            moderation=moderation_of(settings),
+            broker=broker if settings.live else None,
+            analytics=analytics,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """EventResult one HTTP request."""
+        """Answer one HTTP request."""
         try:
             response: Response | GraphQLResponse = await self._response(scope, receive)
         except REJECTIONS as error:
@@ -234,7 +244,8 @@ class GraphQLView:
         if media_type is None:
             raise HTTPException(406, f"The answer is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
-            return graphiql.page(str(URL(scope=scope).replace(query="")))
+            address = str(URL(scope=scope).replace(query=""))
+            return graphiql.page(address, explain=self._explain)
         context = await self.context(header(scope, b"authorization"))
         request = await read_request(scope, receive)
         try:
@@ -266,17 +277,9 @@ class GraphQLView:
 
     async def context(self, authorization: str | None) -> Context:
         """Return the context for resolvers; InvalidTokenError if the JWT is refused."""
-        viewer = None
-        if authorization is not None:
-            viewer = await self._authenticator.viewer(authorization)
-        return Context(
-            viewer=viewer,
-            stores=self._stores,
-            explain=self._settings.explain,
-            known_products_only=self._settings.known_products_only,
-            broker=self._broker,
-            analytics=self._analytics,
-        )
+        if authorization is None:
+            return self._context(None)
+        return self._context(await self._authenticator.viewer(authorization))
 
     async def subscribe(
         self, request: GraphQLRequest, context: Context, *, seconds: float
@@ -285,32 +288,20 @@ class GraphQLView:
 
         Raises RefusedSubscriptionError if the subscription cannot start.
         """
-        if not self._settings.live:
-            message = "This server answers no subscriptions: read the list again instead."
-            refused = GraphQLError(message, extensions={"code": "BAD_REQUEST"})
+        if context.broker is None:
+            message = "This server offers no subscriptions: read the list again instead."
+            refused = GraphQLError(message, extensions={"code": "NOT_AVAILABLE"})
             raise RefusedSubscriptionError([refused])
         try:
             document = await self._documents.find(request)
         except GraphQLError as error:
             note_errors([error])
             raise RefusedSubscriptionError([error]) from None
-
-        def unused_context() -> Context:
-            """Return a context without cached reads: each event reads the current rows."""
-            return Context(
-                viewer=context.viewer,
-                stores=context.stores,
-                explain=context.explain,
-                known_products_only=context.known_products_only,
-                broker=context.broker,
-                analytics=context.analytics,
-                last_event_id=context.last_event_id,
-            )
-
+        made_by = partial(self._context, context.viewer, last_event_id=context.last_event_id)
         return await self.schema.listen(
             document.text,
             request.variables,
             request.operation_name,
-            context=unused_context,
+            context=made_by,  # without cached reads, because each event reads the current rows
             seconds=seconds,
         )

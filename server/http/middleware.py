@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -28,8 +28,8 @@ Headers = list[tuple[bytes, bytes]]
 Address = IPv4Address | IPv6Address
 
 LEFT = "marginalia.left"
-"""ASGI extension: takes a function that is called when the client leaves, or None. A second
-``receive`` would report that too, but needs a task for every request."""
+"""ASGI extension: takes a function that is called when the client disconnects, or None. A second
+``receive`` would report the same, but needs a task for every request."""
 
 SMALLEST = 1_000
 """Bytes of the smallest response that is compressed; smaller ones fit into one packet anyway."""
@@ -43,7 +43,7 @@ _CACHED_HOSTS = 1_000
 
 _REQUEST_ID = b"x-request-id"
 _SAFE_ID = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
-"""An id that a log can contain without escapes."""
+"""A request id that a log can contain without escapes."""
 
 _TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
 """An entity tag of this server, with or without the coding of the response."""
@@ -51,15 +51,16 @@ _TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
 logger = logging.getLogger(__name__)
 
 add_compress_type(GRAPHQL)
-remove_compress_type(EVENT_STREAM)  # it would need an encoder in memory for each subscriber
+# compression would need an encoder in memory for each subscriber
+remove_compress_type(EVENT_STREAM)
 
 
 class RequestIdMiddleware:
     """Gives each request an id: the client's or proxy's, or a new one.
 
-    The id is in the response, the log and errors. Responses in shared caches carry none, since all
-    clients would get the id of the first. asgi-correlation-id's own middleware takes ten times as
-    long.
+    The id is in the response, the log and errors. A response for shared caches has no id, since all
+    clients would get the id of the first request. asgi-correlation-id's own middleware takes ten
+    times as long.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -92,14 +93,13 @@ def request_id_of(headers: Headers) -> bytes:
 
 
 class AllowedHosts:
-    """The hosts in the Host header (RFC 9110, 7.2) for which a server answers.
+    """The hosts that requests may name in the Host header (RFC 9110, 7.2).
 
-    Pages build absolute links from the header. With DNS rebinding, a foreign web page points its
-    own name at this machine, and browsers then treat the server as part of that page's site.
-
-    Without ``--public-url`` and ``--allowed-host``, a server that listens beyond loopback answers
-    for the name it listens on and for the address that each connection arrived at: no other name
-    can be pointed at it.
+    Pages build absolute links from this header. By DNS rebinding, a foreign web page can point its
+    own host name at this machine, and browsers then treat this server as part of that page's site.
+    A server that listens beyond loopback without ``--public-url`` and ``--allowed-host`` allows the
+    name that it listens on, and the address at which each connection arrived: no foreign page can
+    use these.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -157,9 +157,9 @@ def _address(name: str) -> Address | None:
 class HostMiddleware:
     """Refuses requests for other hosts with 421 (RFC 9110, 15.5.20), but never health checks.
 
-    A load balancer probes servers by their addresses. Starlette's TrustedHostMiddleware has no such
-    exception, does not accept the address that a connection arrived at, and does not explain its
-    refusals.
+    A load balancer checks the health of servers by their addresses. Starlette's
+    TrustedHostMiddleware does not exempt these checks, does not accept the address that a
+    connection arrived at, and does not explain its refusals.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
@@ -199,10 +199,10 @@ def is_own(origin: str, host: str | None) -> bool:
 class CrossOriginMiddleware:
     """Lets pages of ``origins``, of any origin (``*``) or of this machine call the API.
 
-    It must surround all middleware that refuses requests, so that a front end can read the reason.
-    Credentials that a browser sends on its own are never allowed, since the API reads none: a page
-    sets the Authorization header. Any header is allowed: tracing and client libraries add their
-    own. The HTML pages have no CORS headers.
+    It must be outside of all middleware that refuses requests, so that a front end can read the
+    reason. Credentials that a browser sends on its own are never allowed, since the API reads none:
+    a page sets the Authorization header. Any header is allowed: tracing and client libraries add
+    their own. The HTML pages have no CORS headers.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
@@ -275,7 +275,7 @@ class DeadlineMiddleware:
 
         # A timeout as a cancel scope: it expires at once when the client leaves.
         presence = asyncio.timeout(None)
-        set_on_leaving = scope.get("extensions", {}).get(LEFT, _ignore)
+        set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
             with deadline(end):
                 async with presence:
@@ -289,10 +289,6 @@ class DeadlineMiddleware:
                 raise
 
 
-def _ignore(_: Callable[[], None] | None) -> None:
-    """Replace the extension ``LEFT`` outside of a connection, as in tests."""
-
-
 def entity_tag(body: bytes) -> str:
     """Return a strong entity tag for an uncompressed response: 128 bits of a hash of its bytes."""
     return f'"{blake2b(body, digest_size=16).hexdigest()}"'
@@ -301,7 +297,8 @@ def entity_tag(body: bytes) -> str:
 def encoded(headers: Headers) -> None:
     """Add the content coding to a strong tag in ``headers``.
 
-    A strong tag names exact bytes, and each coding has different ones: RFC 9110, 8.8.3.3.
+    A strong tag identifies exact bytes, and each coding produces different bytes: RFC 9110,
+    8.8.3.3.
     """
     found = dict(headers)
     coding, tag = found.get(b"content-encoding"), found.get(b"etag")
@@ -312,8 +309,8 @@ def encoded(headers: Headers) -> None:
 def matching(if_none_match: str | None, tag: str) -> str | None:
     """Return the tag in ``If-None-Match`` that names the response of ``tag``, in any coding.
 
-    Caches that compress responses themselves send the tag back as a weak one. A GET compares tags
-    weakly: RFC 9110, 13.1.2.
+    Caches that compress responses themselves make the tag weak. A GET compares tags weakly: RFC
+    9110, 13.1.2.
     """
     for found in _TAG.finditer(if_none_match or ""):
         if f'"{found[1]}"' == tag:
@@ -324,12 +321,12 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
 class CompressionMiddleware:
     """Compresses responses by brotli or gzip, at the levels with the least processor time.
 
-    Static files are not compressed here, since browsers keep them. Nor are responses to requests
-    with a cookie: the length of a compressed response reveals whether parts of it are alike. A page
-    for a cookie contains the session's ``form_key`` and parts of its address, which any site could
-    choose (BREACH, https://breachattack.com). Responses of GraphQL contain no secret that a browser
-    sends on its own. zstd is off: it saves 6 % of brotli's bytes, but takes longer, and its import
-    24 ms of the start.
+    Static files are not compressed here, since browsers keep them. Responses to requests with a
+    cookie are not compressed either: the length of a compressed response reveals whether parts of
+    it are alike. A page for a cookie contains the session's ``form_key`` and parts of its address,
+    which any site could choose (BREACH, https://breachattack.com). Responses of GraphQL contain no
+    secret that a browser sends on its own. zstd is off: it saves 6 % of brotli's bytes, but takes
+    longer, and its import 24 ms of the start.
     """
 
     def __init__(self, app: ASGIApp) -> None:

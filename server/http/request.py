@@ -32,7 +32,8 @@ HTML = "text/html"
 EVENT_STREAM = "text/event-stream"
 
 _JSON_RANGES = (JSON, "application/*", "*/*")
-"""Media ranges that mean JSON: a client that names no type gets what every client can read."""
+"""Media ranges that mean JSON: a client that names no type gets JSON, which every client can
+read."""
 
 _CACHED_LENGTH = 200
 """Characters of the longest Accept header that is cached."""
@@ -41,11 +42,12 @@ _ID_NAMES = ("documentId", "doc_id", "id")
 """Members that may contain a document's id: GraphQL over HTTP's, and those of Relay's networks."""
 
 _ENTRY_BYTES = 400
-"""Memory of a registered text besides its characters, about."""
+"""The memory of a registered text besides its characters, approximately."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""How many texts outside trusted documents are refused from memory, and for how long."""
+"""The number of untrusted texts that are remembered to refuse them without a read, and for how
+long."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
@@ -70,7 +72,7 @@ def header(scope: Scope, name: bytes) -> str | None:
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
     """Return the type of ``offered`` that an Accept header prefers, None if it accepts none.
 
-    Among types of the same quality the first one wins. Without a header JSON does.
+    Among types of the same quality, the first in ``offered`` wins. Without a header, JSON wins.
     """
     accept = accept or "*/*"
     choose = _preferred_cached if len(accept) <= _CACHED_LENGTH else _preferred
@@ -78,17 +80,17 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
 
 
 def wants_events(scope: Scope) -> bool:
-    """Return whether a request prefers server-sent events; urql accepts them with every query."""
+    """Return whether a request prefers server-sent events. urql accepts them in every query."""
     accept = header(scope, b"accept")
     return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
 
 
 def _preferred(accept: str, offered: tuple[str, ...]) -> str | None:
-    qualities = _qualities(accept)
+    weights = qualities(accept.lower())
 
     def quality(name: str) -> float:
         ranges = _JSON_RANGES if name == JSON else (name,)
-        return next((qualities[one] for one in ranges if one in qualities), 0.0)
+        return next((weights[one] for one in ranges if one in weights), 0.0)
 
     best = max(offered, key=quality)
     return best if quality(best) > 0 else None
@@ -97,10 +99,13 @@ def _preferred(accept: str, offered: tuple[str, ...]) -> str | None:
 _preferred_cached = lru_cache(maxsize=200)(_preferred)
 
 
-def _qualities(accept: str) -> dict[str, float]:
-    """Return the quality of each media range (RFC 9110, 12.5.1); 1 if missing or malformed."""
+def qualities(accept: str) -> dict[str, float]:
+    """Return the quality of each value of an Accept header; 1 if missing or malformed.
+
+    Media types, languages and codings have one syntax: RFC 9110, 12.4.2.
+    """
     found = {}
-    for part in accept.lower().split(","):
+    for part in accept.split(","):
         name, *parameters = (piece.strip() for piece in part.split(";"))
         weights = [given.removeprefix("q=") for given in parameters if given.startswith("q=")]
         try:
@@ -131,7 +136,7 @@ async def read_body(receive: Receive) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """The operation of a request; ``query`` is None where the client sends an id or a hash."""
+    """The operation of a request; ``query`` is None if the client sends an id or a hash."""
 
     query: str | None
     document_id: str | None
@@ -224,10 +229,10 @@ class Document:
 
 
 class PersistedDocuments:
-    """Finds the document of a request: its text, a trusted one, or one that a client registered.
+    """Finds the document of a request by its text, by a trusted document's id or by a hash.
 
-    ``trusted_only`` refuses texts outside trusted documents; ``automatic`` lets clients register
-    texts by their hashes.
+    ``trusted_only`` refuses texts that are not trusted documents. ``automatic`` lets clients
+    register texts by their hashes.
     """
 
     def __init__(
@@ -250,7 +255,7 @@ class PersistedDocuments:
             )
 
     async def find(self, request: GraphQLRequest) -> Document:
-        """Return the document of a request; GraphQLError with its code if there is none to run."""
+        """Return the document of a request, or raise GraphQLError with its code."""
         if request.query is None:
             return await self._by_id(request.document_id or request.sha256 or "", request)
         if self._trusted_only and not await self._is_trusted(request.query):
@@ -262,7 +267,8 @@ class PersistedDocuments:
             if hash_of(request.query) != request.sha256:
                 message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
                 raise _error(message, "BAD_REQUEST")
-            if len(request.query) <= MAX_DOCUMENT:  # a longer text never runs, so keep the others
+            # a longer text never runs, so do not register it
+            if len(request.query) <= MAX_DOCUMENT:
                 self._automatic[request.sha256] = request.query
         return Document(request.query)
 
@@ -296,7 +302,7 @@ class PersistedDocuments:
         return False
 
     async def _load(self, document_id: str) -> str | None:
-        """Return a text that was added to the table after the server started; trust it from now."""
+        """Return a text that was added to the table after the start, and trust it from now on."""
         try:
             text = await self._stored.text(document_id)
             if text is not None:

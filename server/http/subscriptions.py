@@ -10,14 +10,14 @@ reconnects sends it back as ``Last-Event-ID``. ``event: complete`` ends the stre
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 from graphql import GraphQLError
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from strawberry.types import ExecutionResult
 
 from dal.live.log import SlowListenerError
@@ -29,11 +29,11 @@ from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejec
 from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
 
 MAX_SUBSCRIBERS = 1_000
-"""Subscribed connections of a process: each takes some 50 kB, and time for every event."""
+"""Connections with subscriptions of a process: each takes some 50 kB, and time for every event."""
 
 MAX_PER_CLIENT = 20
-"""Of these, the connections of one client: the tabs of a browser, or some people behind one
-address."""
+"""How many of these connections one client may have: the tabs of a browser, or a few people who
+share an address."""
 
 ENDING = "marginalia.ending"
 """ASGI extension: takes a function that is called when the server is about to stop."""
@@ -57,34 +57,31 @@ _HEADERS = (
 )
 
 
-class TooManySubscribersError(Exception):
-    """The server, or a client, has too many subscribed connections."""
+class SubscriberLimit:
+    """Refuses with 503 a connection that exceeds the subscribers of the server or of one client."""
 
-
-class Subscribers:
-    """The subscribed connections; ``client`` returns an address's client, None for no limit."""
-
-    def __init__(self, client: Callable[[str], str | None]) -> None:
+    def __init__(self, app: ASGIApp, client: Callable[[str], str | None]) -> None:
+        self._app = app
         self._client = client
         self._count: Counter[str | None] = Counter()
 
-    @contextmanager
-    def admitted(self, scope: Scope) -> Iterator[None]:
-        """Count a connection during the block; TooManySubscribersError if there are too many."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count the connection while the application serves it, or refuse it."""
         client = self._client(scope["client"][0]) if scope.get("client") else None
         if self._count.total() >= MAX_SUBSCRIBERS:
-            raise TooManySubscribersError("The server has too many subscribers: try again later.")
-        if client is not None and self._count[client] >= MAX_PER_CLIENT:
-            raise TooManySubscribersError(
-                f"{client} has {MAX_PER_CLIENT} connections for subscriptions already: share them."
-            )
-        self._count[client] += 1
-        try:
-            yield
-        finally:
-            self._count[client] -= 1
-            if not self._count[client]:
-                del self._count[client]
+            message = "The server has too many subscribers: try again later."
+        elif client is not None and self._count[client] >= MAX_PER_CLIENT:
+            message = f"{client} has {MAX_PER_CLIENT} connections for subscriptions: share them."
+        else:
+            self._count[client] += 1
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._count[client] -= 1
+                if not self._count[client]:
+                    del self._count[client]
+            return
+        await refusal(503, message, 5)(scope, receive, send)
 
 
 class End:
@@ -121,7 +118,7 @@ class End:
 
 
 def failed(message: str, code: str | None = None) -> ExecutionResult:
-    """Return a result with one error, the reason why no more events come."""
+    """Return a result with one error, which is the reason why no more events follow."""
     code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 
@@ -134,30 +131,26 @@ def encoded(result: ExecutionResult) -> bytes:
     return orjson.dumps(body)
 
 
+@dataclass(eq=False)
 class EventStreamView:
     """Answers a subscription with a stream of events."""
 
-    def __init__(self, view: GraphQLView, subscribers: Subscribers, *, seconds: float) -> None:
-        self._view = view
-        self._subscribers = subscribers
-        self._seconds = seconds
+    view: GraphQLView
+    seconds: float
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """EventResult one request until its client leaves, its JWT expires or the server stops."""
+        """Answer one request until its client leaves, its JWT expires or the server stops."""
         try:
-            with self._subscribers.admitted(scope):
-                await self._serve(scope, receive, send)
-        except TooManySubscribersError as error:
-            await refusal(503, str(error), 5)(scope, receive, send)
+            await self._serve(scope, receive, send)
         except REJECTIONS as error:
             await rejection(error)(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        context = await self._view.context(header(scope, b"authorization"))
+        context = await self.view.context(header(scope, b"authorization"))
         context = replace(context, last_event_id=header(scope, b"last-event-id"))
         request = await read_request(scope, receive)
         try:
-            events = await self._view.subscribe(request, context, seconds=self._seconds)
+            events = await self.view.subscribe(request, context, seconds=self.seconds)
         except RefusedSubscriptionError as refused:
             result = ExecutionResult(None, refused.errors)
             await graphql_response(result, GRAPHQL).send_by(send)
@@ -176,7 +169,7 @@ class EventStreamView:
 
     @staticmethod
     async def _stream(events: AsyncGenerator[EventResult, None], end: End, send: Send) -> None:
-        """Send events until there are no more or the connection must end, then the reason."""
+        """Send events until they end or the connection must end; then send the reason."""
 
         async def write(data: bytes) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": True})

@@ -8,9 +8,10 @@ come back later, for example because it read its events too slowly (RFC 6455, 7.
 
 import asyncio
 import logging
-from asyncio import BaseTransport
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
@@ -27,22 +28,15 @@ from dal.limits import MAX_FRAMES, MAX_MESSAGE_FRAMES
 from dal.live.log import SlowListenerError
 from resolvers.context import Context
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
-from server.auth.authenticator import InvalidTokenError, KeysUnavailableError
+from server.auth.claims import InvalidTokenError
+from server.auth.issuer import KeysUnavailableError
 from server.http.admission import TOO_MANY_MESSAGES
-from server.http.connections import UnreadTimer
-from server.http.errors import failure, refusal
+from server.http.connections import SendTimeout
+from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_allowed, is_own, request_id_of
 from server.http.request import header, request_of
-from server.http.subscriptions import (
-    ENDING,
-    STOPPING,
-    End,
-    Subscribers,
-    TooManySubscribersError,
-    encoded,
-    failed,
-)
+from server.http.subscriptions import ENDING, STOPPING, End, encoded, failed
 from server.logs import FirstValues
 
 PROTOCOL = "graphql-transport-ws"
@@ -77,24 +71,22 @@ class CloseError(Exception):
         self.code = code
 
 
+@dataclass(eq=False)
 class GraphQLSocket:
     """One accepted connection, until the client or the server closes it."""
 
-    def __init__(
-        self, view: GraphQLView, scope: Scope, receive: Receive, send: Send, *, seconds: float
-    ) -> None:
-        self._view = view
-        self._scope = scope
-        self._receive = receive
-        self._send = send
-        self._seconds = seconds
-        self._context: Context | None = None
-        self._running: dict[str, asyncio.Task[None]] = {}
-        self._end = End()
+    view: GraphQLView
+    scope: Scope
+    receive: Receive
+    send: Send
+    seconds: float
+    _context: Context | None = None
+    _running: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _end: End = field(default_factory=End)
 
     async def serve(self) -> None:
-        """EventResult messages until the connection ends, then end its subscriptions."""
-        self._end.with_server(self._scope)
+        """Answer messages until the connection ends, then end its subscriptions."""
+        self._end.with_server(self.scope)
         reading = asyncio.create_task(self._read())
         try:
             either: set[asyncio.Future[Any]] = {reading, self._end.reason}
@@ -126,7 +118,7 @@ class GraphQLSocket:
     async def _message(self) -> dict[str, Any] | None:
         """Return the next message except pings and pongs, None when the client has left."""
         while True:
-            received = await self._receive()
+            received = await self.receive()
             if received["type"] == "websocket.disconnect":
                 return None
             try:
@@ -152,11 +144,11 @@ class GraphQLSocket:
         if not isinstance(payload, dict):
             raise CloseError(_INVALID, "The payload of connection_init must be an object.")
         given = payload.get("Authorization", payload.get("authorization"))
-        authorization = header(self._scope, b"authorization") if given is None else given
+        authorization = header(self.scope, b"authorization") if given is None else given
         if not isinstance(authorization, str | None):
             raise CloseError(_FORBIDDEN, "Send 'Authorization' as the text 'Bearer <JWT>'.")
         try:
-            self._context = await self._view.context(authorization)
+            self._context = await self.view.context(authorization)
         except InvalidTokenError as error:
             raise CloseError(_FORBIDDEN, str(error)) from None
         except KeysUnavailableError as error:
@@ -194,7 +186,7 @@ class GraphQLSocket:
             return
         assert self._context is not None  # noqa: S101 - connection_init comes first
         try:
-            events = await self._view.subscribe(request, self._context, seconds=self._seconds)
+            events = await self.view.subscribe(request, self._context, seconds=self.seconds)
         except RefusedSubscriptionError as refused:
             await self._send_errors(name, ExecutionResult(None, refused.errors))
             return
@@ -219,14 +211,14 @@ class GraphQLSocket:
     async def _send_raw(self, kind: bytes, name: str, payload: bytes) -> None:
         """Send a message with a payload in JSON."""
         text = b'{"id":%b,"type":"%b","payload":%b}' % (orjson.dumps(name), kind, payload)
-        await self._send({"type": "websocket.send", "text": text.decode()})
+        await self.send({"type": "websocket.send", "text": text.decode()})
 
     async def _send_json(self, message: dict[str, Any]) -> None:
-        await self._send({"type": "websocket.send", "text": orjson.dumps(message).decode()})
+        await self.send({"type": "websocket.send", "text": orjson.dumps(message).decode()})
 
     async def _close(self, code: int, reason: str) -> None:
         shown = reason.encode()[:_MAX_REASON].decode(errors="ignore")
-        await self._send({"type": "websocket.close", "code": code, "reason": shown})
+        await self.send({"type": "websocket.close", "code": code, "reason": shown})
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
@@ -236,27 +228,18 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+@dataclass(eq=False)
 class WebSocketView:
     """Accepts WebSockets from the API's own origin, allowed origins, and clients without an origin.
 
     Browsers let pages of any origin open a WebSocket, so the server must check it: RFC 6455, 10.2.
     """
 
-    def __init__(
-        self,
-        view: GraphQLView,
-        subscribers: Subscribers,
-        *,
-        origins: Sequence[str],
-        local: bool,
-        seconds: float,
-    ) -> None:
-        self._view = view
-        self._subscribers = subscribers
-        self._origins = origins
-        self._local = local
-        self._seconds = seconds
-        self._logged = FirstValues()
+    view: GraphQLView
+    origins: Sequence[str]
+    local: bool
+    seconds: float
+    _logged: FirstValues = field(default_factory=FirstValues)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection until it ends, or refuse it with an HTTP response."""
@@ -266,7 +249,7 @@ class WebSocketView:
         if not (
             origin is None
             or is_own(origin, header(scope, b"host"))
-            or is_allowed(origin, self._origins, local=self._local)
+            or is_allowed(origin, self.origins, local=self.local)
         ):
             shown = origin[:100]
             if self._logged.adds(shown):
@@ -274,13 +257,6 @@ class WebSocketView:
             message = f"Pages of {shown} may not connect to this server."
             await failure(403, message)(scope, receive, send)
             return
-        try:
-            with self._subscribers.admitted(scope):
-                await self._serve(scope, receive, send)
-        except TooManySubscribersError as error:
-            await refusal(503, str(error), 5)(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if PROTOCOL not in scope["subprotocols"]:
             # A browser shows a script the code of a close, but not the status of a refusal.
             await send({"type": "websocket.accept"})
@@ -288,11 +264,11 @@ class WebSocketView:
             await send({"type": "websocket.close", "code": _UNACCEPTABLE, "reason": reason})
             return
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL})
-        await GraphQLSocket(self._view, scope, receive, send, seconds=self._seconds).serve()
+        await GraphQLSocket(self.view, scope, receive, send, self.seconds).serve()
 
 
-class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's protocol with limits of frames, and without reading while the client does not.
+class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
+    """uvicorn's protocol with limits of frames. It reads nothing from a client that reads nothing.
 
     It also lets the application close the connection when the server stops.
     """
@@ -303,16 +279,6 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         self._second = 0.0
         """Start of the second in which frames are counted."""
         self._frames = 0
-
-    def connection_made(self, transport: BaseTransport) -> None:
-        """Prepare the timer for a client that does not read its data."""
-        super().connection_made(transport)
-        self._unread = UnreadTimer(self.loop, self.transport)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
-        self._unread.stop()
-        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Parse data in pieces, until there are too many frames."""
@@ -342,7 +308,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             most = f"{MAX_FRAMES} frames a second, {MAX_MESSAGE_FRAMES} a message"
             self.conn.fail(TOO_MANY_MESSAGES, f"Too many frames: send at most {most}.")
             self.handle_parser_exception()
-        else:  # the client has got the close code already, or does not speak the protocol
+        else:  # the client has received the close code already, or does not follow the protocol
             self.transport.abort()
 
     async def send(self, message: ASGISendEvent) -> None:
@@ -358,15 +324,16 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         return await super().receive()
 
     def pause_writing(self) -> None:
-        """Stop reading until the client reads its data: each ping would queue a pong."""
+        """Stop reading from the client until it has read most of the data sent to it.
+
+        Otherwise each of its pings would add a pong to the full buffer.
+        """
         super().pause_writing()
-        self._unread.start()
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
         """Continue: the client has read most of its data."""
         super().resume_writing()
-        self._unread.stop()
         if not self.read_paused:
             self.transport.resume_reading()
 
@@ -375,10 +342,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().handle_connect(event)
         if hasattr(self, "scope"):
             extensions: Any = self.scope["extensions"]
-            extensions[ENDING] = self._set_on_ending
-
-    def _set_on_ending(self, act: Any) -> None:
-        self._on_ending = act
+            extensions[ENDING] = partial(setattr, self, "_on_ending")
 
     def shutdown(self) -> None:
         """Let the application close the connection; close it here if it is not yet accepted."""

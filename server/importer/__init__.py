@@ -1,1 +1,1 @@
-"""Loads files: JSONL or CSV to rows, rows to domain objects, and what fits no rule to rejects."""
+"""Loads files: parses their rows into domain objects, and sets rows that break a rule aside."""

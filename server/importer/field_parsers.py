@@ -1,8 +1,8 @@
-"""Turn the cells of a row into values: text from CSV and JSON values from JSONL parse alike.
+"""Parses the cells of a row: text from CSV and JSON values from JSONL give the same values.
 
-Each parser takes the field's name and the cell, and returns the value or raises
+A parser takes the field's name and the cell. It returns the value or raises
 ``InvalidArgumentError`` with one sentence that names the field. A list is a JSON array, in CSV the
-text of one; an invalid entry is named as ``lines.0``.
+text of an array; messages name an invalid entry as in ``lines.0``.
 """
 
 import functools
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from dal.errors import InvalidArgumentError
 from dal.model import OrderLine, UserType, rules
@@ -26,58 +26,45 @@ _BOOLEANS = dict.fromkeys(("true", "yes", "y", "t", "1"), True) | dict.fromkeys(
 _SHOWN = 40
 
 Choice = TypeVar("Choice", bound=StrEnum)
+TextParser: TypeAlias = Callable[[str, object], str]
 
 
 def refused(field: str, cell: object, wanted: str) -> InvalidArgumentError:
-    """Return the error of a cell that is not what the field wants."""
+    """Return the error of a cell that a field does not accept."""
     shown = repr(cell)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return InvalidArgumentError(field, f"{field} is {shown}; it must be {wanted}.")
 
 
 def text(field: str, cell: object) -> str:
-    """Return the cell when it is text."""
+    """Return the cell if it is text."""
     if not isinstance(cell, str):
         raise refused(field, cell, "text")
     return cell
 
 
-def title(field: str, cell: object) -> str:
-    """Return text that fits a title."""
-    return rules.title(field, text(field, cell))
+def _checked(rule: Callable[[str, str], str]) -> TextParser:
+    return lambda field, cell: rule(field, text(field, cell))
 
 
-def subject(field: str, cell: object) -> str:
-    """Return text that fits a title and says something."""
-    return rules.stated_title(field, text(field, cell))
+def _optional(rule: Callable[[str, str], str]) -> TextParser:
+    def parse(field: str, cell: object) -> str:
+        written = text(field, cell).strip()
+        return rule(field, written) if written else ""
+
+    return parse
 
 
-def review(field: str, cell: object) -> str:
-    """Return text that fits a comment's; shops' exports have ratings without a word too."""
-    return rules.text(field, text(field, cell))
+title = _checked(rules.title)
+subject = _checked(rules.stated_title)
+review = _checked(rules.text)
+"""The text of a comment, which may be empty: shops' exports contain ratings without text."""
+body = _checked(rules.stated_text)
+email = _optional(rules.email)
+name = _optional(rules.name)
+address = _optional(rules.address)
 
-
-def body(field: str, cell: object) -> str:
-    """Return text that is no longer than a comment's, and says something."""
-    return rules.stated_text(field, text(field, cell))
-
-
-def email(field: str, cell: object) -> str:
-    """Return an e-mail address, or nothing."""
-    written = text(field, cell)
-    return rules.email(field, written) if written else ""
-
-
-def address(field: str, cell: object) -> str:
-    """Return an address that may be linked, or nothing."""
-    written = text(field, cell).strip()
-    return rules.address(field, written) if written else ""
-
-
-def identifier(field: str, cell: object) -> str:
-    """Return an identifier; a whole JSON number is one by its digits."""
-    digits = isinstance(cell, int) and not isinstance(cell, bool)
-    return rules.identifier(field, str(cell) if digits else text(field, cell))
+_language = functools.lru_cache(maxsize=1024)(rules.language)
 
 
 def language(field: str, cell: object) -> str:
@@ -85,9 +72,10 @@ def language(field: str, cell: object) -> str:
     return _language(field, text(field, cell).strip())
 
 
-@functools.lru_cache(maxsize=1024)
-def _language(field: str, tag: str) -> str:
-    return rules.language(field, tag)
+def identifier(field: str, cell: object) -> str:
+    """Return an identifier; a whole number in JSON becomes its digits."""
+    digits = isinstance(cell, int) and not isinstance(cell, bool)
+    return rules.identifier(field, str(cell) if digits else text(field, cell))
 
 
 def rating(field: str, cell: object) -> int:
@@ -107,7 +95,7 @@ def boolean(field: str, cell: object) -> bool:
 
 
 def choice(choices: type[Choice]) -> Callable[[str, object], Choice]:
-    """Return a parser of one of the names of ``choices``, in capitals or not."""
+    """Return a parser for the names of ``choices``, in upper or lower case."""
 
     def parse(field: str, cell: object) -> Choice:
         written = text(field, cell).strip().upper()
@@ -120,91 +108,82 @@ def choice(choices: type[Choice]) -> Callable[[str, object], Choice]:
 
 DateUnit = Literal["s", "ms", "us"]
 
-_WANTED = "a date such as 2020-11-20T12:00:00Z, or unix seconds"
+_DATE = "a date such as 2020-11-20T12:00:00Z, or Unix time in seconds"
 _MICROSECONDS: Mapping[DateUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
-"""``20201120`` reads as a date and as seconds of August 1970: it is refused rather than guessed."""
+"""``20201120`` may be a date, or a second of August 1970: it is refused, because a guess may be
+wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
-"""How some programs end a date where ISO 8601 has ``Z`` or an offset without a space."""
+"""Ends of dates that ``fromisoformat`` does not read: a name of UTC, a space before an offset."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
-    """Reads dates; with a ``unit`` numbers are unix time of it, with a ``form`` nothing else is."""
+    """Parses dates of ISO 8601 and Unix time in ``unit``; or only dates of ``form``."""
 
     unit: DateUnit | None = None
     form: str | None = None
-    """As of ``strptime``; without an offset the time is UTC."""
+    """A format of ``strptime``; without an offset the time is UTC."""
 
     def __call__(self, field: str, cell: object) -> datetime:
-        """Return the instant in UTC, to the microsecond; a date alone means its midnight."""
+        """Return the instant in UTC, to the microsecond; a date without a time is its midnight."""
         if isinstance(cell, bool) or not isinstance(cell, str | int | float):
-            raise refused(field, cell, _WANTED)
+            raise refused(field, cell, _DATE)
         written = str(cell).strip()
-        if self.form is not None:
-            return _formed(field, written, self.form)
-        if self.unit is None and _BARE_DATE.fullmatch(written):
-            raise refused(
-                field,
-                cell,
-                "written as 2020-11-20, so that it cannot be unix seconds (--date-unit)",
-            )
-        if _NUMBER.fullmatch(written):
-            return _from_unix(field, cell, Decimal(written), self.unit or "s")
+        if self.form is None and self.unit is None and _BARE_DATE.fullmatch(written):
+            wanted = "written as 2020-11-20; add --date-unit if it is Unix time"
+            raise refused(field, cell, wanted)
+        if self.form is None and _NUMBER.fullmatch(written):
+            return self._from_unix(field, cell, Decimal(written))
         try:
-            moment = datetime.fromisoformat(_ZONE.sub(_in_iso, written))
+            if self.form is None:
+                moment = datetime.fromisoformat(_ZONE.sub(_in_iso, written))
+            else:
+                moment = datetime.strptime(written, self.form)  # noqa: DTZ007 - rules.instant adds UTC
         except ValueError:
-            raise refused(field, cell, _WANTED) from None
+            wanted = _DATE if self.form is None else f"a date of the form {self.form}"
+            raise refused(field, cell, wanted) from None
         return rules.instant(field, moment)
 
-
-instant = DateReader()
-
-
-def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
-    """Return what reads such dates; CommandError unless ``form`` holds year, month and day."""
-    if form is not None and unit is not None:
-        raise CommandError("--date-unit and --date-format exclude each other: leave one out.")
-    if form is not None and not _tells_the_day(form):
-        raise CommandError(
-            f"--date-format {form!r} does not tell the day: write it as of strptime, such as "
-            "'%m/%d/%Y' or '%d.%m.%Y %H:%M'."
-        )
-    return DateReader(unit, form)
-
-
-def _tells_the_day(form: str) -> bool:
-    try:
-        return datetime.strptime(_PROBE.strftime(form), form).date() == _PROBE.date()  # noqa: DTZ007 - the day is asked for
-    except (ValueError, re.error):
-        return False
-
-
-def _formed(field: str, written: str, form: str) -> datetime:
-    try:
-        moment = datetime.strptime(written, form)  # noqa: DTZ007 - a naive time is UTC by rules.instant
-    except ValueError:
-        raise refused(field, written, f"a date of the form {form}") from None
-    return rules.instant(field, moment)
+    def _from_unix(self, field: str, cell: object, number: Decimal) -> datetime:
+        unit = self.unit or "s"
+        try:
+            return _EPOCH + timedelta(microseconds=int(number * _MICROSECONDS[unit]))
+        except OverflowError:
+            advice = "in milliseconds? Add --date-unit ms" if unit == "s" else f"in {unit}?"
+            raise InvalidArgumentError(
+                field, f"{field} is {cell!r}, outside the years 1 to 9999: Unix time {advice}."
+            ) from None
 
 
 def _in_iso(found: re.Match[str]) -> str:
     return "" if found[0].isspace() else "+00:00"
 
 
-def _from_unix(field: str, cell: object, number: Decimal, unit: DateUnit) -> datetime:
+instant = DateReader()
+
+
+def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
+    """Return a parser of dates; CommandError if ``form`` lacks year, month or day."""
+    if form is None:
+        return DateReader(unit)
+    if unit is not None:
+        raise CommandError("--date-unit and --date-format exclude each other: remove one.")
     try:
-        return _EPOCH + timedelta(microseconds=int(number * _MICROSECONDS[unit]))
-    except OverflowError:
-        hint = "in milliseconds? Add --date-unit ms" if unit == "s" else f"in {unit}?"
-        raise InvalidArgumentError(
-            field, f"{field} is {cell!r}, out of the calendar: unix time {hint}."
-        ) from None
+        probe = datetime.strptime(_PROBE.strftime(form), form)  # noqa: DTZ007 - only the day matters
+    except (ValueError, re.error):
+        probe = None
+    if probe is None or probe.date() != _PROBE.date():
+        raise CommandError(
+            f"--date-format {form!r} lacks the day, month or year: write it as for strptime, such "
+            "as '%m/%d/%Y' or '%d.%m.%Y %H:%M'."
+        )
+    return DateReader(unit, form)
 
 
 _LINES = [{"product_id": "42", "quantity": 1, "unit_price": "12.50 EUR"}]
@@ -214,40 +193,40 @@ _user_type = choice(UserType)
 
 
 def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
-    """Return the lines of an order: 1 to 90, of one currency."""
-    listed = _array(field, cell, _LINES)
-    return rules.order_lines(field, [_line(f"{field}.{n}", one) for n, one in enumerate(listed)])
+    """Return the lines of an order: 1 to 90, in one currency."""
+    lines: list[OrderLine] = []
+    for number, entry in enumerate(_array(field, cell, _LINES)):
+        place = f"{field}.{number}"
+        if not isinstance(entry, dict):
+            raise refused(place, entry, "an object with product_id, quantity and unit_price")
+        price = text(f"{place}.unit_price", entry.get("unit_price"))
+        quantity = entry.get("quantity")
+        if isinstance(quantity, bool) or not isinstance(quantity, int):
+            raise refused(f"{place}.quantity", quantity, "a whole number")
+        lines.append(
+            OrderLine(
+                product_id=identifier(f"{place}.product_id", entry.get("product_id")),
+                quantity=rules.quantity(f"{place}.quantity", quantity),
+                unit_price=rules.money(f"{place}.unit_price", price),
+            )
+        )
+    return rules.order_lines(field, lines)
 
 
 def users(field: str, cell: object) -> dict[str, UserType]:
-    """Return the type of each user of an organisation by username; MEMBER where none is given."""
-    read: dict[str, UserType] = {}
-    for number, one in enumerate(_array(field, cell, _USERS)):
+    """Return the type of each user of an organisation by username; the default is MEMBER."""
+    types: dict[str, UserType] = {}
+    for number, entry in enumerate(_array(field, cell, _USERS)):
         place = f"{field}.{number}"
-        if not isinstance(one, dict):
-            raise refused(place, one, "an object with username and type")
-        username = identifier(f"{place}.username", one.get("username"))
-        if username in read:
-            raise InvalidArgumentError(place, f"{place} has the username of an earlier one.")
-        read[username] = _user_type(f"{place}.type", one.get("type", UserType.MEMBER))
-    return read
-
-
-def _line(place: str, entry: object) -> OrderLine:
-    if not isinstance(entry, dict):
-        raise refused(place, entry, "an object with product_id, quantity and unit_price")
-    price = text(f"{place}.unit_price", entry.get("unit_price"))
-    return OrderLine(
-        product_id=identifier(f"{place}.product_id", entry.get("product_id")),
-        quantity=_quantity(f"{place}.quantity", entry.get("quantity")),
-        unit_price=rules.money(f"{place}.unit_price", price),
-    )
-
-
-def _quantity(field: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise refused(field, value, "a whole number")
-    return rules.quantity(field, value)
+        if not isinstance(entry, dict):
+            raise refused(place, entry, "an object with username and type")
+        username = identifier(f"{place}.username", entry.get("username"))
+        if username in types:
+            raise InvalidArgumentError(
+                place, f"{place} repeats the username {username!r}: keep one entry of a user."
+            )
+        types[username] = _user_type(f"{place}.type", entry.get("type", UserType.MEMBER))
+    return types
 
 
 def _array(field: str, cell: object, example: object) -> list[object]:

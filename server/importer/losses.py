@@ -14,32 +14,32 @@ from server.importer.rows import Reject, Row
 _ENTRY = struct.Struct("qqq")
 _PARTS = 32
 _MEMORY = 1_000_000
-"""Bytes of a part that are kept in memory; beyond, they go to a temporary file."""
+"""Bytes of each part in memory; a larger part is a temporary file."""
 
 
 class SharedIds:
-    """Remembers 24 bytes of each row; the parts are looked through one by one at the end.
+    """Finds ids of different rows: it keeps 24 bytes of each row, in parts by the id's hash.
 
-    Ids are told apart by 64 bits of hash: of 100 million ids, one pair is taken for one id in a
-    thousand files.
+    Ids are compared by 64 bits of hash: in one of a thousand files of 100 million ids, two ids are
+    taken for the same.
     """
 
     def __init__(self) -> None:
         self._parts = [SpooledTemporaryFile(_MEMORY) for _ in range(_PARTS)]  # noqa: SIM115 - see close
 
     def add(self, identity: str, thing: object, line: int) -> None:
-        """Note what row stood at ``line``."""
+        """Remember the row at ``line``."""
         key = hash(identity)
         try:
             self._parts[key % _PARTS].write(_ENTRY.pack(key, line, hash(repr(thing))))
         except OSError as error:
             raise CommandError(
-                f"{gettempdir()} has no room for the ids of the file ({error.strerror}): name "
+                f"{gettempdir()} has no space for the ids of the file ({error.strerror}): name "
                 "another directory in TMPDIR."
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """Yield the lines of each id that stands in different rows; none of rows that repeat."""
+        """Yield the lines of each id that different rows share; equal rows are no difference."""
         for part in self._parts:
             part.seek(0)
             entries = sorted(_ENTRY.iter_unpack(part.read()))
@@ -49,7 +49,7 @@ class SharedIds:
                     yield [line for _, line, _ in rows]
 
     def close(self) -> None:
-        """Free what was remembered."""
+        """Delete the parts."""
         for part in self._parts:
             part.close()
 
@@ -58,91 +58,75 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Columns, and states of rows: a file whose names are values must not fill the memory."""
+"""The most columns, and the most cells of left-out rows, that are counted: a file may use values as
+names."""
 
 
 class Losses:
-    """Counts while rows are read; ``sentences`` tells it at the end."""
+    """Counts the losses while rows are read; ``sentences`` reports them at the end."""
 
     def __init__(self, preset: Preset, mapping: ColumnMapping[Any]) -> None:
         self._keep = {
             column: {cell.lower() for cell in cells} for column, cells in preset.keep.items()
         }
-        self._places = {
-            column: what for what, columns in preset.no_place.items() for column in columns
+        self._nouns = {
+            column: noun for noun, columns in preset.no_place.items() for column in columns
         }
-        hashed = {column for column in mapping.id_from if column not in self._places}
+        hashed = {column for column in mapping.id_from if column not in self._nouns}
         self._read = {*mapping.columns.values(), *preset.keep, *hashed}
         self._values: Counter[str] = Counter()
         self._left_out: Counter[tuple[str, str]] = Counter()
-        self._shared = SharedIds()
-        self._shared_lines: list[list[int]] | None = None
+        self._ids = SharedIds()
+        self.shared: Sequence[Sequence[int]] = ()
+        """The lines of each id that different rows have; ``sentences`` finds them."""
 
     def kept(self, rows: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
-        """Yield the rows but those whose state says that they are not to be seen."""
+        """Yield the rows except those that the preset's ``keep`` leaves out."""
         for row in rows:
             if isinstance(row, Reject) or not self._is_left_out(row.cells):
                 yield row
 
     def loaded(self, row: Row, identity: str, thing: object) -> None:
-        """Count what ``thing`` does not hold of the row that it was made of."""
-        self._shared.add(identity, thing, row.line)
+        """Count the values of ``row`` that its object does not hold."""
+        self._ids.add(identity, thing, row.line)
         for column, cell in row.cells.items():
-            if column not in self._read and _says_something(cell):
+            if column not in self._read and _is_filled(cell):
                 _count(self._values, column)
 
     @property
     def unused(self) -> Sequence[str]:
-        """Columns with values that nothing was made of, and that no name is known for."""
-        return [column for column in self._values if column not in self._places]
-
-    @property
-    def no_place(self) -> Mapping[str, int]:
-        """How many values there were of each thing that no field holds yet."""
-        counts: Counter[str] = Counter()
-        for column, count in self._values.items():
-            if column in self._places:
-                counts[self._places[column]] += count
-        return counts
-
-    @property
-    def left_out(self) -> Mapping[tuple[str, str], int]:
-        """Rows that were left out, by column and cell."""
-        return self._left_out
-
-    @property
-    def shared(self) -> Sequence[Sequence[int]]:
-        """The lines of each id that different rows have; ask once all rows are read."""
-        if self._shared_lines is None:
-            self._shared_lines = sorted(self._shared.find())
-        return self._shared_lines
+        """Columns with values that the mapping does not use and the preset does not name."""
+        return [column for column in self._values if column not in self._nouns]
 
     def sentences(self) -> Iterator[str]:
-        """Yield a line for each kind of loss that there was."""
+        """Yield a line for each kind of loss; call it when all rows are read."""
         for (column, cell), count in self._left_out.items():
             yield f"{counted(count, 'row')} left out: {column} is {cell}."
-        for what, count in self.no_place.items():
-            verb = "has" if count == 1 else "have"
-            yield f"{what}: {counted(count, 'value')} {verb} no place yet."
-        if shared := self.shared:
-            rows = sum(map(len, shared))
-            lines = "; ".join(listed([f"{line:,}" for line in one]) for one in shared[:_SHOWN_IDS])
-            more = "; …" if len(shared) > _SHOWN_IDS else ""
-            stands = "stands" if len(shared) == 1 else "stand"
+        dropped: Counter[str] = Counter()
+        for column, count in self._values.items():
+            if column in self._nouns:
+                dropped[self._nouns[column]] += count
+        for noun, count in dropped.items():
+            yield f"{noun}: {counted(count, 'value')} dropped (no such field)."
+        self.shared = sorted(self._ids.find())
+        if self.shared:
+            ids, rows = counted(len(self.shared), "id"), sum(map(len, self.shared))
+            shown = self.shared[:_SHOWN_IDS]
+            lines = "; ".join(listed([f"{line:,}" for line in one]) for one in shown)
+            more = "; …" if len(self.shared) > _SHOWN_IDS else ""
             yield (
-                f"{counted(len(shared), 'id')} {stands} in {rows:,} rows that differ "
-                f"(lines {lines}{more}): only the last row of an id stays. Perhaps another column "
-                "is the id, or --id-from needs more of them."
+                f"{rows:,} rows share {ids} but differ (lines {lines}{more}): only the last row of "
+                "an id is kept. Map another column to the id, or add columns to --id-from."
             )
 
     def close(self) -> None:
-        """Free what was remembered of the rows."""
-        self._shared.close()
+        """Delete what was remembered of the rows."""
+        self._ids.close()
 
     def _is_left_out(self, cells: Mapping[str, object]) -> bool:
-        for column, shown in self._keep.items():
+        for column, kept in self._keep.items():
             cell = str(cells.get(column) or "").strip()
-            if cell and cell.lower() not in shown:
+            if cell and cell.lower() not in kept:
                 _count(self._left_out, (column, cell))
                 return True
         return False
@@ -158,8 +142,11 @@ def _count(counts: Counter[Key], key: Key) -> None:
         counts[key] += 1
 
 
-def _says_something(cell: object) -> bool:
-    """Tell whether leaving ``cell`` out loses anything: no votes, and no photos, are nothing."""
+def _is_filled(cell: object) -> bool:
+    """Return whether dropping ``cell`` is a loss.
+
+    Zero votes and an empty list of photos are no loss.
+    """
     if isinstance(cell, list):
-        return any(map(_says_something, cell))
+        return any(map(_is_filled, cell))
     return cell not in (None, "", 0, "0", False, "false", {})

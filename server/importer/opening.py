@@ -1,5 +1,6 @@
 """Opens a file as rows: finds its format, and checks that it has the columns of the mapping."""
 
+import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from server.importer.column_mapping import (
 from server.importer.file_kinds import FILE_KINDS, Thing
 from server.importer.parquet_rows import open_parquet
 from server.importer.rows import Reject, Row
-from server.importer.source import OPENING, Source, no_lines, open_source, unreadable
+from server.importer.source import OPENING, Counted, Source, open_source, source_of, unreadable
 from server.importer.text_rows import CsvRows, read_jsonl
 from server.importer.xml_rows import XmlRows
 
@@ -35,105 +36,151 @@ _SUFFIXES: dict[str, TextFormat] = {
 }
 _PACKED = {".gz", ".zst"}
 _NAMED_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+_NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Rows that tell the columns of a file without a header: so many, unless they come slowly."""
+"""Limits of the first rows, from which the columns of a file without a header are known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """How rows stand in a file: ``delimiter`` for CSV, None to look; ``row`` the path for XML."""
+class Opened:
+    """An open file and its rows."""
 
-    format: TextFormat
-    delimiter: str | None = None
-    row: str | None = None
-
-    def open(self, source: Source) -> "Rows":
-        """Return the rows of ``source``; CommandError for a broken header, or a JSON array."""
-        if self.format == "csv":
-            csv = CsvRows(source, delimiter_of(self.delimiter))
-            return Rows(csv, csv.columns)
-        if self.format == "jsonl":
-            return _peeked(source, read_jsonl(source))
-        if self.row is None:
-            raise CommandError(
-                f"{source.name} is XML, whose rows a preset must name: add `--preset bazaarvoice`, "
-                "or one of your own with `row`."
-            )
-        xml = XmlRows(source, self.row)
-        rows = _peeked(source, xml)
-        if not rows.columns:
-            raise CommandError(
-                f"{source.name} has no {self.row} elements, only {', '.join(xml.seen)}."
-            )
-        return rows
-
-
-@dataclass(frozen=True, slots=True)
-class Rows(Iterator[Row | Reject]):
-    """The rows of a file, and its columns: CSV's header, or what the first rows have."""
-
+    source: Source
     rows: Iterator[Row | Reject]
-    columns: Sequence[str]
-
-    def __next__(self) -> Row | Reject:
-        """Return the next row or reject."""
-        return next(self.rows)
+    empty: bool = False
 
 
-def format_of(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
-    """Return the format: of a rejects file JSONL, or what was chosen, or what the name tells."""
+@contextmanager
+def open_file(
+    file: Path, preset: Preset, mapping: ColumnMapping[Any], chosen: FormatName | None
+) -> Iterator[Opened]:
+    """Open a file; its format is ``chosen``, the preset's, or follows from the file's name.
+
+    Raises CommandError if the file cannot be read or lacks columns; the message names a preset that
+    fits.
+    """
+    if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
+        with open_parquet(file) as columnar:
+            mapping.check_header(str(file), columnar.columns)
+            no_text = source_of(str(file), Counted(io.BytesIO().readinto1), None)
+            yield Opened(no_text, columnar)
+        return
+    with open_source(file, preset.encoding) as source:
+        if not source.head:
+            yield Opened(source, iter(()), empty=True)
+            return
+        format_ = _format(file, source.head, chosen or preset.format)
+        try:
+            if chosen is None and preset.name:
+                _check_format(source, format_, preset)
+            rows, columns = rows_of(source, format_, preset.delimiter, preset.row)
+        except OSError as error:
+            raise unreadable(source.name, error) from error
+        if columns:
+            _check_fit(source.name, columns, format_, preset, mapping)
+        if format_ == "csv":
+            mapping.check_header(source.name, columns)
+        yield Opened(source, rows)
+
+
+def _format(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
+    """Return the format: JSONL for a rejects file, else ``chosen``, else by the file's name."""
     if head.startswith(OPENING):
         return "jsonl"
+    if chosen is not None and chosen != "parquet":
+        return chosen
     suffix = file.suffix.lower()
     if suffix in _PACKED:
         suffix = Path(file.stem).suffix.lower()
-    guess = _SUFFIXES.get(suffix) if chosen is None or chosen == "parquet" else chosen
-    if guess is None:
+    if suffix not in _SUFFIXES:
         raise CommandError(
-            f"{file} does not tell its format by its name: add --format jsonl, csv, xml or parquet."
+            f"The name of {file} does not show its format: add --format jsonl, csv, xml or parquet."
         )
-    return guess
+    return _SUFFIXES[suffix]
 
 
 def format_by_content(head: bytes) -> TextFormat:
-    """Return the format that a file with these first bytes is most likely of."""
+    """Return the probable format of a file with these first bytes."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return "xml" if start == b"<" else "jsonl" if start in {b"{", b"["} else "csv"
 
 
-def delimiter_of(written: str | None) -> str | None:
-    """Return the one character that ``written`` names."""
-    if written is None:
-        return None
-    delimiter = _NAMED_DELIMITERS.get(written.lower(), written)
-    if len(delimiter) != 1 or delimiter in '"\r\n':
-        raise CommandError(f"--delimiter {written!r} is no delimiter: name one character, or tab.")
-    return delimiter
+def rows_of(
+    source: Source, format_: TextFormat, delimiter: str | None = None, path: str | None = None
+) -> tuple[Iterator[Row | Reject], Sequence[str]]:
+    """Return the rows of ``source``, and its columns: CSV's header, or those of the first rows.
+
+    ``delimiter`` is CSV's; None detects it. ``path`` names the XML elements that are rows. Raises
+    CommandError for a broken header, a JSON array, and XML without such elements.
+    """
+    if format_ == "csv":
+        named = None
+        if delimiter is not None:
+            named = _NAMED_DELIMITERS.get(delimiter.lower(), delimiter)
+            if len(named) != 1 or named in '"\r\n':
+                raise CommandError(
+                    f"--delimiter {delimiter!r} is not a delimiter: name one character, or tab."
+                )
+        csv = CsvRows(source, named)
+        return csv, csv.columns
+    if format_ == "jsonl":
+        return _peeked(source, read_jsonl(source))
+    if path is None:
+        raise CommandError(
+            f"{source.name} is XML, and no preset names the elements that are its rows: add "
+            "`--preset bazaarvoice`, or a preset of your own with `row`."
+        )
+    xml = XmlRows(source, path)
+    rows, columns = _peeked(source, xml)
+    if not columns:
+        raise CommandError(f"{source.name} has no {path} elements, only {', '.join(xml.seen)}.")
+    return rows, columns
 
 
-def _peeked(source: Source, rows: Iterator[Row | Reject]) -> Rows:
+def _peeked(
+    source: Source, rows: Iterator[Row | Reject]
+) -> tuple[Iterator[Row | Reject], Sequence[str]]:
     first: list[Row | Reject] = []
     end = monotonic() + _PEEKED_SECONDS
     for row in islice(rows, _PEEKED):
         first.append(row)
-        if source.bytes_read > _PEEKED_BYTES or monotonic() > end:
+        if source.content.count > _PEEKED_BYTES or monotonic() > end:
             break
     columns = dict.fromkeys(name for row in first if isinstance(row, Row) for name in row.cells)
-    return Rows(chain(first, rows), list(columns))
+    return chain(first, rows), list(columns)
 
 
-def check_fit(
+def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:
+    """Raise CommandError if the content is of another format than the preset reads."""
+    found = format_by_content(source.head)
+    if found == format_:
+        return
+    fitting = None
+    if found == "xml":
+        for one in presets().values():
+            if one.row is not None and f"<{one.row.partition('/')[0]}".encode() in source.head:
+                fitting = one.name
+    else:
+        fitting = preset_for(rows_of(source, found)[1], found)
+    instead = f"add `--preset {fitting}` instead" if fitting else "remove it, or name another"
+    raise CommandError(
+        f"{source.name} is {_NAMES[found]}, and --preset {preset.name} reads {_NAMES[format_]}: "
+        f"{instead}."
+    )
+
+
+def _check_fit(
     name: str,
     columns: Sequence[str],
     format_: TextFormat,
     preset: Preset,
     mapping: ColumnMapping[Thing],
 ) -> None:
-    """Raise CommandError where a preset's columns are not there, or those of an id.
+    """Raise CommandError if columns of a preset or of an id are missing.
 
-    It names a preset that fits, also where none was chosen and the columns do not do without.
+    The message names a preset that fits, also if none was chosen.
     """
     missing = mapping.missing(columns)
     if not missing:
@@ -148,89 +195,22 @@ def check_fit(
         )
     if fitting:
         raise CommandError(
-            f"{name} has no column {missing[0][1]!r} for {missing[0][0]}, but those of an export "
-            f"that is known: add `--preset {fitting}`."
+            f"{name} has no column {missing[0][1]!r} for {missing[0][0]}, but the columns of a "
+            f"known export: add `--preset {fitting}`."
         )
     if absent := [column for _, column in missing if column in mapping.id_from]:
         raise CommandError(f"{name} has no {absent[0]!r} for --id-from, only {listed(columns)}.")
 
 
 def preset_for(columns: Sequence[str], format_: TextFormat) -> str | None:
-    """Return the preset that reads a file with these columns, the one that knows most of them."""
+    """Return the preset that fits a file with these columns and names most of the columns."""
     fitting = [
         preset
         for preset in presets().values()
-        if preset.format == format_ and _fits(preset, columns)
+        if preset.format == format_
+        and not make_column_mapping(FILE_KINDS[preset.kind or "comments"], [], [], preset).missing(
+            columns
+        )
     ]
     best = max(fitting, key=lambda one: len(one.known() & {*columns}), default=None)
     return None if best is None else best.name
-
-
-def _fits(preset: Preset, columns: Sequence[str]) -> bool:
-    kind = FILE_KINDS[preset.kind or "comments"]
-    return not make_column_mapping(kind, [], [], preset).missing(columns)
-
-
-def preset_by_root(head: bytes) -> str | None:
-    """Return the preset of XML whose outermost element stands in the first bytes of a file."""
-    for preset in presets().values():
-        if preset.row is not None and f"<{preset.row.partition('/')[0]}".encode() in head:
-            return preset.name
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An open file and its rows."""
-
-    source: Source
-    rows: Iterator[Row | Reject]
-    empty: bool = False
-
-
-@contextmanager
-def open_file(
-    file: Path, preset: Preset, mapping: ColumnMapping[Any], told: FormatName | None
-) -> Iterator[Opened]:
-    """Open a file whose format is as ``told``, or as of the preset, or of the file's name.
-
-    Raises CommandError where it cannot be read, or does not fit; it names a preset that does.
-    """
-    if (told or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
-        with open_parquet(file) as columnar:
-            mapping.check_header(str(file), columnar.columns)
-            yield Opened(no_lines(str(file)), columnar)
-        return
-    with open_source(file, preset.encoding) as source:
-        if not source.head:
-            yield Opened(source, iter(()), empty=True)
-            return
-        format_ = format_of(file, source.head, told or preset.format)
-        try:
-            rows = _rows(source, format_, preset, strict=told is None)
-        except OSError as error:
-            raise unreadable(source.name, error) from error
-        if rows.columns:
-            check_fit(source.name, rows.columns, format_, preset, mapping)
-        if format_ == "csv":
-            mapping.check_header(source.name, rows.columns)
-        yield Opened(source, rows)
-
-
-def _rows(source: Source, format_: TextFormat, preset: Preset, *, strict: bool) -> Rows:
-    """Return the rows; a preset of another format than the content's is refused if ``strict``."""
-    found = format_by_content(source.head)
-    if not strict or not preset.name or found == format_:
-        return Layout(format_, preset.delimiter, preset.row).open(source)
-    if found == "xml":
-        fitting = preset_by_root(source.head)
-    else:
-        fitting = preset_for(Layout(found).open(source).columns, found)
-    instead = f"add `--preset {fitting}` instead" if fitting else "leave it out, or name another"
-    raise CommandError(
-        f"{source.name} is {_NAMES[found]}, and --preset {preset.name} reads {_NAMES[format_]}: "
-        f"{instead}."
-    )
-
-
-_NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}

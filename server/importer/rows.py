@@ -1,10 +1,10 @@
 r"""Lines and rows of a file, and the rejects file with the rows that are not loaded.
 
-The rejects file is JSONL, and ``load`` reads it like any other file once its rows are fixed. Each
-entry holds ``line`` and ``reason``, and ``row`` (an object) if the row could be parsed. Otherwise
-it holds ``raw``, the text of the row, with bytes that are not UTF-8 as ``\udc80`` to ``\udcff``;
-for CSV also ``columns`` and, unless it is a comma, ``delimiter``. ``cut`` marks an overlong line of
-which only the start was kept.
+The rejects file is JSONL, and ``load`` reads it like any other file after the operator has fixed
+its rows. Each entry holds ``line`` and ``reason``, and ``row`` (an object) if the row could be
+parsed. Otherwise it holds ``raw``, the text of the row, with bytes that are not UTF-8 as ``\udc80``
+to ``\udcff``. For CSV it also holds ``columns``, and ``delimiter`` unless this is a comma. ``cut``
+marks an overlong line of which only the start was kept.
 """
 
 import contextlib
@@ -23,16 +23,16 @@ from server.importer.source import OPENING, STDIN
 MAX_LINE_BYTES = 1_000_000
 
 _BOM = b"\xef\xbb\xbf"
-"""Some programs start UTF-8 files with it; it is no part of the text."""
+"""The byte order mark with which some programs start UTF-8 files."""
 
 _HEAD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line with its line end; bytes that are not UTF-8 stand in ``text`` as lone surrogates.
+    """One line with its line end; bytes that are not UTF-8 are lone surrogates in ``text``.
 
-    ``fault`` says why no row of it can be loaded. Only the head of a ``cut`` line is kept.
+    ``fault`` is why its row cannot be loaded. Only the start of a ``cut`` line is kept.
     """
 
     number: int
@@ -42,7 +42,7 @@ class Line:
 
 
 class Lines(Iterator[Line]):
-    """Iterates over the lines of a stream in UTF-8; messages name the encoding it had before."""
+    """Iterates over the lines of a UTF-8 stream; messages name the file's ``encoding``."""
 
     def __init__(self, stream: BinaryIO, encoding: str | None = None) -> None:
         self._stream = stream
@@ -51,7 +51,7 @@ class Lines(Iterator[Line]):
 
     def __next__(self) -> Line:
         """Return the next line; StopIteration after the last."""
-        content = self._read()
+        content = self._stream.readline(MAX_LINE_BYTES + 1)
         if not self._number:
             content = content.removeprefix(_BOM)
         if not content:
@@ -63,28 +63,22 @@ class Lines(Iterator[Line]):
             text, fault = content.decode(), None
         except UnicodeDecodeError as error:
             text = content.decode(errors="surrogateescape")
-            fault = self._undecodable(error)
+            fault = f"byte {error.start + 1} of the line is not UTF-8"
+            if self._encoding is not None:  # the byte's place is that in UTF-8, not in the file
+                fault = f"the line is not valid {self._encoding}"
         if "\0" in text:
-            fault = "the line holds a NUL byte"
+            fault = "the line contains a NUL byte"
         return Line(self._number, text, fault)
-
-    def _read(self) -> bytes:
-        return self._stream.readline(MAX_LINE_BYTES + 1)
-
-    def _undecodable(self, error: UnicodeDecodeError) -> str:
-        if self._encoding is not None:
-            return f"the line holds what is not {self._encoding}"
-        return f"byte {error.start + 1} of the line is not UTF-8"
 
     def _cut(self, head: bytes) -> Line:
         size, rest = len(head), head
         while rest and not rest.endswith(b"\n"):
-            rest = self._read()
+            rest = self._stream.readline(MAX_LINE_BYTES + 1)
             size += len(rest)
         return Line(
             self._number,
             head[:_HEAD].decode(errors="surrogateescape"),
-            f"the line is {size:,} bytes long; the most is {MAX_LINE_BYTES:,}",
+            f"the line is {size:,} bytes long; the maximum is {MAX_LINE_BYTES:,}",
             cut=True,
         )
 
@@ -101,7 +95,7 @@ class Row:
     source: str | None = None
 
     def rejected(self, reason: str) -> "Reject":
-        """Return this row as one that broke a rule."""
+        """Return this row as a reject."""
         source = self.source or json.dumps(self.cells, ensure_ascii=False)
         return Reject(self.line, reason, row=source)
 
@@ -110,8 +104,8 @@ class Row:
 class Reject:
     """A row that is not loaded: its ``row`` as JSON text or, unparsed, the ``raw`` text.
 
-    ``columns`` names the cells of raw CSV text, between ``delimiter``. ``cut`` tells that only the
-    head of an overlong line was kept.
+    ``columns`` are the names of the cells in raw CSV text. ``cut``: only the start of an overlong
+    line was kept.
     """
 
     line: int
@@ -122,6 +116,23 @@ class Reject:
     cut: bool = False
     delimiter: str = ","
 
+    def encode(self) -> bytes:
+        """Return the entry of a rejects file."""
+        entry: dict[str, object] = {"line": self.line, "reason": self.reason}
+        if self.raw is not None:
+            entry["raw"] = self.raw
+        if self.columns is not None:
+            entry["columns"] = self.columns
+            if self.delimiter != ",":
+                entry["delimiter"] = self.delimiter
+        if self.cut:
+            entry["cut"] = True
+        text = json.dumps(entry, ensure_ascii=False)
+        if self.row is not None:
+            text = f'{text[:-1]}, "row": {self.row}}}'
+        # UTF-8 cannot hold a lone surrogate: it is written as its JSON escape.
+        return f"{text}\n".encode(errors="backslashreplace")
+
 
 def reject_lines(
     lines: Sequence[Line],
@@ -129,7 +140,7 @@ def reject_lines(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
 ) -> Reject:
-    """Return ``lines`` as one reject; their own fault comes before ``reason``."""
+    """Return ``lines`` as one reject; a fault of a line takes precedence over ``reason``."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),
@@ -140,13 +151,10 @@ def reject_lines(
     )
 
 
-SUFFIX = ".rejects.jsonl"
-
-
 class RejectsFile:
-    """Written anew by each load, and only when there is something to reject.
+    """The rejected rows of one load; the file is created with the first of them.
 
-    What an earlier load left in its place, perhaps mended meanwhile, is moved to ``PATH.old``.
+    The rejects of an earlier load, which the operator may have edited, are moved to ``PATH.old``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -154,24 +162,36 @@ class RejectsFile:
         self._file: BinaryIO | None = None
 
     def write(self, reject: Reject) -> None:
-        """Append one entry; OSError when the file cannot be written."""
-        if self._file is None:
-            self._move_aside()
-            self._file = self.path.open("wb")
-        self._file.write(_entry(reject))
+        """Append one entry; CommandError if the file cannot be written."""
+        with self._writing():
+            if self._file is None:
+                self._move_aside()
+                self._file = self.path.open("wb")
+            self._file.write(reject.encode())
 
     def close(self) -> None:
-        """Finish the file; OSError when its last bytes cannot be written."""
-        if self._file is None:
-            self._move_aside()
-        else:
-            self._file.close()
+        """Finish the file; CommandError if its last bytes cannot be written."""
+        with self._writing():
+            if self._file is None:
+                self._move_aside()
+            else:
+                self._file.close()
 
     def abandon(self) -> None:
-        """Close the file after a failure, whatever became of its last bytes."""
+        """Close the file after a failure, without errors."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise CommandError(
+                f"The rejected rows cannot be written to {self.path} ({error.strerror}): name "
+                "another file with --rejects."
+            ) from error
 
     def _move_aside(self) -> None:
         if self.path.is_file():
@@ -179,13 +199,24 @@ class RejectsFile:
 
 
 def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
-    """Return the rejects file at ``chosen``, or beside ``source``, or in the current directory.
+    """Return the rejects file at ``chosen``, or next to ``source``, or in the current directory.
 
-    Raises CommandError when it could not be written, or another file is in its place.
+    Raises CommandError if it cannot be written, or if another file has its name.
     """
-    path = chosen or _default(source)
+    name = "stdin" if source == STDIN else source.name
+    path = chosen or source.with_name(f"{name}.rejects.jsonl")
     try:
-        _check(path, source)
+        try:
+            _probe(path)
+        except OSError:
+            if chosen:
+                raise
+            path = Path(path.name)
+            _probe(path)
+        if path.exists() and source.exists() and path.samefile(source):
+            raise CommandError(f"{path} is the file to load: name another with --rejects.")
+        if path.is_file() and not _is_ours(path):
+            raise CommandError(f"{path} is not a rejects file: name another with --rejects.")
     except OSError as error:
         raise CommandError(
             f"{path} cannot be written ({error.strerror}): name another file with --rejects."
@@ -193,26 +224,8 @@ def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
     return RejectsFile(path)
 
 
-def _check(path: Path, source: Path) -> None:
-    if path.exists() and source.exists() and path.samefile(source):
-        raise CommandError(f"{path} is the file to load: name another with --rejects.")
-    if path.is_file() and not _is_ours(path):
-        raise CommandError(f"{path} is not a rejects file: name another with --rejects.")
-    _probe(path)
-
-
-def _default(source: Path) -> Path:
-    name = "stdin" if source == STDIN else source.name
-    beside = source.with_name(f"{name}{SUFFIX}")
-    try:
-        _probe(beside)
-    except OSError:
-        return Path(beside.name)
-    return beside
-
-
 def _probe(path: Path) -> None:
-    """Raise OSError unless ``path`` can be written; nothing is left of the attempt."""
+    """Raise OSError unless ``path`` can be written; the attempt leaves no file."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.is_file() or not path.exists():
@@ -221,23 +234,6 @@ def _probe(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether a load wrote ``path``, which may be empty when it was killed."""
+    """Return whether a load wrote ``path``; a load that was killed may leave it empty."""
     with path.open("rb") as file:
         return file.read(len(OPENING)) in {b"", OPENING}
-
-
-def _entry(reject: Reject) -> bytes:
-    entry: dict[str, object] = {"line": reject.line, "reason": reject.reason}
-    if reject.raw is not None:
-        entry["raw"] = reject.raw
-    if reject.columns is not None:
-        entry["columns"] = reject.columns
-        if reject.delimiter != ",":
-            entry["delimiter"] = reject.delimiter
-    if reject.cut:
-        entry["cut"] = True
-    text = json.dumps(entry, ensure_ascii=False)
-    if reject.row is not None:
-        text = f'{text[:-1]}, "row": {reject.row}}}'
-    # A lone surrogate, which UTF-8 cannot hold, is written as its JSON escape.
-    return f"{text}\n".encode(errors="backslashreplace")

@@ -1,7 +1,7 @@
-"""One load from its first line to its last: read, make, write, reject, count."""
+"""One load: reads the rows, parses them, writes batches, and sets rejected rows aside."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
@@ -9,7 +9,6 @@ from typing import Generic
 
 from dal.errors import InvalidArgumentError
 from dal.repositories.bulk_write import NOTHING, Outcome, compared
-from server.errors import CommandError
 from server.importer.column_mapping import ColumnMapping
 from server.importer.file_kinds import Put, Thing
 from server.importer.rows import Reject, RejectsFile, Row
@@ -19,25 +18,21 @@ from server.progress import ProgressBar
 
 SHOWN_REJECTS = 20
 _BATCH_BYTES = 2_000_000
-"""Read for one batch at most, or some lines more: rejects keep their text in memory."""
+"""Bytes read for one batch, or a few lines more: rejects keep their text in memory."""
 _BATCH_SECONDS = 2.0
-"""For which one batch is read: what comes slowly by a pipe is written as it comes."""
+"""Time spent on reading one batch: the rows of a slow pipe are written as they arrive."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Rows of the file so far; ``written`` counts those that the store has acknowledged.
+    """Counts of the file's rows; ``outcome`` counts those that the store has acknowledged.
 
-    They are ``new``, ``changed`` or ``unchanged`` by what the store held of them. A row whose place
-    in its batch a later one took is compared with that one alone.
+    If a batch has several rows with the same id, each is compared with the one before it.
     """
 
     read: int = 0
-    written: int = 0
-    new: int = 0
-    changed: int = 0
-    unchanged: int = 0
     rejected: int = 0
+    outcome: Outcome = NOTHING
 
 
 @dataclass(slots=True)
@@ -47,50 +42,46 @@ class _Batch(Generic[Thing]):
     rejects: list[Reject] = field(default_factory=list)
 
 
-def _unnoted(_row: Row, _identity: str, _thing: object) -> None:
-    """Do nothing, for loads whose losses nobody asks for."""
-
-
 @dataclass(frozen=True, slots=True)
 class Load(Generic[Thing]):
-    """One file on its way into the table; ``note`` is told of each row that becomes a thing."""
+    """The load of one file; ``note`` is called with each row, its id and its object."""
 
     source: Source
     rows: Iterator[Row | Reject]
     mapping: ColumnMapping[Thing]
     rejects: RejectsFile
     tally: Tally = field(default_factory=Tally)
-    note: Callable[[Row, str, object], None] = _unnoted
+    note: Callable[[Row, str, object], None] | None = None
 
     async def run(self, put: Put[Thing], progress: ProgressBar) -> None:
-        """Load every row; the tally is right also when this raises DalError or CommandError."""
-        writer = Writer(put)
+        """Load every row; the tally is right also if this raises DalError or CommandError."""
+        writer, tally = Writer(put), self.tally
         try:
             async with writer:
-                # A thread reads, so that requests under way go on while a pipe has nothing yet.
+                # Read in a thread: running requests continue while a pipe has no rows.
                 while batch := await asyncio.to_thread(self._next_batch, writer.room):
-                    self._reject(batch.rejects, progress)
+                    for reject in batch.rejects:
+                        tally.rejected += 1
+                        if tally.rejected <= SHOWN_REJECTS:
+                            progress.say(f"{self.source.name}:{reject.line}: {reject.reason}")
+                        self.rejects.write(reject)
                     if batch.things:
                         await writer.write(batch.things, batch.before)
-                    progress.update(self.source.position, self._note(writer.written))
-            self._finish_rejects()
+                    note = f"{writer.outcome.total:,} rows, {tally.rejected:,} rejected"
+                    progress.update(self.source.stored.count, note)
+            self.rejects.close()
         finally:
-            self._sum_up(writer)
+            tally.outcome = writer.outcome
             self.source.stopped.set()
             self.rejects.abandon()
 
-    def _sum_up(self, writer: Writer[Thing]) -> None:
-        tally = self.tally
-        tally.written = writer.written
-        tally.new, tally.changed, tally.unchanged = writer.outcome
-
     def _next_batch(self, most: int) -> _Batch[Thing] | None:
         batch: _Batch[Thing] = _Batch()
-        start, end = self.source.bytes_read, monotonic() + _BATCH_SECONDS
+        start, end = self.source.content.count, monotonic() + _BATCH_SECONDS
         try:
             for row in islice(self.rows, most):
                 self._sort(row, batch)
-                if self.source.bytes_read - start > _BATCH_BYTES or monotonic() > end:
+                if self.source.content.count - start > _BATCH_BYTES or monotonic() > end:
                     break
         except OSError as error:
             raise unreadable(self.source.name, error) from error
@@ -107,32 +98,8 @@ class Load(Generic[Thing]):
             batch.rejects.append(row.rejected(str(error)))
             return
         identity = self.mapping.kind.identity(thing)
-        self.note(row, identity, thing)
+        if self.note is not None:
+            self.note(row, identity, thing)
         if identity in batch.things:
             batch.before = batch.before.plus(compared(batch.things[identity], thing))
         batch.things[identity] = thing
-
-    def _reject(self, rejects: Sequence[Reject], progress: ProgressBar) -> None:
-        for reject in rejects:
-            self.tally.rejected += 1
-            if self.tally.rejected <= SHOWN_REJECTS:
-                progress.say(f"{self.source.name}:{reject.line}: {reject.reason}")
-            try:
-                self.rejects.write(reject)
-            except OSError as error:
-                raise self._unwritable(error) from error
-
-    def _finish_rejects(self) -> None:
-        try:
-            self.rejects.close()
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _unwritable(self, error: OSError) -> CommandError:
-        return CommandError(
-            f"{self.rejects.path} cannot take the rejected rows ({error.strerror}): "
-            "name another file with --rejects."
-        )
-
-    def _note(self, written: int) -> str:
-        return f"{written:,} rows, {self.tally.rejected:,} rejected"

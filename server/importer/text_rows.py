@@ -1,8 +1,8 @@
-"""Rows of CSV with a header, and of JSONL, also of the rejects file of an earlier load.
+"""Rows of CSV with a header, and of JSONL, including the rejects file of an earlier load.
 
-A quote that is opened and not closed makes any CSV reader take the following rows into one cell,
-until some later quote ends it. Such a record breaks a rule sooner or later. Then only its lines up
-to the next one that starts a well-formed row are rejected, and reading continues with that row.
+If a quote is opened and not closed, any CSV reader takes the following rows into one cell, until a
+later quote ends it. Such a record breaks another rule in the end. Then the reader rejects only its
+lines before the next well-formed row, and continues with that row.
 """
 
 import csv
@@ -23,10 +23,10 @@ MAX_RECORD_CHARACTERS = 1_000_000
 csv.field_size_limit(MAX_RECORD_CHARACTERS)  # one cell holds all users of an organisation
 
 _LOOKAHEAD = 64
-"""Lines that a row may span to be recognised after a broken one."""
+"""Lines after a broken record in which the next row must end, to be recognised."""
 
 DELIMITERS = (",", ";", "\t", "|")
-"""What a header may use without being told; of two that make as many columns, the first."""
+"""Delimiters that are found by the header; if two give as many columns, the first is used."""
 
 _NEVER_CLOSED = "unexpected end of data"
 
@@ -34,7 +34,7 @@ _NEVER_CLOSED = "unexpected end of data"
 def parse_record(
     text: str, columns: Sequence[str], delimiter: str = ","
 ) -> Mapping[str, object] | str:
-    """Return the cells of one record by column, or the reason why it is none."""
+    """Return the cells of one record by column, or why the text is not one record."""
     try:
         lines = io.StringIO(text, newline="\n")
         records = list(csv.reader(lines, delimiter=delimiter, strict=True))
@@ -48,18 +48,25 @@ def parse_record(
 
 
 class CsvRows(Iterator[Row | Reject]):
-    """Iterates over the rows of a file; ``columns`` are the header's cells.
+    """Iterates over the rows of a file; ``columns`` are the cells of the header.
 
-    ``delimiter`` is what the header plainly uses, unless it is given. CommandError for a broken
-    header; a file without any has no columns and no rows.
+    Without ``delimiter``, the header shows the delimiter. Raises CommandError for a broken header;
+    a file without a header has no columns and no rows.
     """
 
     def __init__(self, source: Source, delimiter: str | None = None) -> None:
         self._lines = Lines(source.stream, source.encoding)
         self._again: deque[Line] = deque()
-        self._taken: list[Line] = []  # the lines of the record under way
-        self.delimiter = delimiter or self._sniffed()
-        self._closing = _closing(self.delimiter)
+        self._taken: list[Line] = []  # the lines of the current record
+        if delimiter is None:
+            self._again.extend(islice(self._lines, 1))
+            first = "".join(line.text for line in self._again)
+            delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
+        self.delimiter = delimiter
+        # If the first lone quote of a line ends a cell, the line is the last line of a cell, not
+        # the first line of a row.
+        end = re.escape(delimiter)
+        self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
 
     def __next__(self) -> Row | Reject:
@@ -73,7 +80,7 @@ class CsvRows(Iterator[Row | Reject]):
         if len(cells) != len(self.columns):
             return self._salvage(_miscounted(cells, self.columns))
         if fault := self._fault():
-            return self._rejected(self._taken, fault)
+            return reject_lines(self._taken, fault, self.columns, self.delimiter)
         return Row(self._taken[0].number, dict(zip(self.columns, cells, strict=True)))
 
     def _record(self) -> list[str]:
@@ -84,26 +91,22 @@ class CsvRows(Iterator[Row | Reject]):
         return csv.reader(texts, delimiter=self.delimiter, strict=True)
 
     def _texts(self) -> Iterator[str]:
+        """Yield the lines that were put back, then the file's lines, and note all of them."""
         size = 0
-        for line in self._following():
+        while line := self._again.popleft() if self._again else next(self._lines, None):
             self._taken.append(line)
             size += len(line.text)
             if line.cut:
                 raise csv.Error(line.fault)
             if size > MAX_RECORD_CHARACTERS:
-                raise csv.Error(f"the row is over {MAX_RECORD_CHARACTERS:,} characters long")
+                raise csv.Error(f"the row is longer than {MAX_RECORD_CHARACTERS:,} characters")
             yield line.text
-
-    def _following(self) -> Iterator[Line]:
-        while self._again:
-            yield self._again.popleft()
-        yield from self._lines
 
     def _fault(self) -> str | None:
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the record's first line, and those after it that start no row."""
+        """Reject the record's first line and the lines up to the next row; put the others back."""
         taken = self._taken
         if len(taken) > 1:
             reason += f" (read on to line {taken[-1].number})"
@@ -112,13 +115,10 @@ class CsvRows(Iterator[Row | Reject]):
                 self._again.extendleft(reversed(taken[number:]))
                 taken = taken[:number]
                 break
-        return self._rejected(taken, reason)
-
-    def _rejected(self, lines: Sequence[Line], reason: str) -> Reject:
-        return reject_lines(lines, reason, self.columns, self.delimiter)
+        return reject_lines(taken, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Tell whether ``lines`` open with a row, as far as they go."""
+        """Return whether ``lines`` start with a row; the end of the row may be missing."""
         if self._closing.match(lines[0].text):
             return False
         try:
@@ -126,12 +126,6 @@ class CsvRows(Iterator[Row | Reject]):
         except csv.Error as error:
             return lines[-1] is self._taken[-1] and str(error) == _NEVER_CLOSED
         return len(cells) == len(self.columns)
-
-    def _sniffed(self) -> str:
-        """Return what makes most columns of the first line."""
-        self._again.extend(islice(self._lines, 1))
-        first = "".join(line.text for line in self._again)
-        return max(DELIMITERS, key=lambda one: _width(first, one))
 
     def _header(self, name: str) -> list[str]:
         cells: list[str] = []
@@ -149,7 +143,7 @@ class CsvRows(Iterator[Row | Reject]):
 
 
 def _width(text: str, delimiter: str) -> int:
-    """Return how many columns a header has; none where the delimiter cuts through a quoted one."""
+    """Return the number of columns in a header; 0 if the delimiter is inside a quoted name."""
     try:
         cells = next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:
@@ -157,18 +151,12 @@ def _width(text: str, delimiter: str) -> int:
     return 0 if any('"' in cell for cell in cells) else len(cells)
 
 
-def _closing(delimiter: str) -> re.Pattern[str]:
-    """Match a line whose first lone quote ends a cell: a cell's last line, not a row's first."""
-    ending = re.escape(delimiter)
-    return re.compile(rf'(?:[^"]|"")*[^"{ending}]"(?:{ending}|\r?\n?\Z)')
-
-
 def _reason(error: csv.Error) -> str:
     message = str(error)
     if message.endswith("expected after '\"'"):
-        return "a quoted cell goes on after its closing quote"
+        return "a quoted cell continues after its closing quote"
     if message.startswith("new-line character"):
-        return "a carriage return stands outside quotes"
+        return "a carriage return is outside quotes"
     return "a quote is opened and never closed" if message == _NEVER_CLOSED else message
 
 
@@ -180,7 +168,7 @@ _ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "cut"}
 
 
 class _NotARowError(Exception):
-    """The message says what is wrong with the text of a row."""
+    """The message says why the text is not a row."""
 
 
 def read_jsonl(source: Source) -> Iterator[Row | Reject]:
@@ -210,7 +198,7 @@ def _object(text: str) -> dict[str, object]:
     except json.JSONDecodeError as error:
         raise _NotARowError(f"broken JSON at column {error.colno}: {error.msg}") from None
     except (RecursionError, ValueError):
-        raise _NotARowError("broken JSON: nested too deep, or a number too long") from None
+        raise _NotARowError("broken JSON: too many levels, or too long a number") from None
     if not isinstance(found, dict):
         raise _NotARowError("the line is not a JSON object")
     return found
@@ -221,26 +209,26 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
-    """Return the row inside an entry of a rejects file, or that entry's row as a reject again."""
+    """Return the row in an entry of a rejects file, or a reject if the row is still broken."""
     row, raw, columns = entry.get("row"), entry.get("raw"), entry.get("columns")
     delimiter = str(entry.get("delimiter", ","))
     if isinstance(row, dict):
         return Row(line.number, row)
     if not isinstance(raw, str) or not isinstance(columns, list | None) or entry.get("cut"):
-        raise _NotARowError("the entry of a rejects file holds no whole row")
+        raise _NotARowError("the entry of the rejects file has no complete row")
     names = None if columns is None else [str(column) for column in columns]
-    try:
-        return Row(line.number, _parsed(raw, names, delimiter))
-    except _NotARowError as error:
-        return Reject(line.number, str(error), raw=raw, columns=names, delimiter=delimiter)
-
-
-def _parsed(raw: str, columns: list[str] | None, delimiter: str) -> Mapping[str, object]:
+    cells: Mapping[str, object] | str
     if len(delimiter) != 1:
-        raise _NotARowError("delimiter is not one character")
-    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in raw):
-        raise _NotARowError("raw holds NUL, or bytes that are not UTF-8 as \\udc80 to \\udcff")
-    cells = _object(raw) if columns is None else parse_record(raw, columns, delimiter)
+        cells = "delimiter is not one character"
+    elif any(character == "\0" or "\ud800" <= character <= "\udfff" for character in raw):
+        cells = "raw has NUL, or bytes that are not UTF-8 as \\udc80 to \\udcff"
+    elif names is not None:
+        cells = parse_record(raw, names, delimiter)
+    else:
+        try:
+            cells = _object(raw)
+        except _NotARowError as error:
+            cells = str(error)
     if isinstance(cells, str):
-        raise _NotARowError(cells)
-    return cells
+        return Reject(line.number, cells, raw=raw, columns=names, delimiter=delimiter)
+    return Row(line.number, cells)

@@ -1,12 +1,12 @@
-"""XML whose rows are elements at one path, such as ``Feed/Product/Reviews/Review``.
+"""XML in which each element at one path, such as ``Feed/Product/Reviews/Review``, is a row.
 
-Columns are named as by XPath, without namespaces: of the row ``@id``, ``Title`` and
-``UserProfileReference/DisplayName``; of what encloses it, as far as it stands before the row,
-``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. Values of a column that repeats are lines.
+Columns have names as in XPath, without namespaces. In a row: ``@id``, ``Title`` and
+``UserProfileReference/DisplayName``. In the elements around it, if they come before the row:
+``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. The values of a repeated column are lines.
 
-Expat of the standard library parses, piece by piece, so that a feed of any size takes the memory of
-one row. A document type is refused before anything of it is read: without one there are no entities
-to expand or to fetch.
+Expat of the standard library parses piece by piece, so a feed of any size needs the memory of one
+row. A document type is refused at its start: without one, there are no entities to expand or to
+fetch.
 """
 
 from collections import deque
@@ -21,19 +21,19 @@ from server.importer.source import Source
 MAX_ROW_CHARACTERS = 1_000_000
 
 MAX_PATH_CHARACTERS = 1_000
-"""Of the names of the open elements: each element costs as much as its path is long. Feeds of rows
-have less than 100."""
+"""Maximum for the names of the open elements together: parsing an element takes time in proportion
+to its path. Feeds of rows have less than 100."""
 
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""Expat itself knows few, and Python teaches it those of one byte a character."""
+"""Expat knows few encodings itself; Python adds those with one byte a character."""
 
 
 class XmlRows(Iterator[Row | Reject]):
-    """Iterates over the elements at ``path``; CommandError where the text is no XML.
+    """Iterates over the elements at ``path``; CommandError if the text is not XML.
 
-    ``seen`` are the first paths of the document, to be told where there is no such element.
+    ``seen`` holds the first paths of the document, for the message if there is no such element.
     """
 
     def __init__(self, source: Source, path: str) -> None:
@@ -42,16 +42,23 @@ class XmlRows(Iterator[Row | Reject]):
         self._ready: deque[Row | Reject] = deque()
         self._ended = False
         self._open: list[str] = []
-        self._around: list[dict[str, str]] = []  # columns of each open element that is no row's
+        self._around: list[dict[str, str]] = []  # columns of the open elements around rows
         self._texts: list[list[str]] = []
         self._depth = 0  # characters of the open path
         self._row: dict[str, str] | None = None
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
-        self._parser = self._prepared()
+        # Transcoded text is UTF-8, whatever encoding it declares.
+        encoding = None if source.encoding is None else "utf-8"
+        self._parser = expat.ParserCreate(encoding, " ")
+        self._parser.buffer_text = True
+        self._parser.StartDoctypeDeclHandler = self._doctype
+        self._parser.StartElementHandler = self._start
+        self._parser.CharacterDataHandler = self._text
+        self._parser.EndElementHandler = self._end
 
     def __next__(self) -> Row | Reject:
-        """Return the next row, or a reject where it is too long; StopIteration after the last."""
+        """Return the next row, or a reject if it is too long; StopIteration after the last."""
         while not self._ready:
             if self._ended:
                 raise StopIteration
@@ -60,31 +67,24 @@ class XmlRows(Iterator[Row | Reject]):
             try:
                 self._parser.Parse(content, self._ended)
             except expat.ExpatError as error:
-                raise self._broken(error) from None
+                where = f"line {error.lineno}, column {error.offset + 1}"
+                fault = f"is broken XML at {where} ({expat.ErrorString(error.code)}): fix it"
+                if self._ended:
+                    fault = f"is incomplete, it ends at {where}: get the complete file"
+                raise CommandError(f"{self._source.name} {fault} and load it again.") from None
             except (LookupError, ValueError) as error:
                 if self._parser.ErrorCode != _UNKNOWN_ENCODING:
                     raise
                 raise CommandError(
-                    f"{self._source.name} declares an encoding that XML is not read in as it is: "
+                    f"{self._source.name} declares an encoding that the XML parser does not know: "
                     "add --encoding with its name."
                 ) from error
         return self._ready.popleft()
 
-    def _prepared(self) -> expat.XMLParserType:
-        # Transcoded text is UTF-8, whatever its declaration says.
-        known = None if self._source.encoding is None else "utf-8"
-        parser = expat.ParserCreate(known, " ")
-        parser.buffer_text = True
-        parser.StartDoctypeDeclHandler = self._doctype
-        parser.StartElementHandler = self._start
-        parser.CharacterDataHandler = self._text
-        parser.EndElementHandler = self._end
-        return parser
-
     def _doctype(self, *_: object) -> NoReturn:
         raise CommandError(
-            f"{self._source.name} declares a document type, which may hide entities and which no "
-            "feed of rows needs: take its <!DOCTYPE …> out first."
+            f"{self._source.name} declares a document type, which may define entities: remove its "
+            "<!DOCTYPE …> and load it again."
         )
 
     def _start(self, name: str, attributes: Mapping[str, str]) -> None:
@@ -93,8 +93,8 @@ class XmlRows(Iterator[Row | Reject]):
         if self._depth > MAX_PATH_CHARACTERS:
             raise CommandError(
                 f"{self._source.name} nests elements too deeply at line "
-                f"{self._parser.CurrentLineNumber}: the names of the open ones have over "
-                f"{MAX_PATH_CHARACTERS:,} characters, which no feed of rows needs."
+                f"{self._parser.CurrentLineNumber}: the names of the open ones have more than "
+                f"{MAX_PATH_CHARACTERS:,} characters. Check that it is a feed of rows."
             )
         self._texts.append([])
         path = tuple(self._open)
@@ -126,18 +126,16 @@ class XmlRows(Iterator[Row | Reject]):
         elif column:
             self._put(column, text)
         else:
-            self._finish(self._row)
+            reason = f"the row is longer than {MAX_ROW_CHARACTERS:,} characters"
+            fits = self._size <= MAX_ROW_CHARACTERS
+            self._ready.append(
+                Row(self._line, self._row) if fits else Reject(self._line, reason, raw="", cut=True)
+            )
+            self._row = None
         self._depth -= len(self._open.pop()) + 1
 
-    def _finish(self, row: dict[str, str]) -> None:
-        reason = f"the row is over {MAX_ROW_CHARACTERS:,} characters long"
-        fits = self._size <= MAX_ROW_CHARACTERS
-        found = Row(self._line, row) if fits else Reject(self._line, reason, raw="", cut=True)
-        self._ready.append(found)
-        self._row = None
-
     def _column(self) -> str:
-        """Return the open element's path: of a row's below the row, of another from the root."""
+        """Return the path of the open element: in a row from the row, otherwise from the root."""
         return "/".join(self._open if self._row is None else self._open[len(self._path) :])
 
     def _put(self, column: str, value: str) -> None:
@@ -146,14 +144,3 @@ class XmlRows(Iterator[Row | Reject]):
         elif value or column not in self._row:
             before = self._row.get(column)
             self._row[column] = f"{before}\n{value}" if before else value
-
-    def _broken(self, error: expat.ExpatError) -> CommandError:
-        where = f"line {error.lineno}, column {error.offset + 1}"
-        if self._ended:
-            return CommandError(
-                f"{self._source.name} ends too soon, at {where}: get a whole copy and load it."
-            )
-        return CommandError(
-            f"{self._source.name} is broken XML at {where} ({expat.ErrorString(error.code)}): mend "
-            "it and load it again."
-        )

@@ -1,1 +1,1 @@
-"""Metrics, traces and an access log; all are off by default, and then cost nothing."""
+"""Metrics, traces and an access log. All are off by default, and then take no time."""

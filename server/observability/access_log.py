@@ -1,15 +1,11 @@
-"""The access log: a line for each request, of text or of JSON, written a few times a second.
+"""The access log: a line for each request, of text or of JSON, on standard error.
 
-A line through ``logging`` costs as much as a fifth of a page. Therefore lines are collected here
-and written together, to the same stream. They hold no address, query string, header or user.
+A line through ``logging`` costs as much as a fifth of a page, so lines are written without it.
+They hold no address, query string, header or user.
 """
 
-import asyncio
 import sys
-import time
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from select import PIPE_BUF
 from typing import TextIO
 from urllib.parse import quote
 
@@ -17,50 +13,22 @@ import orjson
 
 from server.logs import LogFormat
 
-EVERY = 0.2
-"""Seconds until a line is written; a killed server loses the lines of that time."""
-
 
 class AccessLog:
-    """Collects lines for a moment, then writes them together."""
+    """Writes a line for each request to ``stream``, by default standard error.
+
+    Each call of ``write`` writes one whole line. Workers share the pipe of standard error, and
+    POSIX writes up to ``PIPE_BUF`` bytes to a pipe without mixing them with other writes:
+    https://pubs.opengroup.org/onlinepubs/9699919799/functions/write.html
+    """
 
     def __init__(self, log_format: LogFormat, stream: TextIO | None = None) -> None:
         self._line = _json if log_format == "json" else _text
         self._stream = stream
-        self._kept: list[tuple[float, dict[str, object]]] = []
 
     def add(self, fields: dict[str, object]) -> None:
-        """Add a line with at least method, path, status, request_id and milliseconds."""
-        if not self._kept:
-            asyncio.get_running_loop().call_later(EVERY, self.flush)
-        self._kept.append((time.time(), fields))
-
-    def flush(self) -> None:
-        """Write all collected lines."""
-        kept, self._kept = self._kept, []
-        stream = self._stream or sys.stderr
-        lines = (self._line(datetime.fromtimestamp(at, UTC), fields) for at, fields in kept)
-        for piece in _pieces(lines):
-            stream.write(piece)
-            stream.flush()
-
-
-def _pieces(lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines joined up to ``PIPE_BUF`` bytes; a longer line alone.
-
-    Workers share the pipe of standard error, and POSIX writes no more than ``PIPE_BUF`` bytes to a
-    pipe in one piece: https://pubs.opengroup.org/onlinepubs/9699919799/functions/write.html
-    """
-    piece, size = "", 0
-    for line in lines:
-        length = len(line.encode())
-        if piece and size + length > PIPE_BUF:
-            yield piece
-            piece, size = "", 0
-        piece += line
-        size += length
-    if piece:
-        yield piece
+        """Write a line of at least method, path, status, request_id and milliseconds."""
+        (self._stream or sys.stderr).write(self._line(datetime.now(UTC), fields))
 
 
 def _json(at: datetime, fields: dict[str, object]) -> str:

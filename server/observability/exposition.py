@@ -1,7 +1,7 @@
-"""The port that Prometheus scrapes, apart from the API's.
+"""The port on which Prometheus reads metrics, separate from the API's port.
 
-It listens on 127.0.0.1 unless the settings name another address. A thread serves it, so that a
-scrape also works while the event loop is busy.
+It listens on 127.0.0.1 unless the settings name another address. A thread serves it, so that
+metrics can be read while the event loop is busy.
 """
 
 import os
@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+import psutil
 
 from dal.instrumentation import FOLLOWER_INSTRUMENTS, STORE_INSTRUMENTS
 from server.errors import CommandError, installing
@@ -28,27 +30,24 @@ The package reads it when it is imported, and workers inherit it:
 https://prometheus.github.io/client_python/multiprocess/"""
 
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
-"""Other packages install OpenTelemetry's API, but not these."""
+"""The extra's packages. Other packages install OpenTelemetry's API, but not these."""
 
 
 def check_packages(settings: Settings) -> None:
     """Raise CommandError where an option needs a package that is not installed."""
-    for option, wanted, packages in (
-        ("--metrics-port", settings.metrics_port is not None, ("prometheus_client",)),
-        ("--trace-url", settings.trace_url is not None, _TRACES),
+    for option, given, packages in (
+        ("--metrics-port", settings.metrics_port, ("prometheus_client",)),
+        ("--trace-url", settings.trace_url, _TRACES),
     ):
-        if wanted and not all(map(_is_installed, packages)):
+        try:
+            installed = given is None or all(map(find_spec, packages))
+        except ModuleNotFoundError:  # the parent package is not installed
+            installed = False
+        if not installed:
             raise CommandError(
                 f"{option} needs a package that is not installed: run "
                 f"{installing('observability')}."
             )
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return find_spec(package) is not None
-    except ModuleNotFoundError:  # its parent package is not installed
-        return False
 
 
 @contextmanager
@@ -61,38 +60,32 @@ def exposed(settings: Settings) -> Iterator[str | None]:
     if settings.metrics_port is None:
         yield None
         return
+    host, port = settings.metrics_host, settings.metrics_port
     with TemporaryDirectory(prefix="marginalia-metrics-") as directory:
         os.environ[DIRECTORY] = directory
+        from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - an extra
+
+        registry = CollectorRegistry()
+        registry.register(_Processes(Path(directory)))
         try:
-            with _served(settings.metrics_host, settings.metrics_port, Path(directory)) as url:
-                yield url
+            server, thread = start_http_server(port, host, registry)
+        except OSError as error:
+            del os.environ[DIRECTORY]
+            raise CommandError(
+                f"Metrics cannot be shown on {host} port {port} ({error.strerror}): choose another "
+                "with --metrics-port or --metrics-host."
+            ) from error
+        try:
+            yield f"http://{host}:{server.server_port}/metrics"
         finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
             del os.environ[DIRECTORY]
 
 
-@contextmanager
-def _served(host: str, port: int, directory: Path) -> Iterator[str]:
-    from prometheus_client import CollectorRegistry, start_http_server  # noqa: PLC0415 - an extra
-
-    registry = CollectorRegistry()
-    registry.register(_Processes(directory))
-    try:
-        server, thread = start_http_server(port, host, registry)
-    except OSError as error:
-        raise CommandError(
-            f"Metrics cannot be shown on {host} port {port} ({error.strerror}): choose another "
-            "with --metrics-port or --metrics-host."
-        ) from error
-    try:
-        yield f"http://{host}:{server.server_port}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
 class _Processes:
-    """Sums the metrics of all processes; a process that has ended leaves its counts alone."""
+    """Sums the metrics of all processes. Of a process that has ended, only the counts remain."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -102,20 +95,12 @@ class _Processes:
 
         # uvicorn's supervisor does not report a dead worker, so each scrape looks for them.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
-            if not _is_running(pid):
+            if not psutil.pid_exists(pid):
                 with suppress(FileNotFoundError):  # another scrape has removed the files
                     multiprocess.mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]
         collector = multiprocess.MultiProcessCollector(None, self._directory)  # type: ignore[no-untyped-call]
         found: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]
         return found
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:  # no process has this id, or a process of another user has it now
-        return False
-    return True
 
 
 @contextmanager

@@ -26,7 +26,7 @@ Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
 
 class Series(dict[tuple[str, ...], Metric]):
-    """The series of a metric by their labels: ``Metric.labels()`` takes as long as an increment."""
+    """A metric's series, cached by labels: ``Metric.labels()`` takes as long as an increment."""
 
     def __init__(self, metric: Metric) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Metrics:
         self.plans = self._counter(
             "marginalia_plans",
             "Executed plans by access pattern and index. A page has one plan, or two if the first "
-            "was given up; its flags may take a further one.",
+            "plan was given up; the page's flags may take another plan.",
             "access_pattern",
             "index",
         )
@@ -95,18 +95,15 @@ class Metrics:
 
 
 class Load(Protocol):
-    """How busy a serving process is."""
+    """How busy a serving process is: its requests, and its refusals since its start."""
 
     @property
-    def running(self) -> int:
-        """Requests that run."""
+    def running(self) -> int: ...  # noqa: D102
 
     @property
-    def waiting(self) -> int:
-        """Requests that wait for their turn."""
+    def waiting(self) -> int: ...  # noqa: D102
 
     refused: int
-    """Requests refused since the start."""
 
 
 class StateSampler:

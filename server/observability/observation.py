@@ -1,7 +1,7 @@
 """One observation for each request: its operations, plans, requests to DynamoDB and their capacity.
 
-Labels of metrics take few values: an access pattern, an outcome, an operation's name of the first
-fifty. No product, user or text of a client is a label.
+Labels of metrics have few values: an access pattern, an outcome, one of the first fifty names of
+operations. No product, user or text of a client is a label.
 """
 
 import time
@@ -16,15 +16,9 @@ from strawberry.types import ExecutionResult
 
 from dal import errors
 from dal.account import WRITES, consumed
-from dal.instrumentation import (
-    READ_INSTRUMENTS,
-    STORE_INSTRUMENTS,
-    ObservedPlan,
-    ObservedSegment,
-    Result,
-    SegmentCounts,
-    Send,
-)
+from dal.instrumentation import STORE_INSTRUMENTS, Send
+from dal.query.plan import Plan, Segment
+from dal.query.trace import READ_INSTRUMENTS, Result, SegmentStatistics
 from schema.execution.executable_schema import ExecutableSchema, SizedResult
 
 if TYPE_CHECKING:  # an extra
@@ -39,7 +33,7 @@ OPERATIONS = 50
 of names."""
 
 _MAX_NAME = 60
-"""Characters of such a name."""
+"""Characters of an operation's name in a label."""
 
 _PATTERNS = {
     "COMMENT": "AP4",
@@ -54,7 +48,7 @@ _PATTERNS = {
     "STREAM": "stream",
     "COUNTING": "maintenance",
 }
-"""Access patterns of items that are read by their key, by the prefix of their partition key."""
+"""The access patterns of items that are read by key, by the prefix of their partition key."""
 
 _WRITES = {
     "AP4": "comments",
@@ -89,8 +83,9 @@ class Observation:
     """Counts for the metrics and for a line of the access log.
 
     It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager it observes the
-    work in its block and in tasks that start there. ``write`` adds the counts to the metrics: an
-    increment there takes longer than all other counting for a request to DynamoDB.
+    work in its block and in tasks that start there. ``write`` adds the counts to the metrics all at
+    once, because one increment of a metric takes longer than all other counting for a request to
+    DynamoDB.
     """
 
     def __init__(self, metrics: "Metrics | None") -> None:
@@ -119,6 +114,21 @@ class Observation:
         for series, amount in self._counts.items():
             series.inc(amount)
         self._counts.clear()
+
+    def fields(self) -> dict[str, object]:
+        """Return the fields of a line of the access log."""
+        fields: dict[str, object] = {}
+        if self.operations:
+            fields["operation"] = self.operations
+        if self.codes:
+            fields["errors"] = self.codes
+        if self.requests:
+            fields["dynamodb_requests"] = self.requests
+            fields["rcu"] = self.read_units
+            fields["wcu"] = self.write_units
+        if self.trace_id is not None:
+            fields["trace_id"] = self.trace_id
+        return fields
 
     async def operation(self, executing: Awaitable[Result], name_of: NameOf[Result]) -> Result:
         """Await an operation, and note its name and duration."""
@@ -164,7 +174,7 @@ class Observation:
         """Do nothing: each attempt is counted with its outcome."""
 
     async def plan(
-        self, plan: ObservedPlan, counts: Sequence[SegmentCounts], reading: Awaitable[Result]
+        self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
         """Count a plan and its refills; its requests to DynamoDB have its access pattern."""
         before = len(counts)
@@ -180,7 +190,7 @@ class Observation:
                     self._counts[self._metrics.refills[plan.access_pattern,]] += refills
 
     def segment(
-        self, segment: ObservedSegment, counts: SegmentCounts, reading: Awaitable[Result]
+        self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
         """Do nothing: the plan counts its segments."""
         del segment, counts
@@ -239,16 +249,13 @@ class OperationNames:
         """Return an operation's name; ``other`` if it is not registered and beyond the first 50."""
         if name is None:
             return "anonymous"
-        if trusted or name in self._others:
-            return name
-        if len(self._others) < OPERATIONS and len(name) <= _MAX_NAME:
+        if not trusted and len(self._others) < OPERATIONS and len(name) <= _MAX_NAME:
             self._others.add(name)
-            return name
-        return OTHER
+        return name if trusted or name in self._others else OTHER
 
 
 def outcome_of(error: BaseException) -> str:
-    """Return the outcome of a failed request; an attempt that takes too long is cancelled."""
+    """Return the outcome of a failed request: ``cancelled`` for a request that took too long."""
     if isinstance(error, errors.DalError):
         return _OUTCOMES.get(type(error), OTHER)
     return "cancelled"
@@ -257,8 +264,8 @@ def outcome_of(error: BaseException) -> str:
 def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
     """Return the access pattern of a request outside a plan, by the keys of its items.
 
-    A write of several items has the pattern of the first item that clients write: its counters are
-    counted with it.
+    A write of several items has the pattern of its comment or another object; the counters in the
+    same transaction have no pattern of their own.
     """
     if operation == "scan":
         return "scan"

@@ -22,18 +22,12 @@ if TYPE_CHECKING:  # extras
     from server.observability.metrics import Load, Metrics
     from server.observability.tracing import TracedObservation, Tracing
 
-_ROUTES = (
-    (re.compile(r"/graphql"), "graphql"),
-    (re.compile(r"/health(/.*)?"), "health"),
-    (re.compile(r"/static/.*"), "static"),
-    (
-        re.compile(
-            r"/|/products(/.*)?|/(comments|authors)/.*|/playground(/drawing)?|/sign-(in|out)"
-        ),
-        "page",
-    ),
-    (re.compile(r"/robots.txt|/sitemap.xml"), "page"),
+_ROUTES = re.compile(
+    r"(?P<graphql>/graphql)|(?P<health>/health(/.*)?)|(?P<static>/static/.*)|(?P<page>/|"
+    r"/products(/.*)?|/(comments|authors)/.*|/playground(/drawing)?|/sign-(in|out)|"
+    r"/robots.txt|/sitemap.xml)"
 )
+"""The route of a path is the name of the outermost group that matches."""
 
 _TRACED = {"graphql", "page"}
 """Only requests of these routes may get a trace, not health checks and files."""
@@ -41,7 +35,7 @@ _TRACED = {"graphql", "page"}
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Metrics, traces and the access log; each None where it is off."""
+    """Metrics, traces and the access log; each is None if it is off."""
 
     metrics: "Metrics | None" = None
     tracing: "Tracing | None" = None
@@ -51,7 +45,7 @@ class Signals:
 
     @property
     def on(self) -> bool:
-        """Whether any of them is on."""
+        """Whether metrics, traces or the access log are on."""
         return any(one is not None for one in (self.metrics, self.tracing, self.access_log))
 
     @property
@@ -107,8 +101,6 @@ async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
         yield Signals(metrics, tracing, access_log, background)
     finally:
         STORE_INSTRUMENTS.reset(token)
-        if access_log is not None:
-            access_log.flush()
         if tracing is not None:
             await asyncio.to_thread(tracing.close)
 
@@ -116,97 +108,58 @@ async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
 class _ObservedApp:
     """ASGI middleware around the whole application: counts, traces and logs requests.
 
-    OpenTelemetry's own middleware costs 43 µs for each request without a trace; this one draws one
-    random number.
+    OpenTelemetry's own middleware costs 43 µs for each request without a trace. This middleware
+    only draws one random number.
     """
 
     def __init__(self, app: ASGIApp, signals: Signals, endless: Callable[[Scope], bool]) -> None:
-        self._app = app
-        self._metrics = signals.metrics
-        self._tracing = signals.tracing
-        self._access_log = signals.access_log
-        self._endless = endless
+        self._app, self._signals, self._endless = app, signals, endless
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
+        metrics, tracing = self._signals.metrics, self._signals.tracing
         route, began = route_of(scope), time.perf_counter()
         traced: TracedObservation | None = None
-        if self._tracing is not None and route in _TRACED and not self._endless(scope):
-            traced = self._tracing.begin(scope["headers"], self._metrics)
-        observation = traced or Observation(self._metrics)
-        response = _ObservedResponse(send, observation)
+        if tracing is not None and route in _TRACED and not self._endless(scope):
+            traced = tracing.begin(scope["headers"], metrics)
+        observation = traced or Observation(metrics)
+        status, sent = "none", 0
+
+        def observed_send(message: Message) -> Awaitable[None]:
+            nonlocal status, sent
+            kind = message["type"]
+            if kind in {"http.response.body", "websocket.send"}:
+                sent += len(message.get("body", b""))
+                observation.write()  # with each part: the response to a subscription lasts hours
+            elif kind in {"http.response.start", "websocket.http.response.start"}:
+                status = str(message["status"])
+            elif kind == "websocket.accept":
+                status = "101"
+            return send(message)
+
         try:
             with observation:
-                await self._app(scope, receive, response.send)
+                await self._app(scope, receive, observed_send)
         finally:
             if traced is not None:
-                traced.end(scope["method"], route, response.status, correlation_id.get() or "")
-            if self._metrics is not None:
-                self._metrics.http_requests[route, response.status].inc()
+                traced.end(scope["method"], route, status, correlation_id.get() or "")
+            if metrics is not None:
+                metrics.http_requests[route, status].inc()
                 observation.write()
-            if self._access_log is not None:
-                milliseconds = round((time.perf_counter() - began) * 1e3, 2)
-                self._access_log.add(_line(scope, route, response, observation, milliseconds))
-
-
-class _ObservedResponse:
-    """Notes the status and the size of a response while it is sent.
-
-    Each part of the response also adds the counts so far to the metrics: the response to a
-    subscription lasts for hours.
-    """
-
-    def __init__(self, send: Send, observation: Observation) -> None:
-        self._send = send
-        self._observation = observation
-        self.status = "none"
-        self.bytes = 0
-
-    def send(self, message: Message) -> Awaitable[None]:
-        kind = message["type"]
-        if kind == "http.response.body":
-            self.bytes += len(message.get("body", b""))
-            self._observation.write()
-        elif kind == "websocket.send":
-            self._observation.write()
-        elif kind in {"http.response.start", "websocket.http.response.start"}:
-            self.status = str(message["status"])
-        elif kind == "websocket.accept":
-            self.status = "101"
-        return self._send(message)
-
-
-def _line(
-    scope: Scope,
-    route: str,
-    response: _ObservedResponse,
-    observation: Observation,
-    milliseconds: float,
-) -> dict[str, object]:
-    """Return the fields of a line of the access log."""
-    fields: dict[str, object] = {
-        "method": scope.get("method", "GET"),
-        "path": scope["path"],
-        "status": response.status,
-        "request_id": correlation_id.get() or "-",
-        "milliseconds": milliseconds,
-        "bytes": response.bytes,
-        "route": route,
-    }
-    if observation.operations:
-        fields["operation"] = observation.operations
-    if observation.codes:
-        fields["errors"] = observation.codes
-    if observation.requests:
-        fields["dynamodb_requests"] = observation.requests
-        fields["rcu"] = observation.read_units
-        fields["wcu"] = observation.write_units
-    if observation.trace_id is not None:
-        fields["trace_id"] = observation.trace_id
-    return fields
+            if (access_log := self._signals.access_log) is not None:
+                fields = {
+                    "method": scope.get("method", "GET"),
+                    "path": scope["path"],
+                    "status": status,
+                    "request_id": correlation_id.get() or "-",
+                    "milliseconds": round((time.perf_counter() - began) * 1e3, 2),
+                    "bytes": sent,
+                    "route": route,
+                }
+                access_log.add(fields | observation.fields())
 
 
 def route_of(scope: Scope) -> str:
@@ -214,4 +167,5 @@ def route_of(scope: Scope) -> str:
     if scope["type"] == "websocket":
         return "websocket"
     path = scope["path"].removeprefix(scope.get("root_path", ""))
-    return next((name for known, name in _ROUTES if known.fullmatch(path)), OTHER)
+    known = _ROUTES.fullmatch(path)
+    return OTHER if known is None or known.lastgroup is None else known.lastgroup

@@ -1,9 +1,9 @@
 """Traces by OpenTelemetry: which requests get one, its spans, and the collector.
 
-A span takes 20 microseconds, so few requests get a trace: a fraction of those without a
-``traceparent``, all with a sampled one, but only a few per second. A span records
-an operation and its cost, but no usernames, tokens, texts, variables and messages of errors, and of
-keys only the fields in ``_KEY_FIELDS``.
+A span takes 20 microseconds, so few requests get a trace: all requests with a sampled
+``traceparent`` and a fraction of the others, up to a few per second. A span records an operation,
+its cost, and the parts of keys that ``_KEY_FIELDS`` names. It contains no usernames, tokens, texts,
+variables or error messages.
 """
 
 import logging
@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry.context import Context, attach, detach
+from opentelemetry.context import Context, attach
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.sampling import (
     ALWAYS_ON,
     Decision,
@@ -34,13 +34,16 @@ from opentelemetry.trace import (
     Tracer,
     get_current_span,
     set_span_in_context,
+    use_span,
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.trace.span import INVALID_SPAN_CONTEXT
 from opentelemetry.util.types import AttributeValue
 
 from dal.account import WRITES, consumed
-from dal.instrumentation import ObservedPlan, ObservedSegment, Result, SegmentCounts, Send
+from dal.instrumentation import Send
+from dal.query.plan import Plan, Segment
+from dal.query.trace import Result, SegmentStatistics
 from schema.execution.compiled.fields import FIELD_INSTRUMENTS
 from server.observability.observation import NameOf, Observation
 
@@ -58,6 +61,14 @@ MOST_SPANS = 200
 
 _KEY_FIELDS = frozenset({"product", "language", "rating", "status"})
 
+_ARGUMENTS = {
+    "TableName": "db.collection.name",
+    "IndexName": "aws.dynamodb.index_name",
+    "Limit": "aws.dynamodb.limit",
+    "ConsistentRead": "aws.dynamodb.consistent_read",
+}
+"""The attributes of a span that show arguments of a request to DynamoDB."""
+
 _NONE = NonRecordingSpan(INVALID_SPAN_CONTEXT)
 
 _PROPAGATOR = TraceContextTextMapPropagator()
@@ -69,21 +80,23 @@ Attributes = Mapping[str, AttributeValue]
 
 def otlp(url: str) -> SpanProcessor:
     """Return a processor that sends spans to a collector at ``url`` from a thread."""
-    return BatchSpanProcessor(_QuietExporter(url))
+    endpoint = f"{url.rstrip('/')}/v1/traces"
+    return BatchSpanProcessor(_QuietExporter(endpoint, timeout=EXPORT_TIMEOUT))
 
 
-class _QuietExporter(SpanExporter):
-    """Logs once that the collector is away; the library logs it with every batch."""
+class _QuietExporter(OTLPSpanExporter):
+    """Logs once that the collector cannot be reached.
 
-    def __init__(self, url: str) -> None:
+    The library would log this with every batch.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
         logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
-        self._exporter = OTLPSpanExporter(
-            endpoint=f"{url.rstrip('/')}/v1/traces", timeout=EXPORT_TIMEOUT
-        )
+        super().__init__(*args, **options)
         self._away = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result = self._exporter.export(spans)
+        result = super().export(spans)
         away = result is not SpanExportResult.SUCCESS
         if away and not self._away:
             logger.warning("Traces are lost: no collector takes them. Check --trace-url.")
@@ -92,12 +105,9 @@ class _QuietExporter(SpanExporter):
         self._away = away
         return result
 
-    def shutdown(self) -> None:
-        self._exporter.shutdown()  # type: ignore[no-untyped-call]
-
 
 class LimitedSampler(Sampler):
-    """Samples a fraction of the requests without a trace and all with one, but few a second."""
+    """Samples requests that continue a trace, and a fraction of the others, a few a second."""
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:
         self._without_trace = TraceIdRatioBased(sample)
@@ -149,7 +159,7 @@ class Tracing:
     def begin(
         self, headers: Iterable[tuple[bytes, bytes]], metrics: "Metrics | None"
     ) -> "TracedObservation | None":
-        """Return an observation of a request that makes spans; None if it gets no trace."""
+        """Return an observation that makes spans; None if the request gets no trace."""
         caller = None
         for name, value in headers:
             if name == b"traceparent":
@@ -209,16 +219,16 @@ class TracedObservation(Observation):
             yield _NONE
             return
         span = self._tracer.start_span(name, kind=kind, attributes=attributes)
-        token = attach(set_span_in_context(span))
-        try:
-            yield span
-        except BaseException as error:
-            span.set_attribute("error.type", type(error).__name__)
-            span.set_status(StatusCode.ERROR)
-            raise
-        finally:
-            detach(token)
-            span.end()
+        # The library's record of an exception is off: it has the exception's message.
+        with use_span(
+            span, end_on_exit=True, record_exception=False, set_status_on_exception=False
+        ):
+            try:
+                yield span
+            except BaseException as error:
+                span.set_attribute("error.type", type(error).__name__)
+                span.set_status(StatusCode.ERROR)
+                raise
 
     async def operation(self, executing: Awaitable[Result], name_of: NameOf[Result]) -> Result:
         """Make a span for a GraphQL operation."""
@@ -236,11 +246,19 @@ class TracedObservation(Observation):
             return await result
 
     async def plan(
-        self, plan: ObservedPlan, counts: Sequence[SegmentCounts], reading: Awaitable[Result]
+        self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
         """Make a span for a plan that is read."""
         before = len(counts)
-        with self.span(f"plan {plan.access_pattern}", _of_plan(plan)) as span:
+        attributes: dict[str, AttributeValue] = {
+            "marginalia.access_pattern": plan.access_pattern,
+            "marginalia.plan.index": plan.index.name or "table",
+            "marginalia.plan.segments": len(plan.segments),
+            "marginalia.plan.residual": sorted(plan.residual),
+        }
+        if plan.capacity is not None:
+            attributes["marginalia.plan.estimated_read_units"] = plan.capacity
+        with self.span(f"plan {plan.access_pattern}", attributes) as span:
             try:
                 return await super().plan(plan, counts, reading)
             finally:
@@ -254,7 +272,7 @@ class TracedObservation(Observation):
                 )
 
     async def segment(
-        self, segment: ObservedSegment, counts: SegmentCounts, reading: Awaitable[Result]
+        self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Result:
         """Make a span for reading the next rows of a segment."""
         rows, requests = counts.items_read, counts.requests
@@ -274,7 +292,16 @@ class TracedObservation(Observation):
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
         """Make a span for one attempt at an operation of DynamoDB."""
         name = operation.title().replace("_", "")
-        with self.span(f"DynamoDB {name}", _of_call(name, arguments), SpanKind.CLIENT) as span:
+        attributes: dict[str, AttributeValue] = {
+            "db.system.name": "aws.dynamodb",
+            "db.operation.name": name,
+        }
+        for argument, attribute in _ARGUMENTS.items():
+            if argument in arguments:
+                attributes[attribute] = arguments[argument]
+        if "TransactItems" in arguments:
+            attributes["marginalia.actions"] = len(arguments["TransactItems"])
+        with self.span(f"DynamoDB {name}", attributes, SpanKind.CLIENT) as span:
             response = await super().call(operation, arguments, send)
             units = "write_units" if operation in WRITES else "read_units"
             span.set_attribute(f"marginalia.{units}", consumed(response))
@@ -286,36 +313,6 @@ class TracedObservation(Observation):
         """Add an event to the current span."""
         super().retried(operation)
         get_current_span().add_event("retry", {"db.operation.name": operation})
-
-
-def _of_plan(plan: ObservedPlan) -> Attributes:
-    known: dict[str, AttributeValue] = {
-        "marginalia.access_pattern": plan.access_pattern,
-        "marginalia.plan.index": plan.index.name or "table",
-        "marginalia.plan.segments": len(plan.segments),
-        "marginalia.plan.residual": sorted(plan.residual),
-    }
-    if plan.capacity is not None:
-        known["marginalia.plan.estimated_read_units"] = plan.capacity
-    return known
-
-
-def _of_call(name: str, arguments: Mapping[str, Any]) -> Attributes:
-    known: dict[str, AttributeValue] = {
-        "db.system.name": "aws.dynamodb",
-        "db.operation.name": name,
-    }
-    for argument, attribute in (
-        ("TableName", "db.collection.name"),
-        ("IndexName", "aws.dynamodb.index_name"),
-        ("Limit", "aws.dynamodb.limit"),
-        ("ConsistentRead", "aws.dynamodb.consistent_read"),
-    ):
-        if argument in arguments:
-            known[attribute] = arguments[argument]
-    if "TransactItems" in arguments:
-        known["marginalia.actions"] = len(arguments["TransactItems"])
-    return known
 
 
 def _rows_of(response: dict[str, Any]) -> int:

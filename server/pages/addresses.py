@@ -1,15 +1,11 @@
 """The addresses of pages: one spelling each, so that pages can be shared and cached.
 
-Pages have 20 comments, counted from the oldest comment, so that a new comment changes only the
-first page: it takes the remainder, 20 to 39 comments, or all comments if there are fewer than 40.
-The address of an older page has an ``after`` cursor.
-
-A list with the oldest first has pages of 20 from its start. So has a list between dates, because
-comments are not counted by date.
+A page has 20 comments: the first of its list, the last (``page=last``), or those after or before a
+cursor. Links to pages also carry a ``place``, from which a page knows "21 to 40 of 1,601".
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -19,12 +15,14 @@ from starlette.datastructures import QueryParams
 
 from dal.limits import MAX_PAGE_ADDRESS
 from server.pages.faults import PageFault
-from server.pages.i18n import gettext
+from server.pages.i18n import gettext, gettext_noop
 
 RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
 """Comments of a page."""
+
+_PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
@@ -107,25 +105,107 @@ class Filters:
         return f"?{urlencode(pairs)}" if pairs else ""
 
 
-def first_size(total: int | None) -> int:
-    """Return the size of the first page of a list of ``total`` comments.
+@dataclass(frozen=True, slots=True)
+class ListPart:
+    """The part of a list on a page: its first comments unless a field says otherwise."""
 
-    The size is at least ``SIZE``: a count that lags, as a stream's may, must not hide a comment.
-    With None, the first page takes no remainder.
+    after: str = ""
+    before: str = ""
+    last: bool = False
+    place: int | None = None
+    """The number of the page's first comment, counted from the product's oldest comment.
+
+    Comments that are added meanwhile do not change it, however the list is ordered.
     """
-    if total is None:
-        return SIZE
-    return max(SIZE, total) if total < 2 * SIZE else SIZE + total % SIZE
+
+    @classmethod
+    def of(cls, given: QueryParams) -> "ListPart":
+        """Return the part of an address. An invalid place is as good as none: it only informs."""
+        place = given.get("place", "")
+        return cls(
+            given.get("after", ""),
+            given.get("before", ""),
+            given.get("page") == "last",
+            int(place) if _PLACE.fullmatch(place) else None,
+        )
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Return the parameters of the part's own address; empty for the start of the list."""
+        if self.after:
+            return {"after": self.after}
+        if self.before:
+            return {"before": self.before}
+        return {"page": "last"} if self.last else {}
+
+    def variables(self) -> dict[str, Any]:
+        """Return the arguments of a connection."""
+        if self.before and not self.after:
+            return {"last": SIZE, "before": self.before}
+        if self.last and not self.after:
+            return {"last": SIZE}
+        return {"first": SIZE, "after": self.after or None}
 
 
-def cursor_of_previous(cursors: Sequence[str], *, remainder: bool) -> str | None:
-    """Return the ``after`` cursor of the previous page; None for the first page.
+@dataclass(frozen=True, slots=True)
+class Pager:
+    """Where a page of ``shown`` comments is in its list, and the links to the other pages."""
 
-    ``cursors`` belong to up to 40 comments before the current page, in list order. With a
-    ``remainder``, fewer than 40 comments are all on the first page.
-    """
-    first = 2 * SIZE - 1 if remainder else SIZE
-    return cursors[-SIZE - 1] if len(cursors) > first else None
+    path: str
+    filters: Filters
+    part: ListPart
+    info: dict[str, Any]
+    """The connection's ``pageInfo``."""
+    shown: int
+    total: int | None
+    """The number of comments in the list; None if they are not counted."""
+
+    @property
+    def first(self) -> int | None:
+        """The number of the page's first comment in the list, from 1; None if it is unknown."""
+        if not self.info["hasPreviousPage"]:
+            return 1
+        if self.total is None:
+            return None
+        beyond = self.total - self.shown
+        if not self.info["hasNextPage"]:
+            return beyond + 1
+        place = self.part.place
+        first = place if place is None or self.filters.oldest else self.total - place + 1
+        # Deletions since the link was made can make the place impossible.
+        return first if first is not None and 1 < first <= beyond else None
+
+    @property
+    def start(self) -> str:
+        """The address of the list's first page."""
+        return self.path + self.filters.query()
+
+    @property
+    def end(self) -> str:
+        """The address of the list's last page."""
+        return self.path + self.filters.query(page="last")
+
+    @property
+    def onward(self) -> str | None:
+        """The address of the next page; None on the last."""
+        first = self.first and self.first + self.shown
+        return self._at(first, after=self.info["endCursor"]) if self.info["hasNextPage"] else None
+
+    @property
+    def back(self) -> str | None:
+        """The address of the previous page; None on the first."""
+        if not self.info["hasPreviousPage"]:
+            return None
+        first = self.first and self.first - SIZE
+        if first is not None and first <= 1:
+            return self.start
+        return self._at(first, before=self.info["startCursor"])
+
+    def _at(self, first: int | None, **cursor: str) -> str:
+        if first is None or self.total is None:
+            return self.path + self.filters.query(**cursor)
+        place = first if self.filters.oldest else self.total - first + 1
+        return self.path + self.filters.query(**cursor, place=str(place))
 
 
 def product_path(product_id: str) -> str:
@@ -169,12 +249,20 @@ def local(address: str) -> str:
     return address if fits else "/"
 
 
+def with_query(path: str, **parameters: str | None) -> str:
+    """Return an address; parameters without a value are left out."""
+    query = urlencode({name: value for name, value in parameters.items() if value})
+    return f"{path}?{query}" if query else path
+
+
+def invalid(message: str, value: str) -> PageFault:
+    """Return the fault of an invalid value in an address; ``message`` shows the ``value``."""
+    return PageFault(400, gettext(message, value=repr(value[:20])))
+
+
 def _rating(value: str) -> int:
     if value not in map(str, RATINGS):
-        message = gettext(
-            "%(value)s is not a rating. Ratings go from 1 to 5.", value=_quoted(value)
-        )
-        raise PageFault(400, message)
+        raise invalid(gettext_noop("%(value)s is not a rating. Ratings go from 1 to 5."), value)
     return int(value)
 
 
@@ -184,10 +272,7 @@ def _day(value: str) -> date | None:
     except ValueError:
         day = None
     if str(day or "") != value:  # fromisoformat takes other formats too, such as 20201120
-        message = gettext(
-            "%(value)s is not a date. Write dates like 2020-11-20.", value=_quoted(value)
-        )
-        raise PageFault(400, message)
+        raise invalid(gettext_noop("%(value)s is not a date. Write dates like 2020-11-20."), value)
     return day
 
 
@@ -197,15 +282,8 @@ def _midnight(day: date | None) -> str | None:
 
 def _oldest(value: str) -> bool:
     if value not in {"", "newest", "oldest"}:
-        message = gettext(
-            "%(value)s is not an order. Choose newest or oldest.", value=_quoted(value)
-        )
-        raise PageFault(400, message)
+        raise invalid(gettext_noop("%(value)s is not an order. Choose newest or oldest."), value)
     return value == "oldest"
-
-
-def _quoted(value: str) -> str:
-    return repr(value[:20])
 
 
 def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""``/comments/{id}``, a comment's permalink, and ``/authors/{name}``, an author's comments.
+"""``/comments/{id}``, a comment's permalink, and ``/authors/{username}``, an author's comments.
 
 The form of a comment is here too. Authors edit and delete comments with it, and the product's page
 uses it for new comments.
@@ -8,20 +8,26 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
 from resolvers.authorization import can_change
-from server.pages.addresses import RATINGS, SIZE, author_path, comment_path, product_path
+from server.pages.addresses import (
+    RATINGS,
+    SIZE,
+    author_path,
+    comment_path,
+    product_path,
+    with_query,
+)
 from server.pages.crawlers import linked_review
-from server.pages.faults import PageFault, flaw_message
+from server.pages.faults import PageFault
 from server.pages.formats import ANOTHER, LanguageChoice, number, product_name
 from server.pages.i18n import gettext, gettext_noop, ngettext
 from server.pages.page_documents import DocumentResult, fill_statistics
 from server.pages.page_request import PageRequest
 from server.pages.plan_panel import plan_account
-from server.pages.sessions import OTHER_SESSION, Session, require_own
+from server.pages.sessions import Session, require_own
 
 _FIELDS = ("rating", "language", "title", "text")
 
@@ -96,11 +102,10 @@ class CommentForm:
 
     def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
         """Return the errors that the API does not check, by field; empty on success."""
-        if session.username is None:
-            ended = session.ended and flaw_message(session.ended)
-            return {"": ended or gettext("Please sign in. Your text stays here.")}
-        if not session.made(fields.get("form_key", "")):
-            return {"": gettext(OTHER_SESSION)}
+        try:
+            require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
+        except PageFault as fault:
+            return {"": str(fault)}
         return {}
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
@@ -166,6 +171,8 @@ async def change(request: PageRequest) -> Response:
         errors = form.messages(user_errors(result))
     if errors:
         return await _page(request, form.with_errors(errors), status=422)
+    if result.data["updateComment"]["submission"]:
+        return request.to(product_path(comment["product"]["productId"]) + "?notice=held")
     return request.to(comment_path(comment["commentId"]) + "?notice=changed")
 
 
@@ -199,7 +206,10 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
 
 
 async def show_author(request: PageRequest) -> Response:
-    """Show one page of an author's comments on all products, newest first."""
+    """Show one page of an author's comments on all products, newest first.
+
+    The heading takes the author's name from the first comment, which saves a read of the profile.
+    """
     username = request.http.path_params["username"]
     given = request.http.query_params
     after, before = given.get("after") or None, given.get("before") or None
@@ -207,23 +217,21 @@ async def show_author(request: PageRequest) -> Response:
     result = await request.run("author.comments", username=username, **size)
     connection = result.data["author"]["comments"]
     comments, info = connection["nodes"], connection["pageInfo"]
-    if not comments:
+    mine = username == request.session.username
+    if not comments and (after or before or not mine):
         message = gettext("There are no more comments here. Go back to the first page.")
         if not (after or before):
             message = gettext("There are no comments by %(author)s.", author=username)
         raise PageFault(404, message)
 
-    def address(**cursor: str) -> str:
-        path = author_path(username)
-        return f"{path}?{urlencode(cursor)}" if cursor else path
-
-    own = {"before": before} if before else {"after": after} if after else {}
+    path, end, start = author_path(username), info["endCursor"], info["startCursor"]
     return request.render(
         "author.html",
-        author=username,
+        author=comments[0]["authorName"] if comments else request.session.name,
+        mine=mine,
         comments=comments,
-        canonical=address(**own),
-        onward=address(after=info["endCursor"]) if info["hasNextPage"] else None,
-        back=address(before=info["startCursor"]) if info["hasPreviousPage"] else None,
-        account=plan_account(connection["plan"], result),
+        canonical=with_query(path, before=before, after=None if before else after),
+        onward=with_query(path, after=end) if info["hasNextPage"] else None,
+        back=with_query(path, before=start) if info["hasPreviousPage"] else None,
+        account=plan_account(connection.get("plan"), result),
     )

@@ -1,7 +1,7 @@
 """What crawlers read: ``/robots.txt``, ``/sitemap.xml``, and JSON-LD within the pages.
 
 JSON-LD has schema.org's Product, AggregateRating and Review, with the fields that Google requires
-of review snippets, and those that Google recommends where we know them.
+for review snippets, and the recommended fields that the server knows.
 https://developers.google.com/search/docs/appearance/structured-data/review-snippet
 """
 
@@ -15,7 +15,8 @@ from server.pages.formats import product_name
 from server.pages.page_request import PageRequest
 
 _SITEMAP_PAGES = 10
-"""Pages of 100 products in the sitemap; crawlers find the rest on the pages of the list."""
+"""The most pages of the leaderboard in the sitemap, 100 products each. Crawlers find other products
+by the links of the home page."""
 
 _CONTEXT = {"@context": "https://schema.org"}
 
@@ -63,7 +64,7 @@ def _review(comment: dict[str, Any]) -> dict[str, Any]:
     return {
         "@type": "Review",
         # Google takes a name of fewer than 100 characters.
-        "author": {"@type": "Person", "name": comment["username"][:99]},
+        "author": {"@type": "Person", "name": comment["authorName"][:99]},
         "datePublished": comment["createdAt"],
         "inLanguage": comment["language"],
         "name": comment["title"],
@@ -85,10 +86,9 @@ def _product(site: str, product: dict[str, Any]) -> dict[str, Any]:
         found["image"] = rooted(product["pictureUrl"], site)
     if statistics["total"]:  # a rating of no reviews is invalid
         found["aggregateRating"] = {
+            **_RATING,
             "@type": "AggregateRating",
             "ratingValue": round(statistics["average"], 2),
             "reviewCount": statistics["total"],
-            "bestRating": 5,
-            "worstRating": 1,
         }
     return found

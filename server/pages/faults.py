@@ -5,7 +5,7 @@ Pages never show the API's messages: they are English, for programs, and name ar
 
 from graphql import GraphQLError
 
-from server.auth.authenticator import TokenFlaw
+from server.auth.claims import TokenFlaw
 from server.pages.i18n import gettext, gettext_noop
 
 _STATUSES = {
@@ -40,9 +40,11 @@ _ARGUMENTS = {
     "commentId": gettext_noop("This comment number is not valid."),
     "username": gettext_noop("This user name is not valid."),
 }
-"""The message for BAD_ARGUMENT, by the argument that holds a part of the address."""
+"""The message for BAD_ARGUMENT, by the argument. Its value is a part of the page's address."""
 
 _OTHERWISE = gettext_noop("This address is not valid. Start again from the home page.")
+
+_ELSEWHERE = gettext_noop("This JWT is for another server. Get one for this server.")
 
 _FLAWS = {
     TokenFlaw.UNREADABLE: gettext_noop("This JWT cannot be read. Check that it is complete."),
@@ -52,7 +54,10 @@ _FLAWS = {
     TokenFlaw.UNVERIFIABLE: gettext_noop(
         "This server cannot verify JWTs that are signed this way."
     ),
-    TokenFlaw.AUDIENCE: gettext_noop("This JWT is for another server. Get one for this server."),
+    TokenFlaw.ISSUER: (
+        elsewhere := gettext_noop("This JWT is for another server. Get one for this server.")
+    ),
+    TokenFlaw.AUDIENCE: elsewhere,
     TokenFlaw.CLAIMS: gettext_noop(
         "This JWT has no valid user name or expiry time. Get a new one."
     ),

@@ -20,9 +20,8 @@ _LEAST = 0.01
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
-"""For each window width: the text length that is folded, and the characters of half a line.
-
-The length is about two lines more than a folded text shows: a fold hides at least a line."""
+"""For each window width, the number of characters from which a text is folded, and the characters
+of half a line. A folded text shows about two lines less: a fold hides at least a line."""
 
 
 def number(value: float) -> str:

@@ -4,16 +4,12 @@ DynamoDB lists all products only by a Scan, so the page lists the products that 
 comment rated 5. Visitors open other products by id.
 """
 
-from collections import Counter
-from typing import Any
-from urllib.parse import urlencode
-
 from starlette.responses import Response
 
-from server.pages.addresses import product_path
+from server.pages.addresses import product_path, with_query
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
-from server.pages.page_documents import fill_statistics
+from server.pages.page_documents import languages_of
 from server.pages.page_request import PageRequest
 from server.pages.plan_panel import plan_account
 
@@ -32,12 +28,14 @@ async def show(request: PageRequest) -> Response:
         "home.html",
         ranks=titled,
         untitled=len(board["nodes"]) - len(titled),
-        languages=_languages(titled),
+        languages=languages_of(rank["product"] for rank in titled),
         language=language,
         after=after,
-        canonical=_address(language, after),
-        older=_address(language, info["endCursor"]) if info["hasNextPage"] else None,
-        account=plan_account(board["plan"], result),
+        canonical=with_query("/", language=language, after=after),
+        older=with_query("/", language=language, after=info["endCursor"])
+        if info["hasNextPage"]
+        else None,
+        account=plan_account(board.get("plan"), result),
     )
 
 
@@ -51,19 +49,3 @@ async def nothing_here(request: PageRequest) -> Response:
     """Say that no page has this address."""
     path = request.http.url.path[:200]
     raise PageFault(404, gettext("There is no page at %(path)s.", path=path))
-
-
-def _languages(ranks: list[dict[str, Any]]) -> list[str]:
-    """Return the languages of the products shown, the most frequent first."""
-    counts: Counter[str] = Counter()
-    for rank in ranks:
-        fill_statistics(rank["product"])
-        for one in rank["product"]["statistics"]["languages"]:
-            counts[one["language"]] += one["count"]
-    return sorted(counts, key=lambda tag: (-counts[tag], tag))
-
-
-def _address(language: str | None, after: str | None) -> str:
-    pairs = {"language": language, "after": after}
-    query = urlencode({name: value for name, value in pairs.items() if value})
-    return f"/?{query}" if query else "/"

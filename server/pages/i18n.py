@@ -15,6 +15,7 @@ from typing import Any
 from babel import Locale
 
 from server.http.graphiql import ROOT
+from server.http.request import qualities
 
 LOCALES: Mapping[str, Locale] = {
     "en": Locale("en", "001"),  # international English writes the day before the month
@@ -34,7 +35,8 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""Smaller numbers have every plural category except those of fractions and millions."""
+"""Numbers up to this one have every plural category, except the categories of fractions and
+millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
@@ -87,18 +89,6 @@ def ngettext(one: str, many: str, n: int, **values: Any) -> str:
     return text % values if values else text
 
 
-def pgettext(context: str, message: str, **values: Any) -> str:
-    """Like ``gettext``; ``context`` separates messages with the same English text."""
-    text = _catalogue(_spoken.get()).pgettext(context, message)
-    return text % values if values else text
-
-
-def npgettext(context: str, one: str, many: str, n: int, **values: Any) -> str:
-    """Like ``ngettext``; ``context`` separates messages with the same English text."""
-    text = _catalogue(_spoken.get()).npgettext(context, one, many, n)
-    return text % values if values else text
-
-
 def plural_forms(one: str, many: str) -> Mapping[str, str]:
     """Return a message's form for each plural category of the language, for scripts.
 
@@ -138,15 +128,7 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
 
 
 def by_weight(accepted: str) -> list[str]:
-    """Return the tags of an Accept-Language header by descending weight, without invalid ones."""
-    weighed = []
-    for part in accepted.split(","):
-        tag, _, parameter = part.partition(";")
-        name, _, weight = parameter.strip().partition("=")
-        try:
-            quality = float(weight) if name.strip() == "q" else 1.0
-        except ValueError:
-            continue
-        if quality > 0:
-            weighed.append((-quality, tag.strip()))
-    return [tag for _, tag in sorted(weighed, key=lambda one: one[0])]
+    """Return the values of an Accept header by descending weight, without those of weight 0."""
+    weights = qualities(accepted)
+    accepted_ones = (one for one in weights if weights[one] > 0)
+    return sorted(accepted_ones, key=weights.__getitem__, reverse=True)

@@ -1,7 +1,9 @@
 """The pages' GraphQL documents, and how to run one in process on the schema that clients use."""
 
+import re
 import time
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,20 +16,26 @@ from resolvers.context import Context
 from server.pages.faults import fault_of
 from server.pages.i18n import TEMPLATES
 
-_FRAGMENT = "...PlanShown"
+_PLAN = re.compile(r"\n( +)plan \{.*?\n\1\}", re.DOTALL)
 
 
-def _documents(directory: Path) -> dict[str, str]:
-    """Return the operations, each with the fragment that it spreads."""
+def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the operations that select plans, and the operations that do not."""
     found = {path.stem: path.read_text("utf-8") for path in directory.glob("*.graphql")}
     fragment = found.pop("plan.fragment")
+    plain = {name: _PLAN.sub("", text) for name, text in found.items()}
     return {
-        name: f"{text}\n{fragment}" if _FRAGMENT in text else text for name, text in found.items()
-    }
+        name: text if text == plain[name] else f"{text}\n{fragment}" for name, text in found.items()
+    }, plain
 
 
-DOCUMENTS: Mapping[str, str] = _documents(TEMPLATES)
-"""Every document by its file's name without the suffix, such as ``product.comments``."""
+DOCUMENTS: Mapping[str, str]
+"""Every document by its file's name without the suffix, such as ``author.comments``."""
+
+PLAIN: Mapping[str, str]
+"""The same documents without plans, which only the schema of a server with ``--explain`` has."""
+
+DOCUMENTS, PLAIN = _documents(TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +64,22 @@ async def run_document(
 ) -> DocumentResult:
     """Run a document; raise its first error as a PageFault."""
     started = time.perf_counter()
-    result = await schema.execute(DOCUMENTS[name], variables, context_value=context)
+    text = (DOCUMENTS if context.explain else PLAIN)[name]
+    result = await schema.execute(text, variables, context_value=context)
     took = (time.perf_counter() - started) * 1000
     if result.errors:
         raise fault_of(result.errors[0])
     return DocumentResult(result.data or {}, name, variables, took)
+
+
+def languages_of(products: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the languages of some products' comments, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for product in products:
+        fill_statistics(product)
+        for one in product["statistics"]["languages"]:
+            counts[one["language"]] += one["count"]
+    return sorted(counts, key=lambda tag: (-counts[tag], tag))
 
 
 def fill_statistics(

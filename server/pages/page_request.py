@@ -11,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dal.limits import MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
-from server.auth.authenticator import DemoAccount, InvalidTokenError, KeysUnavailableError
+from server.auth.authenticator import DemoAccount
+from server.auth.claims import InvalidTokenError
+from server.auth.issuer import KeysUnavailableError
 from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.request import read_body
@@ -24,10 +26,13 @@ from server.pages.sessions import Session
 LANGUAGES = [(tag, formats.LANGUAGES[tag]) for tag in i18n.LOCALES]
 """The tags of the pages' languages, with each language's own name."""
 
+_YEAR = 365 * 86_400
+
 NOTICES = {
     "added": gettext_noop(
         "Thank you, your comment is published. It may take a moment to appear in lists."
     ),
+    "held": gettext_noop("Thank you. Your comment appears here when the shop has approved it."),
     "changed": gettext_noop("Your changes are saved. They may take a moment to appear in lists."),
     "deleted": gettext_noop(
         "The comment is deleted. It may take a moment to disappear from lists."
@@ -124,7 +129,8 @@ class PageRequest:
             "root": self.root,
             "site": self.site,
             "here": self.here,
-            "viewer": self.session.username,
+            "viewer": self.session.name,
+            "viewer_id": self.session.username,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended and flaw_message(self.session.ended),
@@ -149,10 +155,11 @@ class PageRequest:
     def _kept(self, response: Response) -> Response:
         """Set the cookie of the address's language, and delete the cookie of an invalid JWT."""
         asked = i18n.offered(self.http.query_params.get("lang", ""))
-        if asked is not None and sessions.cookies(self.http).get(sessions.LANGUAGE_COOKIE) != asked:
-            sessions.keep_language(response, self.http, asked)
+        if asked is not None and sessions.kept(self.http, sessions.LANGUAGE_COOKIE) != asked:
+            name = sessions.LANGUAGE_COOKIE
+            sessions.put(response, self.http, name, asked, samesite="lax", seconds=_YEAR)
         if self.session.ended is not None:
-            sessions.forget(response, self.http)
+            sessions.drop(response, self.http, sessions.COOKIE)
         return response
 
 

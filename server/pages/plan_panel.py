@@ -5,12 +5,12 @@ one axis, the order of the list. Rows have equal distances on the axis. On a sca
 would overlap, because many comments have the same date.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any
 
+from schema.plans import REASONS
 from server.pages.formats import day, listed, number
 from server.pages.i18n import gettext, gettext_noop, ngettext
 from server.pages.page_documents import DocumentResult
@@ -180,11 +180,10 @@ def _counted(plan: Plan, place: int) -> dict[str, Any]:
 def _ways(plan: Plan) -> list[dict[str, Any]]:
     """Return the bars of this plan and of the plans to compare, with the largest figures."""
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
-    others = (
+    for name, of in (
         (gettext("The articles' plan"), plan["fullPages"]),
         (gettext("The ideal"), plan["ideal"]),
-    )
-    for name, of in others:
+    ):
         if of is not None:
             ways.append((name, of["requests"], of["capacity"]))
     queries, capacity = (max(one[figure] or 0 for one in ways) or 1 for figure in (1, 2))
@@ -194,41 +193,6 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
-_REASONS: Mapping[str, str] = {
-    "ONLY_INDEX": gettext_noop("The only index that answers."),
-    "LEAST_BY_COUNTS": gettext_noop("The least cost, by how many rows there are."),
-    "LEAST_BY_LOCATIONS": gettext_noop(
-        "The least cost, by where these rows stood when they were last read."
-    ),
-    "NOTHING_TO_READ": gettext_noop("There is nothing to read."),
-    "NOTHING_TO_WEIGH": gettext_noop(
-        "One key range with just these rows: there is nothing to weigh."
-    ),
-    "NOTHING_KNOWN": gettext_noop("Nothing is known of the rows: the least is left to filter."),
-    "MORE_RANGES": gettext_noop("Dearer: %(ranges)s key ranges instead of %(fewer)s."),
-    "MORE_ROWS": gettext_noop("Dearer: about %(rows)s rows read and dropped by %(names)s."),
-    "MORE_OF_BOTH": gettext_noop(
-        "Dearer: %(ranges)s key ranges instead of %(fewer)s "
-        "and about %(rows)s rows read and dropped by %(names)s."
-    ),
-    "MORE_TO_READ": gettext_noop("Dearer: more to read."),
-    "NO_CHEAPER": gettext_noop("No cheaper."),
-    "NONE_PASSES": gettext_noop("No row is expected to pass: it would read them all."),
-    "UNWEIGHED_ROWS": gettext_noop("Not weighed: more is left to filter than by %(index)s."),
-    "UNWEIGHED_RANGES": gettext_noop("Not weighed: it has more key ranges than %(index)s."),
-    "DIVIDED": gettext_noop("It is divided by %(names)s, which nobody asked for."),
-    "HOLDS_OTHERS": gettext_noop("It holds only rows whose %(field)s is %(values)s."),
-    "LACKS": gettext_noop("Its rows do not carry %(names)s."),
-    "LAGS": gettext_noop("It may lag the table, and this list must not."),
-    "TOO_MANY_RANGES": gettext_noop("It takes %(ranges)s key ranges; the most is %(most)s."),
-}
-"""The API's sentences by code. The API's values replace the placeholders in this order."""
-
-_NAME = re.compile(r"%\((\w+)\)s")
-
-SKIPPED = (gettext_noop("No key lies in the range."), gettext_noop("The counts say: no row."))
-"""The API's reasons to skip a key range, marked for translation."""
-
 _HEADINGS: Mapping[str, str] = {
     "REST": gettext_noop("Second plan, for the rest of the page: %(index)s"),
     "FLAGS": gettext_noop("Next and previous page: %(index)s"),
@@ -237,10 +201,8 @@ _HEADINGS: Mapping[str, str] = {
 
 def reason(alternative: Mapping[str, Any]) -> str:
     """Return why the optimizer chose an index or not."""
-    sentence = _REASONS[alternative["reasonCode"]]
-    names = _NAME.findall(sentence)
-    values = map(_value_text, alternative["reasonValues"])
-    return gettext(sentence, **dict(zip(names, values, strict=True)))
+    sentence = REASONS[alternative["reasonCode"]]
+    return gettext(sentence).format(*map(_value_text, alternative["reasonValues"]))
 
 
 def skip_reason(segment: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""``/playground``: one page of comments by two plans, ours and the articles', side by side.
+"""``/playground``: one page of comments by two plans side by side, Marginalia's and the articles'.
 
 The server runs each plan as one operation of the API with its limits. A page reads at most four
 lists: one for each plan, and two that count the rows before the page. Each list has at most 60
@@ -23,7 +23,7 @@ from server.pages import i18n, plan_panel, rendering
 from server.pages.addresses import RATINGS, SIZE, Filters
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
-from server.pages.page_documents import DocumentResult, fill_statistics
+from server.pages.page_documents import DocumentResult, languages_of
 from server.pages.page_request import PageRequest
 
 PATH = "/playground"
@@ -100,7 +100,7 @@ class Choice:
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return a choice for which the plans differ: some ratings of one language."""
+    """Return a choice with different plans: some ratings of one language."""
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 
 
@@ -182,7 +182,7 @@ async def show(request: PageRequest) -> Response:
     choice = Choice.of(request.http.query_params)
     if choice.product:
         result = await request.run("playground.languages", productId=choice.product)
-        languages = _languages(result.data["product"])
+        languages = languages_of([result.data["product"]])
     else:
         choice, languages = await _start(request)
     status, facts = 200, dict[str, Any](sides=[])
@@ -207,7 +207,7 @@ async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
     """Return a choice for the leaderboard's first product, and the product's languages."""
     result = await request.run("playground.start")
     for rank in result.data["leaderboard"]["nodes"]:
-        languages = _languages(rank["product"])
+        languages = languages_of([rank["product"]])
         return beginning(rank["product"]["productId"], languages), languages
     return Choice(), []
 
@@ -290,11 +290,3 @@ def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _at(choice: Choice, cursor: str) -> str:
     return replace(choice, page=1, after=cursor).address
-
-
-def _languages(product: dict[str, Any]) -> list[str]:
-    """Return a product's languages by descending frequency."""
-    fill_statistics(product)
-    counted = product["statistics"]["languages"]
-    counted = sorted(counted, key=lambda one: (-one["count"], one["language"]))
-    return [one["language"] for one in counted]

@@ -1,12 +1,12 @@
 """``/products/{id}``: a product's comments, filtered, page by page, and a form for a new one.
 
-The page shows the product's rating by month too, where analytics is set up.
+If analytics is set up, the page also shows the product's rating by month.
 """
 
 import asyncio
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -17,9 +17,9 @@ from server.pages import i18n
 from server.pages.addresses import (
     SIZE,
     Filters,
+    ListPart,
+    Pager,
     comment_path,
-    cursor_of_previous,
-    first_size,
     product_path,
 )
 from server.pages.comment import UNLISTED, CommentForm, user_errors
@@ -35,8 +35,8 @@ from server.pages.playground import Choice
 TREND_TIMEOUT = 0.5
 """Seconds that a page waits for its trend."""
 
-_FEWEST = 2
-"""Minimum number of points for a line."""
+_FEWEST_MONTHS, _FEWEST_COMMENTS = 3, 50
+"""Minimum numbers of months and comments for a trend: fewer show chance, not a trend."""
 
 _WIDTH, _HEIGHT = 1000, 100
 """The trend's size in units of the drawing.
@@ -53,10 +53,7 @@ Point = dict[str, Any]
 
 
 async def show(request: PageRequest) -> Response:
-    """Show one page of comments; with ``before``, redirect to the page before the cursor."""
-    before = request.http.query_params.get("before")
-    if before is not None:
-        return await _previous(request, before)
+    """Show one page of comments."""
     return await _page(request, CommentForm() if request.session.username else None)
 
 
@@ -75,174 +72,100 @@ async def add(request: PageRequest) -> Response:
         used_up = any(error["code"] == "IDEMPOTENCY_KEY_REUSED" for error in refusals)
         key = secrets.token_urlsafe() if used_up else form.key
         return await _page(request, form.with_errors(form.messages(refusals), key), status=422)
-    comment_id = result.data["addComment"]["comment"]["commentId"]
-    return request.to(comment_path(comment_id) + "?notice=added")
-
-
-async def _previous(request: PageRequest, before: str) -> Response:
-    """Redirect to the page that holds the 20 comments before a cursor.
-
-    A page does not link its previous page directly: it would read 40 more comments each time to
-    know the cursor.
-    """
-    product_id = request.http.path_params["product_id"]
-    filters = Filters.of(request.http.query_params)
-    result = await request.run(
-        "product.previous", productId=product_id, before=before, **filters.variables()
-    )
-    edges = result.data["product"]["comments"]["edges"]
-    remainder = not (filters.dated or filters.oldest)
-    after = cursor_of_previous([edge["cursor"] for edge in edges], remainder=remainder)
-    cursor = {} if after is None else {"after": after}
-    return request.to(product_path(product_id) + filters.query(**cursor))
+    comment = result.data["addComment"]["comment"]
+    if comment is None:  # it waits for a moderator
+        return request.to(product_path(product_id) + "?notice=held")
+    return request.to(comment_path(comment["commentId"]) + "?notice=added")
 
 
 async def _page(request: PageRequest, form: CommentForm | None, status: int = 200) -> Response:
-    shown = await _list_of(request)
-    filters, product = shown.filters, shown.product
+    product_id = request.http.path_params["product_id"]
+    filters = Filters.of(request.http.query_params)
+    part = ListPart.of(request.http.query_params)
+    variables = {"productId": product_id, **filters.variables()}
     result, trend = await asyncio.gather(
-        request.run("product.comments", **shown.variables()),
-        _draw_trend(request, product["productId"], filters.languages or None),
+        request.run("product", **variables, **part.variables()),
+        _draw_trend(request, product_id, filters.languages or None),
     )
-    connection = result.data["product"]["comments"]
-    comments = connection["nodes"]
-    if shown.after and not comments:
+    product = result.data["product"]
+    connection = product.pop("comments")  # its costs and cursors are no part of the ETag
+    comments, info = connection["nodes"], connection["pageInfo"]
+    known = fill_statistics(product, filters.ratings, filters.languages)
+    statistics, facets = product["statistics"], product["statistics"]["facets"]
+    filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
+    path = product_path(product_id)
+    if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
+    if part.before and not info["hasPreviousPage"]:  # the first page, and not always a full one
+        return request.to(path + filters.query())
+    # Comments are not counted by day.
+    total = facets["total"] if known and not filters.dated else None
     # With known_products_only, the server refuses comments on products without details.
     listed = product["title"] or product["pictureUrl"] or product["url"]
     closed = request.session.context.known_products_only and not listed
-    written_in = [one["language"] for one in shown.facets["languages"]]
+    events = connection["eventCursor"]
+    playground = Choice(product_id, filters, SIZE, after=part.after)
+    name = product_name(product)
+    orders = ((gettext("Newest first"), False), (gettext("Oldest first"), True))
     return request.render(
         "product.html",
         status,
-        **shown.facts(),
-        **shown.addresses(connection["pageInfo"], live=request.http.app.state.settings.live),
+        product=product,
+        name=name,
+        title=_title(name, filters, statistics, older=bool(part.chosen)),
+        summary=_summary(name, statistics),
+        known=known,
+        counted=total is not None,
+        facets=facets,
+        filters=filters,
+        chosen=filters.chosen,
+        # Each order's name and address, and whether it is in force.
+        orders=[
+            (one, path + replace(filters, oldest=oldest).query(), filters.oldest is oldest)
+            for one, oldest in orders
+        ],
+        path=path,
+        canonical=path + filters.essential.query(**part.chosen),
+        all_of_it=path + Filters(oldest=filters.oldest).query(),
+        pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
-        total=len(comments) if shown.total is None else shown.total,
+        live=graphql_address("product.live", variables | {"after": events}) if events else None,
         trend=trend,
         linked=linked_product(request.site, product, comments),
-        account=plan_account(connection["plan"], result, shown.playground()),
-        form=form and form.shown(request.accepted, written_in),
+        account=plan_account(connection.get("plan"), result, playground.address),
+        form=form
+        and form.shown(request.accepted, [one["language"] for one in facets["languages"]]),
         closed=gettext(UNLISTED) if closed else None,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ProductList:
-    """A page of a product's comments: the product with its counts, the filters, and a cursor."""
-
-    product: dict[str, Any]
-    filters: Filters
-    after: str | None
-    known: bool
-    """Whether the product's comments are counted."""
-
-    @property
-    def facets(self) -> dict[str, Any]:
-        """The number of comments for each value of a filter."""
-        found: dict[str, Any] = self.product["statistics"]["facets"]
-        return found
-
-    @property
-    def total(self) -> int | None:
-        """The number of comments that pass the filters; None if they are not counted."""
-        return self.facets["total"] if self.known and not self.filters.dated else None
-
-    @property
-    def path(self) -> str:
-        """The path of the product's page."""
-        return product_path(self.product["productId"])
-
-    def variables(self) -> dict[str, Any]:
-        """Return the variables of the document that reads the page."""
-        first = SIZE if self.after else first_size(None if self.filters.oldest else self.total)
-        return self._list_variables() | {"first": first, "after": self.after}
-
-    def _list_variables(self) -> dict[str, Any]:
-        return {"productId": self.product["productId"], **self.filters.variables()}
-
-    def facts(self) -> dict[str, Any]:
-        """Return the template's variables for the product and the filters."""
-        name, statistics = product_name(self.product), self.product["statistics"]
-        return {
-            "product": self.product,
-            "name": name,
-            "title": self._title(name),
-            "summary": ngettext(
-                "%(product)s has %(average)s of 5 stars from %(count)s comment.",
-                "%(product)s has %(average)s of 5 stars from %(count)s comments.",
-                statistics["total"],
-                product=name,
-                average=decimal(statistics["average"]),
-                count=number(statistics["total"]),
-            ),
-            "known": self.known,
-            "counted": self.total is not None,
-            "facets": self.facets,
-            "filters": self.filters,
-            "chosen": self.filters.chosen,
-            "after": self.after,
-            "size": SIZE,
-        }
-
-    def _title(self, name: str) -> str:
-        """Return the page's title: the name and the filters; without filters, the rating."""
-        filters, statistics = self.filters, self.product["statistics"]
-        parts = list(_filter_words(filters))
-        if self.after:
-            parts.append(gettext("newer comments") if filters.oldest else gettext("older comments"))
-        if parts or not statistics["total"]:
-            return ", ".join([name, *parts])
-        rating = ngettext(
-            "%(average)s of 5 stars from %(count)s comment",
-            "%(average)s of 5 stars from %(count)s comments",
-            statistics["total"],
-            average=decimal(statistics["average"]),
-            count=number(statistics["total"]),
-        )
-        return gettext("%(product)s: %(rating)s", product=name, rating=rating)
-
-    def addresses(self, info: dict[str, Any], *, live: bool) -> dict[str, Any]:
-        """Return the links of a page with this ``pageInfo``; None for a missing page."""
-        path, query = self.path, self.filters.query
-        cursor = {"after": self.after} if self.after else {}
-        orders = ((gettext("Newest first"), False), (gettext("Oldest first"), True))
-        return {
-            "path": path,
-            "newest": path + query(),
-            "canonical": path + self.filters.essential.query(**cursor),
-            "onward": path + query(after=info["endCursor"]) if info["hasNextPage"] else None,
-            "back": path + query(before=info["startCursor"]) if info["hasPreviousPage"] else None,
-            "all_of_it": path + Filters(oldest=self.filters.oldest).query(),
-            # Each order's name and address, and whether it is in force.
-            "orders": [
-                (name, path + replace(self.filters, oldest=one).query(), self.filters.oldest is one)
-                for name, one in orders
-            ],
-            "live": graphql_address("product.live", self._list_variables()) if live else None,
-        }
-
-    def playground(self) -> str:
-        """Return the address of the same page in the playground."""
-        product_id, first = self.product["productId"], self.variables()["first"]
-        return Choice(product_id, self.filters, first, after=self.after or "").address
-
-
-async def _list_of(request: PageRequest) -> ProductList:
-    """Return the address's list with its counts, which decide the first page's size."""
-    filters = Filters.of(request.http.query_params)
-    result = await request.run(
-        "product.counts",
-        productId=request.http.path_params["product_id"],
-        rating=filters.ratings or None,
-        language=filters.languages or None,
+def _summary(name: str, statistics: dict[str, Any]) -> str:
+    return ngettext(
+        "%(product)s has %(average)s of 5 stars from %(count)s comment.",
+        "%(product)s has %(average)s of 5 stars from %(count)s comments.",
+        statistics["total"],
+        product=name,
+        average=decimal(statistics["average"]),
+        count=number(statistics["total"]),
     )
-    product = result.data["product"]
-    known = fill_statistics(product, filters.ratings, filters.languages)
-    languages = product["statistics"]["facets"]["languages"]
-    filters = filters.spelt(one["language"] for one in languages if one["selected"])
-    return ProductList(product, filters, request.http.query_params.get("after") or None, known)
+
+
+def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
+    """Return the page's title: the name and the filters; without filters, the rating."""
+    parts = list(_filter_words(filters))
+    if older:
+        parts.append(gettext("newer comments") if filters.oldest else gettext("older comments"))
+    if parts or not statistics["total"]:
+        return ", ".join([name, *parts])
+    rating = ngettext(
+        "%(average)s of 5 stars from %(count)s comment",
+        "%(average)s of 5 stars from %(count)s comments",
+        statistics["total"],
+        average=decimal(statistics["average"]),
+        count=number(statistics["total"]),
+    )
+    return gettext("%(product)s: %(rating)s", product=name, rating=rating)
 
 
 def _filter_words(filters: Filters) -> Iterator[str]:
@@ -271,7 +194,7 @@ async def _draw_trend(
 ) -> dict[str, Any] | None:
     """Return the drawing of a product's trend: the mean rating's line over bars of the counts.
 
-    None where analytics is absent, down or slow, or has too few points.
+    Return None if analytics is absent, down or slow, or has too few points.
     """
     try:
         async with asyncio.timeout(TREND_TIMEOUT):
@@ -280,13 +203,16 @@ async def _draw_trend(
         return None
     trend = result.data["product"]["trend"]
     points: list[Point] = trend["points"]
-    if len(points) < _FEWEST:
+    enough = sum(point["count"] for point in points) >= _FEWEST_COMMENTS
+    if len(points) < _FEWEST_MONTHS or not enough:
         return None
     most = max(point["count"] for point in points)
     return {
         "points": points,
         "as_of": minute(trend["asOf"]),  # with seconds, the page's ETag would change all the time
         "most": most,
+        # The months below the drawing: both ends and, where there is room, the middle.
+        "ticks": points[:: len(points) // 2] if len(points) % 2 else [points[0], points[-1]],
         "bars": list(_bars(points, most)),
         "lines": list(_lines(points)),
     }
@@ -306,7 +232,10 @@ def _bars(points: Sequence[Point], most: int) -> Iterator[dict[str, float]]:
 
 
 def _lines(points: Sequence[Point]) -> Iterator[str]:
-    """Yield the path of each run of months with comments: a month without any breaks the line."""
+    """Yield the path of each run of months with comments.
+
+    A month without comments breaks the line.
+    """
     step = _WIDTH / len(points)
 
     def height(average: float) -> float:

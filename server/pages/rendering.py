@@ -16,22 +16,11 @@ from jinja2 import nodes
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
-from server.http.graphiql import ROOT
+from server.http.graphiql import ROOT, content_security_policy
 from server.pages import addresses, formats, i18n, plan_panel, static_files
 
-_POLICY = (
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'self'",
-    "frame-ancestors 'none'",
-)
-
 HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": "; ".join(_POLICY),
+    "Content-Security-Policy": content_security_policy(),
     # Forms of this site send their origin with it; other sites learn nothing.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
@@ -47,9 +36,8 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 @cache
 def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
     """Return the headers of a page that may show pictures of these other origins."""
-    policy = HEADERS["Content-Security-Policy"]
-    allowed = policy.replace("img-src 'self'", " ".join(["img-src 'self'", *picture_origins]))
-    return {**HEADERS, "Content-Security-Policy": allowed}
+    policy = content_security_policy(img_src=" ".join(["'self'", *picture_origins]))
+    return {**HEADERS, "Content-Security-Policy": policy}
 
 
 def render(template: str, facts: dict[str, Any]) -> str:
@@ -71,10 +59,10 @@ _FILES = _digest_of_files()
 def etag(template: str, facts: dict[str, Any]) -> str:
     """Return the ETag of a page with ``facts`` in the current language.
 
-    The ETag is weak, because it excludes the plan's panel: costs and times differ at each read of
-    the same list.
+    The ETag is weak, because it excludes the plan's panel and the address of live comments: costs,
+    times and the event cursor differ at each read of the same list.
     """
-    shown = {name: fact for name, fact in facts.items() if name != "account"}
+    shown = {name: fact for name, fact in facts.items() if name not in {"account", "live"}}
     page = f"{template} {i18n.spoken()} ".encode()
     digest = hashlib.sha256(_FILES + page + orjson.dumps(shown))
     return f'W/"{digest.hexdigest()[:32]}"'
@@ -157,7 +145,7 @@ def environment(tag: str) -> jinja2.Environment:
     as_json = {"json.dumps_function": lambda value: orjson.dumps(value).decode()}
     environment.policies.update(as_json | {"json.dumps_kwargs": {}})
     environment.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
-        i18n.gettext, i18n.ngettext, newstyle=True, pgettext=i18n.pgettext, npgettext=i18n.npgettext
+        i18n.gettext, i18n.ngettext, newstyle=True
     )
     environment.filters.update(
         formats.FILTERS,

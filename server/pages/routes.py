@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 
 from server.auth.authenticator import DemoAccount
+from server.auth.sign_in import SignIn
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
@@ -29,6 +30,8 @@ _ROUTES = (
     ("GET", "/playground", playground.show),
     ("GET", "/sign-in", signing.show),
     ("POST", "/sign-in", signing.sign_in),
+    ("GET", "/sign-in/provider", signing.go_to_provider),
+    ("GET", "/sign-in/callback", signing.return_from_provider),
     ("POST", "/sign-out", signing.sign_out),
     ("GET", "/robots.txt", crawlers.robots),
     ("GET", "/sitemap.xml", crawlers.sitemap),
@@ -39,12 +42,14 @@ def pages_app(
     view: GraphQLView,
     settings: Settings,
     demo: DemoAccount | None = None,
+    provider: SignIn | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> Starlette:
     """Return the pages' application, which runs documents on ``view``'s schema.
 
     Errors of Starlette are a page for browsers and JSON for other clients. ``demo`` is the account
-    of the one-click sign-in. ``loading`` returns the progress of the demo's import.
+    of the one-click sign-in, ``provider`` the issuer that signs visitors in. ``loading`` returns
+    the progress of the demo's import.
     """
     nothing_here = endpoint(view, home.nothing_here, demo)
 
@@ -68,5 +73,6 @@ def pages_app(
     )
     app.router.redirect_slashes = False  # Starlette would redirect by the request's Host
     app.state.settings = settings
+    app.state.provider = provider
     app.state.loading = loading or (lambda: None)
     return app

@@ -1,20 +1,24 @@
 """Sessions: a JWT in a cookie, or in the Authorization header as for the API.
 
 The cookie is HttpOnly, so scripts cannot read it, and SameSite=Strict, so browsers do not send it
-with links and forms of other sites. Each form also has a ``form_key`` that is made from the JWT.
-The GraphQL endpoint ignores cookies.
+with links and forms of other sites. Over HTTPS its name begins with ``__Host-``. Each form also has
+a ``form_key`` that is made from the JWT. The GraphQL endpoint ignores cookies.
 """
 
 import hashlib
 import hmac
 import re
+from base64 import urlsafe_b64decode
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
 
+import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
 from resolvers.context import Context
-from server.auth.authenticator import InvalidTokenError, TokenFlaw
+from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_own
 from server.pages import i18n
@@ -29,10 +33,22 @@ OTHER_SESSION = gettext_noop(
     "You signed in after you opened this form. Check your text and send it again."
 )
 
-_YEAR = 365 * 86_400
-
 # Possessive quantifiers and a match only at a word's start: linear time for any text.
 _JWT = re.compile(r"(?<![\w-])[\w-]++\.[\w-]++\.[\w-]++", re.ASCII)
+
+_HEAD = "eyJ"
+"""The Base64 of ``{"``, with which a JWT's header begins."""
+
+_BROKEN_JWT = re.compile(r"([\w\s-]++)\.([\w\s-]++)\.([\w\s-]++)", re.ASCII)
+"""A JWT with white space inside: terminals and mails break long lines."""
+
+_SIGNATURES = {
+    "HS256": {43},
+    "ES256": {86},
+    "EdDSA": {86, 152},  # Ed25519, Ed448
+    "RS256": {342, 512, 683},  # keys of 2048, 3072 and 4096 bits
+}
+"""The characters of each algorithm's signatures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +64,13 @@ class Session:
 
     @property
     def username(self) -> str | None:
-        """The signed-in user's name; None for an anonymous visitor."""
-        return self.context.viewer.username if self.context.viewer else None
+        """The signed-in user's id; None for an anonymous visitor."""
+        return self.context.viewer.user_id if self.context.viewer else None
+
+    @property
+    def name(self) -> str | None:
+        """The signed-in user's name, to show; None for an anonymous visitor."""
+        return self.context.viewer.name if self.context.viewer else None
 
     @property
     def form_key(self) -> str:
@@ -73,7 +94,7 @@ async def open_session(view: GraphQLView, request: Request) -> Session:
     header = request.headers.get("authorization")
     if header is not None:
         return Session(await view.context(header), header)
-    cookie = cookies(request).get(COOKIE)
+    cookie = kept(request, COOKIE)
     if cookie is None:
         return Session(await view.context(None))
     try:
@@ -96,44 +117,103 @@ def cookies(request: Request) -> dict[str, str]:
 def pasted_jwt(text: str) -> str:
     """Return the JWT in a pasted text, such as a ``Bearer`` header or a JSON object.
 
-    The caller limits the text to ``MAX_JWT`` characters.
+    White space inside the JWT is removed. The caller limits the text to ``MAX_JWT`` characters.
     """
+    # search only for the first: a search from each would take quadratic time
+    begin = text.find(_HEAD)
+    broken = _BROKEN_JWT.match(text, begin) if begin >= 0 else None
+    if broken:
+        header, payload, signature = ("".join(part.split()) for part in broken.groups())
+        words = broken[3].split()
+        lines = broken[0].split()[: 1 - len(words) or None]
+        end = _signature_end(lines, words, _algorithm(header)) if words else 0
+        return f"{header}.{payload}.{signature[:end]}"
     found = _JWT.search(text)
     return found[0] if found else text.strip()
 
 
+def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
+    """Return the length of the signature at the start of ``words``; other words may follow.
+
+    ``lines`` are the JWT's lines up to the first of ``words``. The length shows where the signature
+    ends. A signature by a key of another size ends with the first line that is not full.
+    """
+    ends = list(accumulate(map(len, words)))
+    sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]
+    # Other words may precede the JWT in the first line.
+    full = max(map(len, lines)) if len(lines) > 1 else max(len(lines[0]), following[0])
+    for end, size in zip(ends, following, strict=True):
+        if end in sizes and size != full:
+            return end
+    if (len(lines[-1]) if len(lines) > 1 else following[0]) < full:
+        return ends[0]
+    short = (end for end, size in zip(ends[1:], following, strict=False) if size < full)
+    return next(short, ends[-1])
+
+
+def _algorithm(header: str) -> str:
+    """Return the algorithm that a JWT's header names; empty if the header cannot be read."""
+    try:
+        return str(orjson.loads(urlsafe_b64decode(f"{header}==")).get("alg"))
+    except (ValueError, AttributeError):
+        return ""
+
+
 def keep(response: Response, request: Request, jwt: str) -> None:
     """Sign the browser in until it is closed or the JWT expires."""
-    secure = request.url.scheme == "https"
+    put(response, request, COOKIE, jwt, samesite="strict")
+
+
+def kept(request: Request, name: str) -> str | None:
+    """Return the value of a cookie that ``put`` has set; None if the browser has none."""
+    return cookies(request).get(_full_name(request, name))
+
+
+def put(
+    response: Response,
+    request: Request,
+    name: str,
+    value: str,
+    *,
+    samesite: Literal["lax", "strict"],
+    seconds: int | None = None,
+) -> None:
+    """Set a cookie that scripts cannot read; without ``seconds``, until the browser is closed."""
     response.set_cookie(
-        COOKIE, jwt, path=_path(request), httponly=True, samesite="strict", secure=secure
+        _full_name(request, name),
+        value,
+        max_age=seconds,
+        path=_path(request),
+        httponly=True,
+        samesite=samesite,
+        secure=_is_secure(request),
     )
 
 
-def forget(response: Response, request: Request) -> None:
-    """Sign the browser out."""
-    response.delete_cookie(COOKIE, path=_path(request), httponly=True, samesite="strict")
+def drop(response: Response, request: Request, name: str) -> None:
+    """Delete a cookie that ``put`` has set."""
+    put(response, request, name, "", samesite="strict", seconds=0)
+
+
+def _full_name(request: Request, name: str) -> str:
+    """Return the name of a cookie in the browser.
+
+    With this prefix, browsers take a cookie from this host alone, not from a sibling subdomain
+    (RFC 6265bis, 4.1.3.2). It needs HTTPS and the path ``/``.
+    """
+    return f"__Host-{name}" if _is_secure(request) and _path(request) == "/" else name
+
+
+def _is_secure(request: Request) -> bool:
+    return request.url.scheme == "https"
 
 
 def language(request: Request) -> str:
     """Return the language of the response to a request."""
     return i18n.negotiated(
         request.query_params.get("lang"),
-        cookies(request).get(LANGUAGE_COOKIE),
+        kept(request, LANGUAGE_COOKIE),
         request.headers.get("accept-language", ""),
-    )
-
-
-def keep_language(response: Response, request: Request, tag: str) -> None:
-    """Set the cookie that selects the language of later pages."""
-    response.set_cookie(
-        LANGUAGE_COOKIE,
-        tag,
-        max_age=_YEAR,
-        path=_path(request),
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
     )
 
 
@@ -150,11 +230,14 @@ def from_here(request: Request) -> bool:
     return origin is None or is_own(origin, request.headers.get("host"))
 
 
-def require_own(session: Session, fields: dict[str, str]) -> None:
-    """Raise PageFault unless a form belongs to this session. For forms without typed fields."""
+PLEASE_SIGN_IN = gettext_noop("Please sign in.")
+
+
+def require_own(session: Session, fields: dict[str, str], anonymous: str = PLEASE_SIGN_IN) -> None:
+    """Raise PageFault unless a form belongs to this session; ``anonymous`` is its message."""
     if session.username is None:
         ended = session.ended and flaw_message(session.ended)
-        raise PageFault(401, ended or gettext("Please sign in."))
+        raise PageFault(401, ended or gettext(anonymous))
     if not session.made(fields.get("form_key", "")):
         raise PageFault(403, gettext(OTHER_SESSION))
 

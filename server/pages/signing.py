@@ -1,12 +1,16 @@
-"""``/sign-in`` and ``/sign-out``: set a pasted JWT as a cookie, and delete it."""
+"""``/sign-in`` and ``/sign-out``: sign in by a JWT or at the issuer, and delete the cookie."""
 
+import logging
+from dataclasses import astuple
 from http import HTTPStatus
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from dal.limits import MAX_JWT
-from server.auth.authenticator import InvalidTokenError
+from server.auth.claims import InvalidTokenError
+from server.auth.sign_in import Attempt, SignIn
+from server.logs import FirstValues
 from server.pages import sessions
 from server.pages.addresses import local
 from server.pages.faults import PageFault, flaw_message
@@ -14,12 +18,29 @@ from server.pages.formats import number
 from server.pages.i18n import gettext
 from server.pages.page_request import LANGUAGES, PageRequest
 
+logger = logging.getLogger(__name__)
+
+_CALLBACK = "/sign-in/callback"
+
+_ATTEMPT = "marginalia_sign_in"
+_ATTEMPT_SECONDS = 600
+
+_FAILURES = FirstValues()
+
 _COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
-    """Show the form."""
-    return _form(request, request.http.query_params.get("next", "/"))
+    """Show the form, or sign in by the code in the link that a demo prints at its start."""
+    given = request.http.query_params
+    following = given.get("next", "/")
+    if "code" in given and request.demo and request.demo.code:
+        jwt = request.demo.jwt() if request.demo.code.take(given["code"]) else None
+        if jwt is not None:
+            response = request.to(local(following))
+            sessions.keep(response, request.http, jwt)
+            return response
+    return _form(request, following)
 
 
 async def sign_in(request: PageRequest) -> Response:
@@ -32,7 +53,11 @@ async def sign_in(request: PageRequest) -> Response:
             count=number(MAX_JWT),
         )
         return _form(request, following, message)
-    jwt = _jwt(request, fields)
+    jwt: str | None = sessions.pasted_jwt(fields.get("jwt", ""))
+    if "demo" in fields:
+        jwt = request.demo.jwt() if request.demo else None
+    if jwt is None:
+        raise PageFault(404, gettext("This server has no demo account."))
     try:
         context = await request.view.context(f"Bearer {jwt}")
     except InvalidTokenError as error:
@@ -43,14 +68,59 @@ async def sign_in(request: PageRequest) -> Response:
     return response
 
 
-def _jwt(request: PageRequest, fields: dict[str, str]) -> str:
-    """Return the pasted JWT, or a JWT of the demo's account."""
-    if "demo" not in fields:
-        return sessions.pasted_jwt(fields.get("jwt", ""))
-    jwt = request.demo.jwt() if request.demo else None
-    if jwt is None:
-        raise PageFault(404, gettext("This server has no demo account."))
-    return jwt
+async def go_to_provider(request: PageRequest) -> Response:
+    """Redirect to the issuer's sign-in, and keep the attempt in a cookie of ten minutes.
+
+    A link and not a form: browsers apply ``form-action`` of our policy to redirects, too.
+    """
+    provider = _provider(request)
+    address, attempt = await provider.start(request.site + _CALLBACK)
+    following = local(request.http.query_params.get("next", "/"))
+    kept = ".".join([*astuple(attempt), quote(following, safe="")])
+    if len(kept) > MAX_JWT:  # browsers drop a larger cookie
+        kept = ".".join([*astuple(attempt), "/"])
+    response = RedirectResponse(address, HTTPStatus.SEE_OTHER)
+    # The issuer is another site: SameSite=Strict would keep the cookie from its way back.
+    sessions.put(response, request.http, _ATTEMPT, kept, samesite="lax", seconds=_ATTEMPT_SECONDS)
+    return response
+
+
+async def return_from_provider(request: PageRequest) -> Response:
+    """Sign in the visitor whom the issuer sends back, and lead to the previous page."""
+    provider = _provider(request)
+    answer = request.http.query_params
+    kept = (sessions.kept(request.http, _ATTEMPT) or "").split(".", 3)
+    state, nonce, verifier, following = kept if len(kept) == 4 else ("", "", "", "")  # noqa: PLR2004
+    following = local(unquote(following))
+    try:
+        jwt = await provider.finish(
+            Attempt(state, nonce, verifier),
+            answer.get("state", ""),
+            answer.get("code", ""),
+            request.site + _CALLBACK,
+        )
+    except InvalidTokenError as error:
+        if _FAILURES.adds(str(error)):  # any client can cause some of them
+            logger.warning("A sign-in at the issuer failed: %s", error)
+        message = gettext("You are not signed in. Please try again.")
+        response = _form(request, following, message)
+        sessions.drop(response, request.http, _ATTEMPT)
+        return response
+    # Not a redirect: after a redirect from another site, browsers hold SameSite=Strict cookies
+    # back.
+    response = request.render("signed_in.html", next=following)
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["Refresh"] = f"0;url={request.root}{following}"
+    sessions.drop(response, request.http, _ATTEMPT)
+    sessions.keep(response, request.http, jwt)
+    return response
+
+
+def _provider(request: PageRequest) -> SignIn:
+    provider: SignIn | None = request.http.app.state.provider
+    if provider is None:
+        raise PageFault(404, gettext("We could not find this. It may have been deleted."))
+    return provider
 
 
 async def sign_out(request: PageRequest) -> Response:
@@ -59,7 +129,7 @@ async def sign_out(request: PageRequest) -> Response:
     if request.session.username is not None:
         sessions.require_own(request.session, fields)
     response = request.to(local(fields.get("next", "/")))
-    sessions.forget(response, request.http)
+    sessions.drop(response, request.http, sessions.COOKIE)
     return response
 
 
@@ -73,6 +143,7 @@ def _form(request: PageRequest, following: str, error: str | None = None) -> Res
         next=following,
         error=error,
         command=_COMMAND,
+        provider=request.http.app.state.provider is not None,
         here=f"/sign-in?next={quote(following, safe='')}",
         spoken_languages=LANGUAGES,
     )

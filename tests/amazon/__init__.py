@@ -1,8 +1,8 @@
-"""Amazon DynamoDB as its documentation describes it, over an engine that is quick and consistent.
+"""Amazon DynamoDB as documented, as a fake in front of an engine.
 
-The engine stores, checks conditions and answers Queries. Before it stands what AWS documents and
-emulators do not show: indexes that lag, partitions that throttle, streams that come late,
-credentials that expire. All of it follows from a seed and from a clock that tests turn.
+The engine stores, checks conditions and answers Queries. The fake adds what AWS documents and
+emulators lack: indexes that lag, partitions that throttle, late streams, and credentials that
+expire. All of it depends on a seed, and on a clock that tests control.
 """
 
 from tests.amazon.service import Amazon, amazon_of, settle

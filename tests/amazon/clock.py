@@ -1,4 +1,4 @@
-"""The clock of the service: it stands still until a test turns it, or runs at a pace."""
+"""The clock of the service: it stops until a test moves it, or runs at a pace."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,10 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Clock:
-    """Seconds since START; ``pace`` of them go by in a second of ours, ``tick`` with each call."""
+    """Seconds since START.
+
+    One second of real time moves it by ``pace``, and each call by ``tick``.
+    """
 
     pace: float = 0.0
     tick: float = 0.0
@@ -25,12 +28,12 @@ class Clock:
 
     @property
     def date(self) -> datetime:
-        """The time of day that the service's answers tell."""
+        """The time of day in the service's answers."""
         return START + timedelta(seconds=self.now)
 
     @property
     def headers(self) -> dict[str, object]:
-        """What an answer of the SDK tells of when it was given."""
+        """The headers with the time of an answer, as the SDK returns them."""
         return {"HTTPHeaders": {"date": format_datetime(self.date, usegmt=True)}}
 
     def advance(self, seconds: float) -> None:

@@ -15,7 +15,7 @@ class Expiry:
     _made: int = 0
 
     def check(self) -> None:
-        """Take note of a call; raises CredentialsExpiredError where it is refused."""
+        """Count a call; raises CredentialsExpiredError if it is refused."""
         if self.calls is None:
             return
         self._made += 1

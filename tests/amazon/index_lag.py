@@ -1,12 +1,10 @@
-"""Indexes that lag their table, each partition by a time of its own.
+"""Indexes that lag their table, each partition by a different time.
 
-A write shows in a partition of an index once that partition's delay is over. An item whose key
-changed leaves one place and comes to another at different times: for a while it may stand in
-neither, or in both. Two reads may be answered by replicas that are not equally far, so what was
-shown once may be gone in the next read (``waver``). Consistent reads see every write.
-
-What the engine answers is the latest state; the rows that do not show yet are taken out of it, and
-those that still show are put back.
+A partition of an index shows a write after the partition's delay. An item with a changed key leaves
+one place and enters another at different times, so for a while it may be in neither place, or in
+both. Two reads may reach replicas that lag differently, so a row may disappear in the next read
+(``waver``). Consistent reads show every write. The engine answers with the latest state. The fake
+removes the rows that are not visible yet, and adds those that still are.
 """
 
 import random
@@ -24,16 +22,16 @@ _PAGE = 1 << 20
 _BLOCK = 4_096
 
 Ask = Callable[[dict[str, Any]], Any]
-"""Awaited, does a Query of the engine."""
+"""Awaits a Query of the engine."""
 
 _Partition = tuple[str, str | None, str]
-"""A table, an index of it, and a partition of that."""
+"""A table, an index of the table, and a partition of the index."""
 _Place = tuple[str, Key]
-"""A sort key in a partition, and the item that stands there."""
+"""A sort key in a partition, and its item."""
 
 
 class _Change(NamedTuple):
-    """What a place shows until ``due``."""
+    """The item that a place shows until ``due``."""
 
     due: float
     before: Item | None
@@ -109,7 +107,7 @@ class IndexLag:
         return _answer(arguments, index, rows)
 
     def _shown(self, table: str, index: IndexKeys, partition: str) -> Mapping[_Place, Item | None]:
-        """Return what a partition shows, for now, in the places that will show something else."""
+        """Return the items that a partition still shows, in places that will change."""
         places = self._pending.get((table, index.name, partition), {})
         late = self.clock.now - self._chance.uniform(0, self.waver)
         for stands, changes in list(places.items()):
@@ -190,9 +188,9 @@ def _wanted(arguments: Mapping[str, Any], index: IndexKeys, sort_key: str) -> bo
 
 
 def _value(arguments: Mapping[str, Any], attribute: str, comparison: str) -> str:
-    """Return what a key condition compares an attribute with; "" where it does not.
+    """Return the value that a key condition compares an attribute with; "" if it does not.
 
-    AND stands for the second bound of BETWEEN.
+    AND is the comparison of the second bound of BETWEEN.
     """
     words = arguments["KeyConditionExpression"].split()
     names = arguments["ExpressionAttributeNames"]

@@ -1,9 +1,9 @@
-"""The service: what a client speaks to, over an engine that is quick and consistent.
+"""The service: what clients call in place of the engine.
 
-It is a ``Service`` of ``dal.client.transport``. Each write is told to the indexes, to the buckets
-and to the stream as what it made of each item, so it reads the items before and after it. Two
-transactions about one item at once conflict, as do a transaction and another write; other writes
-take turns.
+It is a ``Service`` of ``dal.client.transport``. It reports each write to the indexes, the buckets
+and the stream as changes of items, so it reads the items before and after the write. Two
+transactions on one item at once conflict, as do a transaction and another write. Other writes wait
+for each other.
 """
 
 import asyncio
@@ -100,7 +100,7 @@ class Amazon:
         """Do an operation, once."""
         self._began()
         if operation in WRITES:
-            # As a request that was sent: who gives up waiting for it does not undo it.
+            # As for a request that was sent: a client that no longer waits does not undo it.
             return await asyncio.shield(asyncio.create_task(self._write(operation, arguments)))
         own = {
             "query": self._query,
@@ -220,7 +220,10 @@ class Amazon:
 
     @asynccontextmanager
     async def _turn(self, names: set[str], operation: str) -> AsyncIterator[None]:
-        """Hold some items; a transaction waits for nobody, and no write of one item for it."""
+        """Hold some items.
+
+        A transaction does not wait for them; a write of one item does, except for it.
+        """
         alone = operation == "transact_write_items"
         if alone and any(self._busy[name] for name in names):
             reasons = tuple("TransactionConflict" if self._busy[one] else "None" for one in names)
@@ -241,7 +244,7 @@ class Amazon:
                 self._transacted -= names
 
     async def _images(self, keys: Iterable[tuple[str, Item]]) -> dict[tuple[str, Key], Item | None]:
-        """Return what the items are now; None is absent."""
+        """Return the current items; None is absent."""
         by_table: dict[str, list[Item]] = defaultdict(list)
         for table, key in keys:
             by_table[table].append(key)
@@ -268,7 +271,7 @@ class Amazon:
         before: Mapping[tuple[str, Key], Item | None],
         after: Mapping[tuple[str, Key], Item | None],
     ) -> None:
-        """Tell the indexes, the buckets and the stream what a write did."""
+        """Report a write to the indexes, the buckets and the stream."""
         times = 2 if operation == "transact_write_items" else 1
         for table in {table for table, _ in before}:
             writes = [
@@ -283,7 +286,7 @@ class Amazon:
 
 
 def amazon_of(table: Table) -> Amazon | None:
-    """Return the service that a table stands on, whatever is before it; None for a bare engine."""
+    """Return the fake service of a table; None for a bare engine."""
     service: Any = table.service
     while not isinstance(service, Amazon):
         service = getattr(service, "_client", None)
@@ -293,7 +296,7 @@ def amazon_of(table: Table) -> Amazon | None:
 
 
 def settle(table: Table) -> None:
-    """Let what was written to a table show everywhere; an engine shows it at once."""
+    """Make all writes to a table visible. An engine shows them at once."""
     amazon = amazon_of(table)
     if amazon is not None:
         amazon.settle()

@@ -1,9 +1,9 @@
-"""Streams that come late: the changes of a table, as DynamoDB Streams gives them.
+"""Streams that come late: the changes of a table, as DynamoDB Streams delivers them.
 
-A stream that was switched on is ENABLING at first, and has no shards yet: what changes until then
-is in no record. A shard is closed after some records; its children are listed later. Records come
-late, so that several answers are empty, and are gone after a day. Iterators expire, and who asks
-too often is refused.
+A stream that was switched on is ENABLING at first, and has no shards. Changes until then are in no
+record. A shard is closed after some records, and its children are listed later. Records come late,
+so several answers are empty, and they disappear after a day. Iterators expire, and too frequent
+requests are refused.
 """
 
 import random
@@ -38,7 +38,7 @@ class _Kept:
 
 @dataclass
 class _Shard:
-    """A shard of the keys whose hashes are in a range."""
+    """A shard of the keys in a range of hashes."""
 
     name: str
     parent: str | None
@@ -47,12 +47,12 @@ class _Shard:
     listed: int
     """The DescribeStream that lists it first."""
     capacity: int
-    """It is closed after so many records."""
+    """The number of records after which the shard is closed."""
     records: list[_Kept] = field(default_factory=list)
     closed: float | None = None
     reads: int = 0
     gone: int = 0
-    """How many of its records are gone."""
+    """The number of records that have expired."""
 
 
 @dataclass
@@ -96,7 +96,7 @@ class ChangeStreams:
     def __post_init__(self) -> None:
         self._chance.seed(self.seed)
 
-    # --- what tables say and do ---
+    # --- what tables report and do ---
 
     def of(self, table: str) -> str | None:
         """Return the ARN of a table's latest stream."""
@@ -121,14 +121,14 @@ class ChangeStreams:
             self._open(self._streams[arn])
 
     def switch_off(self, table: str) -> None:
-        """End a table's stream: what it has can be read for a day."""
+        """End a table's stream: its records can be read for a day."""
         stream = self._streams[self._of_table[table]]
         stream.ended = True
         for shard in stream.shards.values():
             shard.closed = self.clock.now if shard.closed is None else shard.closed
 
     def settle(self) -> None:
-        """Let everything that was late be there: shards are listed, records show."""
+        """Make everything visible that was late: shards are listed, records appear."""
         for stream in self._streams.values():
             self._enable(stream)
             for shard in stream.shards.values():
@@ -243,7 +243,7 @@ class ChangeStreams:
         return shard.closed is not None and self.clock.now - shard.closed > KEPT_SECONDS
 
     def _trim(self, shard: _Shard) -> None:
-        """Let go of records of more than a day ago."""
+        """Drop records that are older than a day."""
         oldest = self.clock.now - KEPT_SECONDS
         shard.gone = next(
             (n for n, kept in enumerate(shard.records) if kept.at >= oldest), len(shard.records)

@@ -21,7 +21,7 @@ from tests.writers import ROWS, Writers, at_once, ignore, spoil
 
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
-    """The service that the table of this test stands on."""
+    """The fake service of this test's table."""
     service = Amazon.documented(table.service)
     service.expiry.calls = 150
     service.throttle.wcu, service.throttle.rcu, service.throttle.wait = 40, 120, 0.5
@@ -31,7 +31,7 @@ def amazon(table: Table) -> Amazon:
 
 
 async def walks_are_exact(table: Table, product: str) -> int:
-    """Compare what some filters select with an oracle of what the table holds."""
+    """Compare the results of some filters with an oracle of the table."""
     store = Stores(table).comments
     rows = await recount.comments_of(store, product)
     for selection in list(oracle.selections(product))[::29]:
@@ -59,7 +59,7 @@ async def test_transactional_mode_is_exact_beside_writers_and_a_rebuild(
 
 @contextlib.asynccontextmanager
 async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
-    """Another program that writes all the while, and as much again afterwards."""
+    """Another program that writes without a pause, and as much again afterwards."""
     stop = asyncio.Event()
 
     async def write() -> None:
@@ -78,7 +78,7 @@ async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
 
 
 async def test_stream_mode_is_exact_beside_foreign_writers(table: Table, amazon: Amazon) -> None:
-    """Its shards are listed late, split, and give their records late; its limits hold."""
+    """Its shards are listed late, split, and deliver records late; its limits apply."""
     streams = amazon.client_of_streams()
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
     amazon.clock.pace = 1.0

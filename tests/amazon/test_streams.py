@@ -10,18 +10,10 @@ from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.errors import ChangesLostError, IteratorExpiredError, ThrottledError
 from dal.maintenance.stream_rebuild import begin
-from dal.stream.records import sequence_of
+from dal.stream.applier import sequence_of
 from dal.table.items import primary_key
 from tests.amazon import Amazon
 from tests.amazon.streams import ITERATOR_SECONDS, KEPT_SECONDS
-
-
-@pytest.fixture
-def amazon(table: Table) -> Amazon:
-    """The service that the table of this test stands on: its clock stands still."""
-    service = Amazon(table.service)
-    table.service = service
-    return service
 
 
 async def write(table: Table, *names: str) -> None:
@@ -34,7 +26,7 @@ async def streamed(table: Table, amazon: Amazon) -> tuple[str, Streams]:
 
 
 async def keys(streams: Streams, arn: str, shard: str) -> list[str]:
-    """Read a shard until it gives nothing, or ends."""
+    """Read a shard until it returns nothing, or ends."""
     found: list[str] = []
     iterator: str | None = await streams.iterator(arn, shard, after=None)
     while iterator:
@@ -53,10 +45,10 @@ async def test_a_stream_that_is_enabling_has_no_shards_and_takes_no_records(
     arn, streams = await streamed(table, amazon)
     for _ in range(2):
         found = await streams.describe(arn)
-        assert (found.enabled, list(found.shards)) == (False, [])
+        assert (found.status, list(found.shards)) == ("ENABLING", [])
         await write(table, "too early")
     found = await streams.describe(arn)
-    assert found.enabled
+    assert found.status == "ENABLED"
     await write(table, "in time")
     assert await keys(streams, arn, found.shards[0].shard_id) == ["in time"]
 
@@ -150,7 +142,7 @@ async def test_who_asks_too_often_is_refused(table: Table, amazon: Amazon, opera
 
 
 async def test_time_is_the_services_own(table: Table, amazon: Amazon) -> None:
-    """Whatever the clock of this machine says."""
+    """Whatever this machine's clock shows."""
     arn, streams = await streamed(table, amazon)
     await streams.describe(arn)
     assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
@@ -162,7 +154,7 @@ async def test_time_is_the_services_own(table: Table, amazon: Amazon) -> None:
 async def test_a_stream_is_described_less_often_than_is_allowed(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often it is asked for: others of the account want to describe theirs, too."""
+    """However often it is requested: other programs of the account need to describe theirs, too."""
 
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)

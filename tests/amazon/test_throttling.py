@@ -1,4 +1,4 @@
-"""The fake's throttling, and what the product does about it."""
+"""The fake's throttling, and how the product reacts to it."""
 
 import asyncio
 
@@ -16,14 +16,6 @@ from tests import oracle, recount
 from tests.amazon import Amazon
 from tests.strategies import comment
 from tests.writers import ignore
-
-
-@pytest.fixture
-def amazon(table: Table) -> Amazon:
-    """The service that the table of this test stands on: its clock stands still."""
-    service = Amazon(table.service)
-    table.service = service
-    return service
 
 
 def item(partition: str, **attributes: str) -> dict[str, dict[str, str]]:
@@ -91,7 +83,7 @@ async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Tab
 async def test_a_load_and_live_writes_on_hot_partitions_are_whole(
     amazon: Amazon, table: Table
 ) -> None:
-    """Its pages too: what is refused is asked for again."""
+    """Pages as well: refused requests are sent again."""
     amazon.throttle.wcu, amazon.throttle.rcu, amazon.throttle.wait = 30, 60, 0.5
     store = Stores(table).comments
     rows = oracle.make_comments("42", 90, seed=2)

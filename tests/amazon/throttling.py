@@ -50,13 +50,13 @@ class Bucket:
 
 @dataclass
 class Throttle:
-    """The buckets of a table's partitions, in units a second; None is no limit."""
+    """The buckets of a table's partitions, in units a second; None means no limit."""
 
     clock: Clock
     wcu: float | None = None
     rcu: float | None = None
     wait: float = 0.0
-    """Seconds that go by with each refusal, however long its client waits."""
+    """Seconds by which each refusal moves the clock, however long the client waits."""
     refused: Counter[tuple[str | None, str]] = field(default_factory=Counter)
     """How often a partition of an index, or of the table (None), refused a request."""
     written: Counter[tuple[str | None, str]] = field(default_factory=Counter)
@@ -65,7 +65,7 @@ class Throttle:
     _codes: Any = field(default_factory=lambda: cycle(_CODES))
 
     def error(self) -> DalError:
-        """Return what a throttled request is answered, in the words of either billing mode."""
+        """Return the response to a throttled request, in the words of either billing mode."""
         return client_error(next(self._codes))
 
     # --- writes ---

@@ -1,4 +1,4 @@
-"""Writes as what they made of items, and where an item stands in each index."""
+"""Writes as changes of items, and the place of an item in each index."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _GET_BATCH = 100
 
 
 class Write(NamedTuple):
-    """What became of one item; None is absent."""
+    """A change of one item; None is absent."""
 
     key: Key
     before: Item | None
@@ -26,7 +26,7 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexKeys:
-    """An index as DescribeTable tells of it; ``name`` is None for the table."""
+    """An index as DescribeTable describes it; ``name`` is None for the table."""
 
     name: str | None
     partition_key: str
@@ -36,7 +36,7 @@ class IndexKeys:
     local: bool
 
     def row(self, item: Item | None) -> Item | None:
-        """Return what the index shows of an item."""
+        """Return the row of an item in the index."""
         if item is None or not (self.partition_key in item and self.sort_key in item):
             return None
         if self.shows is None:
@@ -44,7 +44,7 @@ class IndexKeys:
         return {name: value for name, value in item.items() if name in self.shows}
 
     def partition(self, row: Item) -> str:
-        """Return the partition that a row stands in."""
+        """Return the partition of a row."""
         return str(row[self.partition_key]["S"])
 
 
@@ -64,7 +64,7 @@ def indexes_of(description: Mapping[str, Any]) -> Sequence[IndexKeys]:
 
 
 def written(operation: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, Item]]:
-    """Yield the table and the primary key of each item that a write is about, in its order."""
+    """Yield the table and primary key of each item of a write, in order."""
     if operation == "transact_write_items":
         for entry in arguments["TransactItems"]:
             (action,) = entry.values()

@@ -1,4 +1,4 @@
-"""A real server with the demo, and headless Chromium that can reach nothing but 127.0.0.1."""
+"""A real server with the demo, and headless Chromium that can reach nothing but this machine."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 
 
@@ -103,7 +103,7 @@ async def chromium(server: Server) -> AsyncIterator[Browser]:
 
 @dataclass
 class Witness:
-    """What went wrong in a browser's pages, or went elsewhere."""
+    """Errors in a browser's pages, and requests to other machines."""
 
     origin: str
     complaints: list[str] = field(default_factory=list)
@@ -124,7 +124,7 @@ class Witness:
             await route.abort()
 
     def _note(self, kind: str, text: str) -> None:
-        """Console errors are also how Chromium tells of what the page's policy forbids."""
+        """Chromium reports violations of the page's policy as console errors."""
         if kind in {"error", "warning"}:
             self.complaints.append(text)
 

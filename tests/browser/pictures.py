@@ -1,4 +1,4 @@
-"""Takes the README's pictures: ``python -m tests.browser.pictures``.
+"""Takes the pictures of README and docs: ``python -m tests.browser.pictures``.
 
 They show a kettle of the demo without its Japanese comments, as a machine with few fonts would show
 those as boxes.
@@ -33,7 +33,7 @@ _TO_THE_END = "pane => pane.CodeMirror.scrollTo(0, pane.CodeMirror.getScrollInfo
 
 
 def main() -> None:
-    """Serve the kettle from a directory of its own and take its pictures."""
+    """Serve the kettle from a separate directory and take its pictures."""
     with kettle() as url:
         asyncio.run(_take(url))
 
@@ -76,18 +76,10 @@ async def _take(url: str) -> None:
         browser = await playwright.chromium.launch(
             executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
         )
-        await _page(browser, url)
         await _plan(browser, url)
         await _playground(browser, url)
-        await _phone(browser, url)
         await _graphiql(browser, url)
         await browser.close()
-
-
-async def _page(browser: Browser, url: str) -> None:
-    page = await browser.new_page(viewport={"width": 1200, "height": 860})
-    await page.goto(url + ADDRESS)
-    await page.screenshot(path=PICTURES / "page.png")
 
 
 async def _plan(browser: Browser, url: str) -> None:
@@ -98,7 +90,7 @@ async def _plan(browser: Browser, url: str) -> None:
 
 
 async def _playground(browser: Browser, url: str) -> None:
-    """Both plans: what is below the form."""
+    """Both plans: the part below the form."""
     page = await browser.new_page(viewport={"width": 1200, "height": 860})
     await page.goto(f"{url}/playground?rating=1&rating=2&language=de&language=en&product={PRODUCT}")
     verdict = await page.locator(".verdict").bounding_box()
@@ -108,12 +100,6 @@ async def _playground(browser: Browser, url: str) -> None:
     top, bottom = verdict["y"] - 24, sides["y"] + sides["height"] + 10
     clip: FloatRect = {"x": 0, "y": top, "width": 1200, "height": bottom - top}
     await page.screenshot(path=PICTURES / "playground.png", full_page=True, clip=clip)
-
-
-async def _phone(browser: Browser, url: str) -> None:
-    page = await browser.new_page(viewport={"width": 390, "height": 860}, color_scheme="dark")
-    await page.goto(url + ADDRESS)
-    await page.screenshot(path=PICTURES / "phone.png")
 
 
 async def _graphiql(browser: Browser, url: str) -> None:

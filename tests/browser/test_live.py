@@ -1,4 +1,4 @@
-"""The product's page in two tabs: what one writes, the other one says by itself."""
+"""The product's page in two tabs: a comment that one tab adds appears in the other."""
 
 import asyncio
 

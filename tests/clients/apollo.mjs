@@ -1,7 +1,7 @@
 // Pages, inserts, evicts and fails with Apollo; prints what its cache holds. URL AUTHORIZATION PRODUCT
 import { ApolloClient, HttpLink, InMemoryCache, gql } from '@apollo/client'
 import { relayStylePagination } from '@apollo/client/utilities'
-import { ADD, DELETE, PAGE, UNKNOWN_FIELD, walk } from './documents.mjs'
+import { ADD, AUTHOR, DELETE, PAGE, UNKNOWN_FIELD, authors, names, walk } from './documents.mjs'
 
 const [uri, authorization, productId] = process.argv.slice(2)
 const query = gql(PAGE)
@@ -15,8 +15,8 @@ const ask = client => async page => {
   await client.query({ query, variables, fetchPolicy: 'network-only' })
   return client.cache.readQuery({ query, variables }).product.comments
 }
-const texts = client =>
-  client.cache.readQuery({ query, variables: { productId } }).product.comments.edges.map(({ node }) => node.text)
+const edges = client => client.cache.readQuery({ query, variables: { productId } }).product.comments.edges
+const texts = client => edges(client).map(({ node }) => node.text)
 
 async function walked (backward) {
   const client = made()
@@ -31,6 +31,11 @@ async function failed (document, variables) {
 
 const client = await walked(false)
 const answer = { forward: texts(client), backward: texts(await walked(true)) }
+
+answer.names = names(edges(client))
+const [author] = authors(edges(client))
+const named = await client.query({ query: gql(AUTHOR), variables: { id: author } })
+answer.author = [named.data.node.name, client.cache.extract()[`Author:${author}`].username]
 
 const { id } = client.cache.readQuery({ query, variables: { productId } }).product
 let added

@@ -4,7 +4,7 @@ export const PAGE = /* GraphQL */ `
     product(productId: $productId) {
       id
       comments(first: $first, after: $after, last: $last, before: $before) {
-        edges { cursor node { id text } }
+        edges { cursor node { id text authorName author { id username } } }
         pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       }
     }
@@ -12,15 +12,20 @@ export const PAGE = /* GraphQL */ `
 export const ADD = /* GraphQL */ `
   mutation Add($productId: String!, $text: String!) {
     addComment(input: {productId: $productId, rating: 5, language: "en", text: $text}) {
-      commentEdge { cursor node { id text } }
+      commentEdge { cursor node { id text authorName author { id username } } }
       userErrors { message code }
     }
   }`
 export const DELETE = /* GraphQL */ `
   mutation Delete($id: ID!) { deleteComment(input: {id: $id}) { deletedId userErrors { message code } } }`
+export const AUTHOR = /* GraphQL */ `query Author($id: ID!) { node(id: $id) { id ... on Author { name } } }`
 export const UNKNOWN_FIELD = 'query Unknown { nothing }'
 
 export const SIZE = 10
+
+/** Return the names on comments, and the ids of their authors, each once. */
+export const names = edges => [...new Set(edges.map(({ node }) => node.authorName))].sort()
+export const authors = edges => [...new Set(edges.map(({ node }) => node.author.id))]
 
 /** Ask for page after page until the flag says that none is left; `ask` returns a connection. */
 export async function walk (ask, backward) {

@@ -5,16 +5,14 @@ import {
   Environment, Network, RecordSource, Store, commitMutation, createOperationDescriptor, fetchQuery,
   getPaginationMetadata, getPaginationVariables, getRefetchMetadata, getSingularSelector
 } from 'relay-runtime'
-import { SIZE } from './documents.mjs'
+import { SIZE, names } from './documents.mjs'
 
 const [url, authorization, productId, artifacts, by] = process.argv.slice(2)
 const require = createRequire(`${artifacts}/`)
 const artifact = name => require(`./${name}.graphql.js`)
 
 const QUERY = artifact('CommentsQuery')
-const FRAGMENT = artifact('Comments_product')
-const { paginationRequest, paginationMetadata } = getPaginationMetadata(FRAGMENT)
-const { identifierInfo } = getRefetchMetadata(FRAGMENT)
+const OF_PRODUCT = ['product', { productId }, QUERY, artifact('Comments_product')]
 
 const WAYS = { doc_id: ({ id }) => ({ doc_id: id }), text: ({ text }) => ({ query: text }) }
 
@@ -28,17 +26,19 @@ const made = (asked = WAYS[by]) => new Environment({
 })
 
 /** Asks for the first page and, as usePaginationFragment does, for all others of a direction. */
-async function walked (direction) {
+async function walked (direction, [field, argument, query, fragment] = OF_PRODUCT) {
+  const { paginationRequest, paginationMetadata } = getPaginationMetadata(fragment)
+  const { identifierInfo } = getRefetchMetadata(fragment)
   const environment = made()
   const backward = direction === 'backward'
   const first = backward ? { last: SIZE } : { first: SIZE }
-  const operation = createOperationDescriptor(QUERY, { productId, ...first })
+  const operation = createOperationDescriptor(query, { ...argument, ...first })
   environment.retain(operation)
-  await fetchQuery(environment, QUERY, operation.request.variables).toPromise()
+  await fetchQuery(environment, query, operation.request.variables).toPromise()
 
   const shown = () => {
-    const { product } = environment.lookup(operation.fragment).data
-    return environment.lookup(getSingularSelector(FRAGMENT, product)).data
+    const owner = environment.lookup(operation.fragment).data[field]
+    return environment.lookup(getSingularSelector(fragment, owner)).data
   }
   for (;;) {
     const { id, comments: { pageInfo } } = shown()
@@ -48,7 +48,7 @@ async function walked (direction) {
     variables[identifierInfo.identifierQueryVariableName] = id
     await fetchQuery(environment, paginationRequest, variables).toPromise()
   }
-  return { environment, comments: () => shown().comments }
+  return { environment, shown, comments: () => shown().comments }
 }
 
 const committed = (environment, name, variables) => new Promise((resolve, reject) =>
@@ -64,6 +64,13 @@ const texts = ({ comments }) => comments().edges.map(({ node }) => node.text)
 
 const list = await walked('forward')
 const answer = { forward: texts(list), backward: texts(await walked('backward')) }
+
+const { edges } = list.comments()
+answer.names = names(edges)
+const { username } = edges[0].node.author
+const author = await walked('forward', ['author', { username }, artifact('AuthorQuery'), artifact('Author_comments')])
+answer.author = [author.shown().name, username]
+answer.byAuthor = texts(author)
 
 const connections = [list.comments().__id]
 const comment = { productId, rating: 5, language: 'en', text: 'By Relay' }

@@ -1,4 +1,4 @@
-"""Relay's compiler on what a front end would write."""
+"""Relay's compiler on the documents of a front end."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from tests.engines import ROOT
 
 ARTIFACTS = "out"
 PERSISTED = "persisted.json"
-"""What it makes: modules for Relay's runtime, and the texts by their ids."""
+"""The compiler's output: modules for Relay's runtime, and the texts by their ids."""
 
 _COMPILER = Path(__file__).parent / "node_modules/relay-compiler/linux-x64/relay"
 _CONFIG = {
@@ -26,7 +26,7 @@ _CONFIG = {
 def compiled(
     sources: Path, place: Path, schema: Path = ROOT / "schema.graphql"
 ) -> subprocess.CompletedProcess[str]:
-    """Compile a directory of documents into ``place``; ``stdout`` says what was wrong."""
+    """Compile a directory of documents into ``place``; ``stdout`` has the errors."""
     shutil.copytree(sources, place / "src")
     shutil.copy(schema, place / "schema.graphql")
     (place / ARTIFACTS).mkdir()

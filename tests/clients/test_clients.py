@@ -17,7 +17,11 @@ from tests.server.serving import bearer, called, served
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "apollo-manifest.json"
-"""Of documents.mjs, as `npm run manifest` writes it; persisted.mjs fails where it is behind."""
+"""The manifest of documents.mjs, written by `npm run manifest`. persisted.mjs fails if it is
+outdated."""
+
+ANA = [bearer("auth0|64f", name=name) for name in ("Ana Pérez", "Ana")]
+"""A user whose JWTs have different names."""
 
 COUNT = 25
 PRODUCT = "42"
@@ -25,7 +29,7 @@ NEWEST_FIRST = [f"Comment {number}" for number in reversed(range(COUNT))]
 SIZE = 10
 
 BY_ID = {"Apollo, manifest": ["POST hash"] * 2, "urql, manifest": ["GET hash"] * 2}
-"""What is sent by who asks twice for what a manifest has registered."""
+"""The requests of a client that twice sends registered documents."""
 
 WITHOUT_APQ = BY_ID | {
     "Apollo, hash by POST": ["POST hash", "POST text", "POST text"],
@@ -39,12 +43,12 @@ WITH_APQ = BY_ID | {
     "urql, hash by POST": ["POST hash", "POST hash and text", "POST hash"],
     "urql, hash by GET": ["GET hash", "GET hash and text", "GET hash"],
 }
-"""What is sent by who asks twice for what is not registered."""
+"""The requests of a client that twice sends unregistered documents."""
 
 
 @pytest.fixture(scope="module")
 def relay(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with what Relay's compiler makes."""
+    """Return a directory with the output of Relay's compiler."""
     place = tmp_path_factory.mktemp("relay")
     done = compiled(HERE / "relay", place)
     assert done.returncode == 0, done.stdout
@@ -72,8 +76,9 @@ def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]
     operations = json.loads(MANIFEST.read_text("utf-8"))["operations"]
     add = next(one["id"] for one in operations if one["name"] == "Add")
     with served(directory, "--documents", str(MANIFEST), *options) as server:
-        with httpx.Client(base_url=server.url, headers=bearer("ann"), timeout=60) as client:
+        with httpx.Client(base_url=server.url, timeout=60) as client:
             for number in range(count):
+                client.headers.update(ANA[number % 2])
                 variables = {"productId": PRODUCT, "text": f"Comment {number}"}
                 asked = {"documentId": add, "variables": variables}
                 answer = client.post("/graphql", json=asked)
@@ -82,18 +87,24 @@ def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]
 
 
 def ran(script: str, url: str, *arguments: str | Path) -> Any:
-    """Return what a script of this directory prints."""
+    """Return the output of a script in this directory."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["node", HERE / script, url, bearer("ann")["Authorization"], PRODUCT, *arguments],
+        ["node", HERE / script, url, ANA[0]["Authorization"], PRODUCT, *arguments],
         env=os.environ | {"PATH": path},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, ""), "a cache warns"
     return json.loads(done.stdout)
+
+
+def assert_names(answer: Any) -> None:
+    """Each comment keeps its name, though all have one author; the author has the newest name."""
+    assert answer["names"] == ["Ana", "Ana Pérez"]
+    assert answer["author"] == ["Ana Pérez", "auth0|64f"]
 
 
 def test_apollo_pages_inserts_and_evicts(url: str) -> None:
@@ -102,6 +113,7 @@ def test_apollo_pages_inserts_and_evicts(url: str) -> None:
     assert answer["backward"] == NEWEST_FIRST
     assert answer["inserted"] == ["By Apollo", *NEWEST_FIRST]
     assert answer["evicted"] == NEWEST_FIRST
+    assert_names(answer)
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
 
 
@@ -112,6 +124,7 @@ def test_urql_pages_inserts_and_invalidates(url: str) -> None:
     assert answer["page"] == NEWEST_FIRST[:SIZE]
     assert answer["inserted"] == ["By urql", *NEWEST_FIRST[:SIZE]]
     assert answer["evicted"] == NEWEST_FIRST[:SIZE]
+    assert_names(answer)
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
 
 
@@ -132,6 +145,8 @@ def assert_relay_pages_inserts_and_deletes(answer: Any) -> None:
     assert answer["backward"] == NEWEST_FIRST
     assert answer["inserted"] == ["By Relay", *NEWEST_FIRST]
     assert answer["deleted"] == NEWEST_FIRST
+    assert answer["byAuthor"] == NEWEST_FIRST
+    assert_names(answer)
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
 
 

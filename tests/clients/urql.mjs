@@ -2,7 +2,7 @@
 import { Client, fetchExchange } from '@urql/core'
 import { cacheExchange } from '@urql/exchange-graphcache'
 import { relayPagination } from '@urql/exchange-graphcache/extras'
-import { ADD, DELETE, PAGE, SIZE, UNKNOWN_FIELD, walk } from './documents.mjs'
+import { ADD, AUTHOR, DELETE, PAGE, SIZE, UNKNOWN_FIELD, authors, names, walk } from './documents.mjs'
 
 const [url, authorization, productId] = process.argv.slice(2)
 const FIRST = { productId, first: SIZE }
@@ -49,7 +49,12 @@ async function failed (document, variables) {
 const answer = { forward: texts(await walked(false)), backward: texts(await walked(true)) }
 
 const client = made()
-answer.page = texts(await ask(client)({ first: SIZE }))
+const { edges } = await ask(client)({ first: SIZE })
+answer.page = texts({ edges })
+answer.names = names(edges)
+const [id] = authors(edges)
+const named = await client.query(AUTHOR, { id }).toPromise()
+answer.author = [named.data.node.name, edges[0].node.author.username]
 const { data } = await client.mutation(ADD, { productId, text: 'By urql' }).toPromise()
 answer.inserted = texts(await ask(client)({ first: SIZE }))
 await client.mutation(DELETE, { id: data.addComment.commentEdge.node.id }).toPromise()

@@ -1,10 +1,9 @@
-"""Plans as the executor asks for them."""
+"""Plans as the executor requests them."""
 
 from collections.abc import Sequence
 
-from dal.query.optimizer import PageSpan, optimize
+from dal.query.optimizer import PageSpan, TableStatistics, optimize
 from dal.query.plan import Plan, Query, access_paths
-from dal.query.protocols import TableStatistics
 from dal.table.index import Index
 from dal.table.ranges import Range
 

@@ -156,7 +156,7 @@ async def test_an_operation_that_needs_transactions_is_refused_before_it_changes
             ),
         ):
             with pytest.raises(
-                errors.NoTransactionsError, match=r"no transactions .*`marginalia table create`"
+                errors.NoTransactionsError, match=r"lacks transactions .*`marginalia table create`"
             ):
                 await refused
     assert await each_table.get({"PK": {"S": "a"}, "SK": {"S": "a"}}) is None

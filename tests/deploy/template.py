@@ -1,4 +1,4 @@
-"""``deploy/cloudformation.yaml``, parsed."""
+"""``deploy/cloudformation.yaml`` and other templates, parsed."""
 
 from functools import cache
 from typing import Any
@@ -25,14 +25,28 @@ Loader.add_multi_constructor("!", _short_form)
 
 
 @cache
-def template() -> dict[str, Any]:
-    made: dict[str, Any] = yaml.load((ROOT / "deploy/cloudformation.yaml").read_text(), Loader)
+def load(path: str) -> dict[str, Any]:
+    made: dict[str, Any] = yaml.load((ROOT / path).read_text(), Loader)
     return made
+
+
+def template() -> dict[str, Any]:
+    return load("deploy/cloudformation.yaml")
 
 
 def resources() -> dict[str, Resource]:
     found: dict[str, Resource] = template()["Resources"]
     return found
+
+
+def of_type(end: str) -> list[Resource]:
+    """Return the resources whose type ends so."""
+    return [one for one in resources().values() if one["Type"].endswith(end)]
+
+
+def sums_up(alarm: Resource) -> bool:
+    """Return whether an alarm is of several metrics."""
+    return "Metrics" in alarm["Properties"]
 
 
 def policies() -> dict[str, dict[str, set[str]]]:

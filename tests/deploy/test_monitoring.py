@@ -11,6 +11,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from dal.client.table import Table
 from server.observability.metrics import FollowerMetrics, Load, Metrics, StateSampler
+from server.observability.observation import _OUTCOMES
 from tests.engines import ROOT
 
 _NAME = re.compile(r"\bmarginalia_[a-z_]+[a-z]\b")
@@ -60,6 +61,14 @@ def test_dashboard_and_alerts_ask_for_series_with_labels_that_they_have(text: st
     for name, selector in re.findall(r"(marginalia_\w+)\{([^}]*)\}", text):
         labels = set(re.findall(r"(\w+)(?:=|!=)", selector)) - {"instance", "job"}
         assert labels <= LABELS[name]
+
+
+def test_every_failure_of_the_store_has_an_alert() -> None:
+    """Readiness says nothing of throttling, a full disk and failed writes."""
+    named = re.findall(r'marginalia_dynamodb_requests_total\{outcome=~?"([^"]+)"', ALERTS)
+    alerted = {outcome for one in named for outcome in one.split("|")}
+    everyday = {"condition_failed"}
+    assert alerted == set(_OUTCOMES.values()) - everyday
 
 
 def test_every_metric_is_on_the_dashboard() -> None:

@@ -1,4 +1,4 @@
-"""Every command, with what it asks of DynamoDB recorded and held to what its role may do."""
+"""Every command's recorded requests to DynamoDB, compared with the permissions of its role."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
 
 Asked = set[tuple[str, str]]
-"""What was asked for: an action, and of what kind of resource."""
+"""A request: an action, and the kind of its resource."""
 
 ADD = """mutation { addComment(input: {productId: "42", rating: 4, language: "en", title: "Tea",
 text: "Good", idempotencyKey: "k"}) { userErrors { code } } }"""
@@ -90,7 +90,7 @@ def actions_of(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def allowed(role: str) -> Asked:
-    """What the template's policy allows."""
+    """The actions that the template's policy allows."""
     kinds = {"": "table", "/index/*": "indexes", "/stream/*": "stream"}
     return {(one, kinds[end]) for end, actions in policies()[role].items() for one in actions}
 

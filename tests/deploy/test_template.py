@@ -1,4 +1,8 @@
-"""What the template makes is what the code reads, writes and expects."""
+"""The template's resources equal those that the code reads, writes and expects."""
+
+from dataclasses import fields
+from ipaddress import ip_address, ip_network
+from typing import Any
 
 import pytest
 import yaml
@@ -10,12 +14,20 @@ from dal.entities.order import order_key
 from dal.table.definition import table_definition
 from dal.table.index import EXPIRES
 from dal.table.items import Item
-from tests.deploy.template import policies, resources, template
+from server.settings import Option, Settings, option_name
+from tests.deploy.template import of_type, policies, resources, sums_up, template
+from tests.docs.test_reference import variables
+from tests.engines import ROOT
 
 
 def test_the_table_is_the_declared_one() -> None:
     made, declared = resources()["Table"]["Properties"], table_definition("", INDEXES)
-    for part in declared.keys() - {"TableName"}:
+    indexes = [
+        {name: value for name, value in one.items() if name != "OnDemandThroughput"}
+        for one in made["GlobalSecondaryIndexes"]
+    ]
+    assert indexes == declared["GlobalSecondaryIndexes"]
+    for part in declared.keys() - {"TableName", "GlobalSecondaryIndexes"}:
         assert made[part] == declared[part]
     assert made["TimeToLiveSpecification"] == {"AttributeName": EXPIRES, "Enabled": True}
     stream = {"StreamEnabled": True, **made["StreamSpecification"]}
@@ -38,6 +50,7 @@ def test_the_stream_is_delivered_as_the_function_expects() -> None:
     mapping = resources()["Mapping"]["Properties"]
     assert mapping["MaximumRetryAttempts"] == mapping["MaximumRecordAgeInSeconds"] == -1
     assert mapping["StartingPosition"] == "TRIM_HORIZON"
+    assert mapping["MaximumBatchingWindowInSeconds"] > 0  # records share the write of counters
     assert not mapping.keys() & {"TumblingWindowInSeconds", "FunctionResponseTypes"}
     assert mapping["DestinationConfig"]["OnFailure"]["Destination"] == {"GetAtt": "LostChanges.Arn"}
     assert resources()["Function"]["Properties"]["Timeout"] >= 60
@@ -60,11 +73,178 @@ def test_the_filter_lets_comments_through_alone() -> None:
 
 
 def test_an_alarm_sums_what_cloudwatch_lets_it() -> None:
-    alarms = [one for one in resources().values() if one["Type"] == "AWS::CloudWatch::Alarm"]
-    assert len(alarms) > 5
-    for alarm in alarms:
-        figures = [one for one in alarm["Properties"]["Metrics"] if "MetricStat" in one]
-        assert 0 < len(figures) <= 10
+    sums = [one["Properties"]["Metrics"] for one in of_type("CloudWatch::Alarm") if sums_up(one)]
+    assert len(sums) > 3
+    for metrics in sums:
+        figures = [one for one in metrics if "MetricStat" in one]
+        assert 1 < len(figures) <= 10
+
+
+def test_what_readiness_leaves_to_alarms_has_them() -> None:
+    watched = {
+        metric["MetricName"]
+        for one in of_type("CloudWatch::Alarm")
+        for metric in [
+            one["Properties"],
+            *(each["MetricStat"]["Metric"] for each in one["Properties"].get("Metrics", [])[1:]),
+        ]
+        if "MetricName" in metric
+    }
+    asked = "WriteThrottleEvents ReadThrottleEvents TransactionConflict SystemErrors"
+    assert set(asked.split()) <= watched
+
+
+def test_the_template_can_be_sent_without_a_bucket() -> None:
+    """CloudFormation accepts a template body of 51,200 bytes."""
+    assert (ROOT / "deploy/cloudformation.yaml").stat().st_size < 51_200
+
+
+def test_an_update_leaves_the_number_of_servers_to_scaling() -> None:
+    scaled = {
+        one["Properties"]["ScalableDimension"] for one in of_type("AutoScaling::ScalableTarget")
+    }
+    assert scaled == {"ecs:service:DesiredCount"}
+    assert all("DesiredCount" not in one["Properties"] for one in of_type("ECS::Service"))
+
+
+def test_balancer_and_image_ask_whether_a_server_lives() -> None:
+    """Both replace what fails; ``/health/ready`` would have all servers replaced at once."""
+    (targets,) = of_type("ElasticLoadBalancingV2::TargetGroup")
+    assert targets["Properties"]["HealthCheckPath"] == "/health/live"
+    image = (ROOT / "Dockerfile").read_text("utf-8")
+    assert "/health/live" in image
+    assert "/health/ready" not in image
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_listeners_never_meet_on_a_port(encrypted: bool) -> None:
+    """An update creates and changes first and deletes last, so no listener may change its port."""
+    listeners = of_type("ElasticLoadBalancingV2::Listener")
+    ports = [one["Properties"]["Port"] for one in listeners]
+    assert all(isinstance(port, int) for port in ports), "a port that depends on a condition"
+    assert sorted(ports) == [80, 443]
+    plain, tls = sorted(listeners, key=lambda one: int(one["Properties"]["Port"]))
+    assert (plain["Condition"], tls["Condition"]) == ("Serves", "ServesEncrypted")
+    actions = {
+        port: [chosen(each, encrypted)["Type"] for each in one["Properties"]["DefaultActions"]]
+        for port, one in ((80, plain), (443, tls))
+    }
+    assert actions == {80: ["redirect" if encrypted else "forward"], 443: ["forward"]}
+    # The service waits for the listener that forwards, and the redirect for its target.
+    forwards = {"Ref": "HttpsListener" if encrypted else "HttpListener"}
+    assert chosen(resources()["Service"]["Metadata"]["After"], encrypted) == forwards
+    after = chosen(resources()["HttpListener"]["Metadata"]["After"], encrypted)
+    assert after == (forwards if encrypted else "")
+
+
+def chosen(value: Any, condition: bool) -> Any:
+    """Return a branch of ``!If``; other values stay."""
+    if isinstance(value, dict) and "If" in value:
+        _, yes, no = value["If"]
+        return yes if condition else no
+    return value
+
+
+def environment() -> dict[str, Any]:
+    """Return the variables of a server's container."""
+    (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
+    return {one["Name"]: one["Value"] for one in container["Environment"]}
+
+
+def test_servers_trust_the_networks_of_a_vpc() -> None:
+    value = environment()["MARGINALIA_TRUSTED_PROXY"]
+    assert chosen(value, True) == {"Ref": "VpcCidr"}
+    trusted = [ip_network(one) for one in chosen(value, False).split()]
+    for address in ("10.1.2.3", "172.31.0.9", "192.168.3.4", "100.64.8.1"):
+        assert any(ip_address(address) in network for network in trusted)
+    assert not any(ip_address("8.8.8.8") in network for network in trusted)
+
+
+def test_servers_get_every_setting_of_sign_in() -> None:
+    (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
+    asked, secrets = environment(), [one["If"] for one in container["Secrets"]]
+    assert {name for name in asked if name.startswith("MARGINALIA_")} <= variables()
+    given = {name: value["Ref"] for name, value in asked.items() if "Ref" in value} | {
+        each["Name"]: each["ValueFrom"]["Ref"] for _, each, _ in secrets
+    }
+    expected = {}
+    for setting in fields(Settings):
+        option: Option = setting.metadata["option"]
+        if option.panel == "Authentication":
+            parameter = setting.name.title().replace("_", "") + "Arn" * option.secret
+            variable = option_name(setting).removeprefix("--").replace("-", "_").upper()
+            expected[f"MARGINALIA_{variable}"] = parameter
+    assert expected.items() <= given.items()
+    # ECS starts no task whose execution role may not read each secret.
+    (rights,) = resources()["StartRole"]["Properties"]["Policies"]
+    (statement,) = rights["If"][1]["PolicyDocument"]["Statement"]
+    assert statement["Resource"] == [
+        {"If": [condition, each["ValueFrom"], none]} for condition, each, none in secrets
+    ]
+    needed = [{"Condition": condition} for condition, _, _ in secrets]
+    assert template()["Conditions"][rights["If"][0]] == {"Or": needed}
+
+
+def holds(formula: Any, parameters: dict[str, str]) -> bool:
+    """Return whether a formula of ``Rules`` holds for the parameters."""
+    ((function, operands),) = formula.items()
+    match function:
+        case "Equals":
+            one, other = operands
+            return parameters[one["Ref"]] == str(other)
+        case "Not":
+            return not holds(operands[0], parameters)
+        case "And":
+            return all(holds(one, parameters) for one in operands)
+        case "Or":
+            return any(holds(one, parameters) for one in operands)
+    raise ValueError(function)
+
+
+def accepts(**given: str) -> bool:
+    """Return whether CloudFormation makes a stack with these parameters, by its rules."""
+    assert given.keys() <= template()["Parameters"].keys()
+    parameters = {
+        name: given.get(name, str(one["Default"])) for name, one in template()["Parameters"].items()
+    }
+    return all(
+        holds(each["Assert"], parameters)
+        for rule in template()["Rules"].values()
+        if holds(rule["RuleCondition"], parameters)
+        for each in rule["Assertions"]
+    )
+
+
+def test_sign_in_of_the_pages_needs_a_client_its_issuer_and_both_secrets() -> None:
+    """Every task verifies the sessions that another one has signed, so they need one secret."""
+    issuer = {"JwtIssuer": "https://login.shop.example", "JwtAudience": "shop"}
+    client = {"SignInClientId": "pages", "SignInClientSecretArn": "arn:1", "JwtSecretArn": "arn:2"}
+    assert accepts()
+    assert accepts(**issuer)
+    assert accepts(JwtSecretArn="arn:2")
+    assert accepts(**issuer, **client)
+    assert not accepts(**client)
+    for missing in client:
+        rest = {name: value for name, value in client.items() if name != missing}
+        assert not accepts(**issuer, **rest), missing
+
+
+def test_limits_of_throughput_are_set_together() -> None:
+    """DynamoDB refuses a limit of 0, and CloudFormation refuses -1, by which it removes a limit."""
+    assert accepts(MaxReadUnits="100", MaxWriteUnits="50")
+    assert not accepts(MaxReadUnits="100")
+    assert not accepts(MaxWriteUnits="50")
+    caps = template()["Conditions"]["Caps"]
+    assert not holds(caps, {"MaxReadUnits": "0"})
+    assert holds(caps, {"MaxReadUnits": "100"})
+
+
+def test_a_limit_of_throughput_holds_for_the_table_and_each_index() -> None:
+    made = resources()["Table"]["Properties"]
+    units = {"MaxReadRequestUnits": "MaxReadUnits", "MaxWriteRequestUnits": "MaxWriteUnits"}
+    limit = {name: {"Ref": parameter} for name, parameter in units.items()}
+    for one in [made, *made["GlobalSecondaryIndexes"]]:
+        assert one["OnDemandThroughput"] == {"If": ["Caps", limit, {"Ref": "AWS::NoValue"}]}
 
 
 def test_every_global_index_is_watched() -> None:

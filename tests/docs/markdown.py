@@ -1,4 +1,4 @@
-"""What the Markdown of this project is made of: fenced blocks, links, headings."""
+"""Fenced blocks, links and headings of Markdown pages."""
 
 import re
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ _ANCHOR = re.compile(r"""<a (?:id|name)="([^"]+)">""")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block; ``line`` is that of its first mark.
+    """A fenced block; ``line`` is the line of its first mark.
 
-    ``note`` is the word of the comment right before it, ``not run`` or ``stopped``, and ``reason``
-    what that says; both are empty without one.
+    ``note`` is the first word of the comment before it, ``not run`` or ``stopped``, and ``reason``
+    the rest; both are empty without a comment.
     """
 
     language: str
@@ -37,7 +37,7 @@ class Fence:
 
 
 def fences(text: str) -> Iterator[Fence]:
-    """Yield the fenced blocks of a page in their order."""
+    """Yield the fenced blocks of a page in order."""
     for found in _FENCE.finditer(text):
         note = _NOTE.search(text, 0, found.start())
         indent = len(found["indent"])
@@ -50,12 +50,12 @@ def fences(text: str) -> Iterator[Fence]:
 
 
 def prose(text: str) -> str:
-    """Return a page with its code blanked out: as long as before, line by line."""
+    """Return a page with spaces in place of code; lines keep their lengths."""
     return _INLINE_CODE.sub(_blank, _FENCE.sub(_blank, text))
 
 
 def links(text: str) -> Iterator[str]:
-    """Yield the targets of a page's links and pictures, of Markdown and of HTML."""
+    """Yield the targets of a page's links and pictures, in Markdown and HTML."""
     plain = prose(text)
     for found in (*_LINK.finditer(plain), *_HTML.finditer(plain)):
         yield found["target"]
@@ -63,7 +63,7 @@ def links(text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page, as GitHub and the site name them."""
+    """Return the anchors of a page, with the names that GitHub and the site give them."""
     plain = _FENCE.sub(_blank, text)
     named = set(_ANCHOR.findall(plain))
     seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Which pages are tested, and what of a page is run in which order."""
+"""The tested pages, and their blocks that do not run."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from tests.docs.markdown import Fence, fences
 from tools.site.__main__ import sources
 
 HISTORY = ("docs/decisions/", "CHANGELOG.md")
-"""What tells of its day stays as it was."""
+"""Pages about the past, which stay as they were."""
 
 LANGUAGES = {
     "",
@@ -14,6 +14,7 @@ LANGUAGES = {
     "diff",
     "graphql",
     "jinja",
+    "js",
     "json",
     "nginx",
     "python",
@@ -24,12 +25,12 @@ LANGUAGES = {
 
 
 def living() -> dict[str, str]:
-    """Return the pages that hold today, by their paths; README first, on a server not asked yet."""
+    """Return the current pages by path; README is first, for a server without cached statistics."""
     return {path: text for path, text in sources().items() if not path.startswith(HISTORY)}
 
 
 def marked() -> Iterator[tuple[str, Fence]]:
-    """Yield the blocks that a comment before them says are not run, with their pages."""
+    """Yield the blocks with a comment ``not run``, with their pages."""
     for path, text in living().items():
         for fence in fences(text):
             if fence.note == "not run":

@@ -1,9 +1,9 @@
-"""Blocks of shell as a reader would run them, in a directory like a clone with a running server.
+"""Runs blocks of shell as a reader does, in a directory like a clone with a running server.
 
-Bash runs each block. What it calls is a program that hands its arguments to this process, where
-commands of ours cost no start of an interpreter: `marginalia` runs or, where it would never end or
-the block is marked, has its options parsed, as those of `tools/` always have; `make` and `pip` are
-held to the Makefile and pyproject.toml; `aws`, `docker` and what needs accounts do nothing.
+Bash runs each block. The programs that it calls send their arguments to this process, which saves
+the start of an interpreter. `marginalia` runs; if the command would not end or the block is marked,
+only its options are parsed, as those of `tools/` always are. Arguments of `make` and `pip` are
+checked against the Makefile and pyproject.toml. `aws`, `docker` and others do nothing.
 """
 
 import json
@@ -49,7 +49,7 @@ sys.stdout.write(said["stdout"]); sys.stderr.write(said["stderr"]); sys.exit(sai
 """
 
 
-# What a block sets and defines is there for the next one of its page.
+# Keeps variables and functions for the next block of the page.
 _BEFORE = """
 set +e; source session 2>/dev/null; set -e
 trap '{ declare -p; declare -f; } > session' EXIT
@@ -59,9 +59,9 @@ _HARMLESS = "kill() { :; }\n"
 
 
 class Shell:
-    """Runs blocks in ``directory``; ``only_parse`` while a marked block is looked at.
+    """Runs blocks in ``directory``.
 
-    ``parsed`` holds the calls whose options were parsed and which did not run.
+    With ``only_parse`` commands do not run: their options are parsed, and ``parsed`` lists them.
     """
 
     def __init__(self, directory: Path, **variables: str) -> None:
@@ -72,7 +72,7 @@ class Shell:
         self._there: set[Path] = set()
 
     def begin(self) -> None:
-        """Keep what is there now."""
+        """Remember the files that exist now."""
         self._there = set(self.directory.iterdir())
 
     def run(self, block: str, *, until_it_speaks: bool = False) -> subprocess.CompletedProcess[str]:
@@ -104,7 +104,7 @@ class Shell:
         return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
     def tidy(self) -> None:
-        """Remove what blocks have made, and begin a new session of the shell."""
+        """Remove the files of blocks, and begin a new session of the shell."""
         for path in set(self.directory.iterdir()) - self._there:
             if path.is_dir():
                 shutil.rmtree(path)
@@ -112,7 +112,7 @@ class Shell:
                 path.unlink()
 
     def answer(self, call: dict[str, Any]) -> subprocess.CompletedProcess[str]:
-        """Return what a program says that a block has called."""
+        """Return the result of a program that a block has called."""
         program, arguments = call["program"], call["arguments"]
         match program:
             case "marginalia":
@@ -149,7 +149,7 @@ class Shell:
 
 @contextmanager
 def shell(directory: Path, **variables: str) -> Iterator[Shell]:
-    """Give a shell whose programs answer until the block ends."""
+    """Open a shell that runs programs until the block ends."""
     programs = directory / ".venv/bin"
     programs.mkdir(parents=True)
     for name in (*_OURS, *IDLE):
@@ -174,7 +174,7 @@ def shell(directory: Path, **variables: str) -> Iterator[Shell]:
 
 
 def tool_complaint(arguments: list[str]) -> str:
-    """Return what is wrong with the arguments of `python -m tools.…`."""
+    """Return the fault in the arguments of `python -m tools.…`, or nothing."""
     match arguments:
         case ["-m", module, *rest] if module in TOOLS:
             return usage_complaint(main.get_command(TOOLS[module]), rest)
@@ -182,7 +182,7 @@ def tool_complaint(arguments: list[str]) -> str:
 
 
 def usage_complaint(command: Any, arguments: list[str]) -> str:
-    """Return what is wrong with a command's arguments; it is not run."""
+    """Return the fault in a command's arguments, or nothing; the command does not run."""
     context: click.Context | None = None
     try:
         while True:
@@ -208,7 +208,7 @@ def _command_line() -> Any:
 
 
 def make_complaint(arguments: list[str]) -> str:
-    """Return which target the Makefile lacks, or which trial there is not."""
+    """Return the target or the trial that does not exist, or nothing."""
     text = (ROOT / "Makefile").read_text("utf-8")
     targets = {
         line.partition(":")[0] for line in text.splitlines() if ": " in line or line.endswith(":")
@@ -221,7 +221,7 @@ def make_complaint(arguments: list[str]) -> str:
 
 
 def pip_complaint(arguments: list[str]) -> str:
-    """Return which extra or file of an installation this project lacks."""
+    """Return the extra or the file that does not exist, or nothing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for one in arguments:
         if one.startswith(".[") and not set(one[2:-1].split(",")) <= set(

@@ -7,7 +7,7 @@ from tests.engines import ROOT
 _ROW = re.compile(r"^\| (?P<what>[^|]+) \| [^|]+ \|[^|]*\| (?P<tests>[^|]+) \|$", re.MULTILINE)
 
 
-def test_each_limit_is_listed_once_with_tests_that_exist() -> None:
+def test_each_limit_is_listed_once_with_existing_tests() -> None:
     text = (ROOT / "SECURITY.md").read_text("utf-8")
     table = text.partition("## Limits")[2].partition("\nSeveral processes")[0]
     rows = [row for row in table.splitlines() if row.startswith("|")][2:]

@@ -1,4 +1,4 @@
-"""How pages are taken apart."""
+"""Parsing of pages."""
 
 from tests.docs.markdown import Fence, anchors, fences, slug_of
 
@@ -33,7 +33,7 @@ second
 """
 
 
-def test_blocks_have_the_comment_right_before_them_alone() -> None:
+def test_a_block_has_only_the_comment_directly_before_it() -> None:
     assert list(fences(PAGE)) == [
         Fence("sh", "first\n", 3),
         Fence("sh", "second\n", 9, "not run", "it needs an account"),

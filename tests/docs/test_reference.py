@@ -8,7 +8,7 @@ import pytest
 from typer import main
 
 from resolvers.mutations import UserErrorCode
-from schema.execution.errors import CODES
+from schema.execution.errors import CODES, ErrorCode
 from tests.docs.markdown import fences
 from tests.docs.pages import living
 from tests.docs.shell import TOOLS, make_complaint
@@ -68,12 +68,12 @@ def options(words: str = "") -> set[str]:
 
 @cache
 def variables() -> set[str]:
-    """Return every variable that sets an option, and those that set none."""
+    """Return every variable of an option, and the other variables."""
     return BESIDE | {str(one.envvar) for leaf in leaves().values() for one in leaf.params}
 
 
 def unknown(code: str) -> bool:
-    """Tell whether a piece of code in prose names what there is not."""
+    """Return whether code in prose names a command, option or variable that does not exist."""
     words = code.removeprefix(".venv/bin/").split()
     wrong = any(one not in variables() for one in _VARIABLE.findall(code))
     match words:
@@ -100,28 +100,29 @@ def test_every_code_has_a_cause_and_a_next_step() -> None:
     errors, user_errors = (
         set(_ROW.findall(part)) for part in living()["docs/errors.md"].split("## User errors")
     )
-    assert errors == (set(CODES.values()) | literal) - _NO_CODES | {"BAD_ARGUMENT", "NOT_FOUND"}
+    used = (set(CODES.values()) | literal) - _NO_CODES | {"BAD_ARGUMENT", "NOT_FOUND"}
+    assert errors == used == {code.value for code in ErrorCode}
     assert user_errors == {code.name for code in UserErrorCode}
 
 
 @pytest.mark.parametrize("page", living())
-def test_commands_and_settings_that_prose_names_are_there(page: str) -> None:
+def test_commands_and_settings_of_prose_exist(page: str) -> None:
     assert [code for code in _INLINE.findall(living()[page]) if unknown(code)] == []
 
 
-def test_what_contributing_says_of_the_tree_is_there() -> None:
+def test_the_paths_of_contributing_exist() -> None:
     text = living()["CONTRIBUTING.md"]
     tree = next(one.text for one in fences(text) if one.text.startswith("schema/"))
     named = [line.split()[0] for line in tree.splitlines() if line[0] != " "]
     assert [one for one in named if not (ROOT / one).is_dir()] == []
     packages = {one.parent.name for one in ROOT.glob("*/__init__.py")}
     assert {one for one in packages if f"{one}/" not in named} == set()
-    table = text[text.index("| to change |") : text.index("## Layers")]
+    table = text[text.index("| to change |") : text.index("## Adding an access pattern")]
     paths = re.findall("`([a-z_]+/[a-z_/.]+)`", table)
     assert [one for one in paths if not (ROOT / one).exists()] == []
 
 
-def test_what_is_not_there_is_found() -> None:
+def test_unknown_names_are_found() -> None:
     wrong = [
         *(
             "make nothing",

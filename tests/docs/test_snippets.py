@@ -1,9 +1,9 @@
 """Every snippet of the README and the documentation, run against one server with the demo's data.
 
-GraphQL executes, JSON is compared with the answer of the block before it, shell runs in a directory
-like a clone (`tests/docs/shell.py`), files are read by what reads them. A block that cannot be
-run has a comment with the reason before it: `<!-- not run: … -->`; its options are parsed all the
-same. `python -m tests.docs.pages` lists these.
+GraphQL executes, JSON is compared with the response to the block before it, shell runs in a
+directory like a clone (`tests/docs/shell.py`), and files are parsed. A block that cannot run here
+has a comment with the reason before it, `<!-- not run: … -->`; its options are parsed nevertheless.
+`python -m tests.docs.pages` lists these blocks.
 """
 
 import gzip
@@ -29,7 +29,7 @@ from tests.docs.shell import Shell, shell
 from tests.server.serving import SECRET, Served, bearer, served
 
 CLONE = "http://127.0.0.1:8000"
-"""Where `make run` serves, and so every snippet asks."""
+"""The server of `make run`, and of every snippet."""
 
 FILES = {
     "Reviews.csv": (
@@ -54,25 +54,27 @@ FILES = {
         {"9d4b": "query Rating($id: String!) { product(productId: $id) { lastCommentedAt } }"}
     ),
 }
-"""What readers have at hand, in the smallest."""
+"""Small versions of the files that snippets use."""
 
 
 @dataclass
 class Reader:
-    """A reader of the documentation: a clone, a server that runs in it, and its answers so far."""
+    """A reader of the documentation, with a clone and a server that runs in it."""
 
     server: Served
     shell: Shell
     answer: Any = None
-    """What the block before has answered."""
+    """The response to the block before."""
 
     def follow(self, fence: Fence) -> None:
-        """Do what a block says; AssertionError where it does not hold."""
+        """Execute a block; AssertionError if its result is wrong."""
         before, self.answer = self.answer, None
         if fence.note == "not run":
             self._look_at(fence)
         elif fence.language == "json":
-            assert before is not None, "No answer stands before it: say why it is not compared."
+            assert before is not None, (
+                "The block before it has no response: add a comment with the reason."
+            )
             assert json.loads(fence.text) == before, json.dumps(before, ensure_ascii=False)
         else:
             getattr(self, f"_{fence.language or 'plain'}")(fence)
@@ -105,7 +107,7 @@ class Reader:
                 self._sh(Fence("sh", line[2:], fence.line))
 
     def _plain(self, fence: Fence) -> None:
-        """Drawings, usages and what programs have said."""
+        """Drawings, usages and outputs."""
 
     def _toml(self, fence: Fence) -> None:
         path = self.shell.directory / "shop.toml"
@@ -117,6 +119,11 @@ class Reader:
 
     def _python(self, fence: Fence) -> None:
         compile(fence.text, "snippet", "exec")
+
+    def _js(self, fence: Fence) -> None:
+        """A function of another program, which Node.js parses."""
+        checked = self.shell.run(f"node --check - <<'END'\n{fence.text}\nEND")
+        assert checked.returncode == 0, checked.stderr
 
     def _jinja(self, fence: Fence) -> None:
         Environment(extensions=["jinja2.ext.i18n"], autoescape=True).parse(fence.text)
@@ -159,8 +166,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
             os.chdir(before)
 
 
-def test_readers_meet_a_merge_first_and_then_one_partition(reader: Reader) -> None:
-    """What README says of plans in prose, before its snippets are run."""
+def test_readme_shows_a_merge_and_then_one_partition(reader: Reader) -> None:
+    """The plans that README describes in prose, before its snippets run."""
     page = """{ product(productId: "1") { comments(rating: %s, language: "en", first: 3) {
       plan { index segments { limit } } } } }"""
     seen = []
@@ -175,7 +182,7 @@ def test_readers_meet_a_merge_first_and_then_one_partition(reader: Reader) -> No
 
 
 @pytest.mark.parametrize("page", living())
-def test_what_a_page_says_works(reader: Reader, page: str) -> None:
+def test_the_blocks_of_a_page_work(reader: Reader, page: str) -> None:
     reader.answer = None
     wrong = []
     for fence in fences(living()[page]):
@@ -187,12 +194,11 @@ def test_what_a_page_says_works(reader: Reader, page: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-def test_every_block_is_in_a_language_that_is_run() -> None:
+def test_each_block_has_a_known_language() -> None:
     for page, text in living().items():
         assert {fence.language for fence in fences(text)} <= LANGUAGES, page
 
 
-def test_few_blocks_are_not_run() -> None:
-    """Accounts, containers and a second machine are not at hand; all else is."""
+def test_each_block_of_the_readme_runs() -> None:
     pages = {page for page, _ in marked()}
     assert "README.md" not in pages

@@ -23,10 +23,11 @@ SECOND_IN_SOAK = pytest.mark.parametrize(
     ["dynoxide_url", pytest.param("ministack_url", marks=pytest.mark.soak)],
     indirect=True,
 )
-"""For what two engines show no better than one: the second opinion is asked in `make soak`."""
+"""For tests that show the same on two engines: only `make soak` runs them on the second."""
 
 
-_PORTS = random.Random()  # its own: hypothesis seeds the shared one alike in every process
+# separate, because hypothesis seeds the shared one equally in every process
+_PORTS = random.Random()
 
 
 def free_port() -> int:

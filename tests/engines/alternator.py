@@ -31,7 +31,7 @@ def lacking(operations: frozenset[str] = LACKING) -> Choose:
 
 
 async def _bare(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Answer without what it does not tell."""
+    """Answer without the parts that Alternator leaves out."""
     answer = await forward()
     assert isinstance(answer.body, bytes)
     return web.Response(

@@ -21,7 +21,7 @@ NEEDS_REDIS = pytest.mark.skipif(
 
 
 class RedisServer:
-    """The same address across its runs; what it held is gone with each."""
+    """The same address in all runs; each run begins empty."""
 
     def __init__(self, directory: Path) -> None:
         self.port = free_port()

@@ -15,13 +15,15 @@ QUESTIONS = {pattern.name: pattern.question for pattern in ACCESS_PATTERNS}
 
 _TABLE = re.compile(r"^## (.+?)$(.*?)<!-- table -->.*?<!-- end -->", re.MULTILINE | re.DOTALL)
 _SECTIONS = {
-    "Comments": r"AP([1-6]|12)[a-c]?\b|most recent|last commented",
-    "Statistics": r"AP([7-9]|10|11)\b|product details",
-    "Users and orders": r"A\d",
+    "Comments": r"AP([1-6]|12)[a-c]?\b|most recent|last commented|known author",
+    "Moderation": r"AP1[3-8]\b",
+    "Statistics": r"AP([7-9]|10|11)\b",
+    "Products": r"product details|known product|product search",
+    "Users and orders": r"A\d|known user",
     "Organisations and tickets": r"T\d",
 }
 NONE = "\N{EN DASH}"
-_HEADING = ("Pattern", "Question", "Index", "Key condition", "Requests", "Shown by")
+_HEADING = ("Pattern", "Question", "Index", "Key condition", "Requests")
 
 
 def pattern_of(example: str) -> str:
@@ -30,7 +32,7 @@ def pattern_of(example: str) -> str:
 
 
 def page(before: str) -> str:
-    """Return the page with its tables made anew."""
+    """Return the page with new tables."""
 
     def made(section: re.Match[str]) -> str:
         heading, text = section[1], section[2]
@@ -48,7 +50,8 @@ def _rows(section: str) -> Iterator[str]:
         example = EXAMPLES[name]
         if re.match(_SECTIONS[section], name):
             first, *others = example.reads.indexes or [""]
-            indexes = " or ".join(_code([one for one in (first, *others) if one != "table"]))
+            either = " or " if "up to" in example.reads.requests else " and "
+            indexes = either.join(_code([one for one in (first, *others) if one != "table"]))
             if "table" in others:
                 indexes += "; `table`"
             elif first == "table":
@@ -60,7 +63,6 @@ def _rows(section: str) -> Iterator[str]:
                     indexes or NONE,
                     ", ".join(_code(example.reads.conditions)) or NONE,
                     example.reads.requests,
-                    f"`{example.shown_by}`",
                 )
             )
 

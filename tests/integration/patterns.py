@@ -23,6 +23,7 @@ from dal.model import (
     Ticket,
     UserType,
 )
+from dal.model.moderation import ReviewCause
 from dal.query.pagination import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer
@@ -30,13 +31,20 @@ from tests.engines import ROOT
 from tests.strategies import comment, order
 
 FIXTURE = ROOT / "tests/fixtures/access_patterns.toml"
-VIEWERS = {one.username: one for one in (Viewer("ana"), Viewer("sam", frozenset({"staff"})))}
+VIEWERS = {
+    one.user_id: one
+    for one in (
+        Viewer("ana"),
+        Viewer("sam", frozenset({"staff"})),
+        Viewer("mo", frozenset({"moderator"})),
+    )
+}
 DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 11)]
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """An operation that is one access pattern, and who asks; ``shows`` is part of the answer."""
+    """An operation that is one access pattern, and its user; ``shows`` is part of the answer."""
 
     operation: str
     shows: str
@@ -54,7 +62,7 @@ class Reads:
 
 @dataclass(frozen=True)
 class Example:
-    """An access pattern as a client asks for it, and the test that shows it at length."""
+    """An access pattern as a client sends it, and the test that covers it in detail."""
 
     pattern: Pattern
     reads: Reads
@@ -85,7 +93,7 @@ def _example(
 
 
 EXAMPLES = _read()
-"""By the name of the access pattern; behind a comma, what is special of an example."""
+"""By the name of the access pattern; after a comma, the special feature of an example."""
 
 
 def _comment(number: int) -> Comment:
@@ -98,8 +106,9 @@ def _comment(number: int) -> Comment:
 
 
 async def fill(stores: Stores) -> None:
-    """Store what the patterns ask for."""
+    """Store the items that the patterns read."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
+    await stores.comments.add(comment("held", created_at=DAYS[9]), cause=ReviewCause.SETTING)
     await stores.boards.finish()
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     await stores.products.update("42", {"title": "Kettle"})
@@ -110,7 +119,10 @@ async def fill(stores: Stores) -> None:
         ]
     )
     users = [OrganizationUser("acme", "ana", UserType.ADMIN), OrganizationUser("acme", "bob")]
-    await stores.organizations.put_many([Roster(Organization("acme", "Pro"), users)])
+    others = [OrganizationUser("bees", "bob")]
+    await stores.organizations.put_many(
+        [Roster(Organization("acme", "Pro"), users), Roster(Organization("bees", "Free"), others)]
+    )
     await stores.tickets.put_many(
         [
             Ticket(

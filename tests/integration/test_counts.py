@@ -22,6 +22,7 @@ from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
 from tests import oracle, recount
+from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
 from tests.strategies import FEW
@@ -182,7 +183,7 @@ async def test_adds_of_many_clients_to_one_product_all_count(
 
     async def add_on() -> None:
         for number, row in left:
-            acknowledged.append((await stores[number % processes].add(row)).node)
+            acknowledged.append(edge_of(await stores[number % processes].add(row)).node)
 
     began = time.perf_counter()
     await asyncio.gather(*(add_on() for _ in range(CLIENTS)))

@@ -23,6 +23,7 @@ from dal.stores import Stores
 from tests import oracle, recount
 from tests.amazon import Amazon, settle
 from tests.amazon.clock import Clock
+from tests.edges import edge_of
 from tests.strategies import FEW
 from tests.writers import ignore
 
@@ -31,7 +32,7 @@ LAG = 10.0
 
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
-    """The service that the table of this test stands on: only its indexes lag."""
+    """The fake service of this test's table: only its indexes lag."""
     engine = table.service
     service = Amazon(engine, Clock())
     table.service = service
@@ -217,7 +218,7 @@ async def test_a_cursor_of_a_row_that_does_not_show_yet_goes_on_behind_it(
     settle(table)
     newest = max(row.created_at for row in rows)
     new = rows[0]._replace(comment_id="new", created_at=newest.replace(year=newest.year + 1))
-    edge = await store.add(new)
+    edge = edge_of(await store.add(new))
     page = await store.page(
         Selection("42"), Slice(3, after=decode_cursor(edge.cursor), previous_page=True)
     )

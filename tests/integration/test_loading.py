@@ -1,4 +1,4 @@
-"""Loads beside one another and beside live writers: what is stored is counted, and none is lost."""
+"""Loads during other loads and live writes: stored comments are counted, and none is lost."""
 
 import asyncio
 import uuid
@@ -79,7 +79,7 @@ def comments_of(prefix: str, file: Sequence[tuple[int, str, int, str, str]]) -> 
 
 
 async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Tally:
-    """Load comments from a file as the command does, in a process of its own."""
+    """Load comments from a file as the command does, in a separate process."""
     cells = [row(one.comment_id, **_cells(one)) for one in made]
     opened = source(jsonl(cells))
     work = Load(
@@ -130,7 +130,7 @@ async def test_two_loads_and_live_writers_leave_what_one_of_them_wrote_exactly_c
     )
     for tally, made in zip(tallies[:2], loads, strict=True):
         assert tally is not None
-        assert (tally.written, tally.rejected) == (len(made), 0)
+        assert (tally.outcome.total, tally.rejected) == (len(made), 0)
     last = [{one.comment_id: one for one in made} for made in loads]
     stored = {one.comment_id: one for one in await _stored(each_table, prefix)}
     edited = {f"{prefix}{number}" for todo in live for number, _ in todo}
@@ -139,7 +139,7 @@ async def test_two_loads_and_live_writers_leave_what_one_of_them_wrote_exactly_c
     for number in stored.keys() - edited:
         assert stored[number] in [of_file[number] for of_file in last if number in of_file]
     again = await load(each_table, loads[0], rejects / "again")
-    assert again.new == len(last[0].keys() - stored.keys())
+    assert again.outcome.new == len(last[0].keys() - stored.keys())
     assert {one.comment_id: one for one in await _stored(each_table, prefix)} == stored | last[0]
 
 

@@ -1,4 +1,4 @@
-"""Whatever the statistics say, pages hold what the oracle says; only the cost changes."""
+"""Whatever the statistics are, pages equal the oracle's; only the cost changes."""
 
 import uuid
 from typing import Any
@@ -21,7 +21,7 @@ from tests import oracle
 from tests.strategies import FEW
 
 SELECTIONS = list(oracle.selections("42"))[::7]
-"""Each rating, each language, and most sets of ratings; the rest is much alike."""
+"""Each rating, each language, and most sets of ratings; the other sets are similar."""
 
 some_ratings = st.none() | st.sets(st.sampled_from(RATINGS), min_size=1).map(frozenset)
 some_languages = st.none() | st.sets(st.sampled_from(oracle.LANGUAGES), min_size=1, max_size=3).map(
@@ -144,7 +144,7 @@ async def test_empty_segments_are_skipped_where_that_is_proved(table: Table) -> 
 async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
     table: Table, share: float
 ) -> None:
-    """The ratings of a product change at once: what was frequent is now rare."""
+    """The ratings of a product change at once: a frequent rating is now rare."""
     rows = oracle.make_comments("42", 400, seed=2)
     newest = oracle.newest_first(rows)
     data: list[Comment] = [
@@ -185,7 +185,7 @@ async def test_a_page_whose_rows_were_read_before_costs_just_its_rows(
 async def test_rows_that_stand_elsewhere_than_remembered_change_no_page(
     table: Table, *, backward: bool
 ) -> None:
-    """What was remembered at either end is deleted; then more rows than it was take its place."""
+    """The remembered rows at either end are deleted; then more rows replace them."""
     data = oracle.make_comments("42", 120, seed=5)
     writer = Stores(table).comments
     await writer.put_many(data)

@@ -17,7 +17,7 @@ _BLOCK = re.compile(
 
 
 def blocks() -> Iterator[tuple[str, str]]:
-    """Yield the files that the recipe changes, and what it changes in them."""
+    """Yield the files that the recipe changes, and the changes."""
     recipe = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     for block in _BLOCK.finditer(recipe):
         yield block["path"], textwrap.dedent(block["diff"]).removeprefix("```diff\n")

@@ -16,6 +16,7 @@ from dal.query.pagination import Slice, decode_cursor
 from dal.repositories.comments import CommentRepository, Selection
 from dal.stores import Stores
 from tests import oracle
+from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
 from tests.strategies import FEW
 
@@ -121,7 +122,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     remembers: bool,
     seed: int,
 ) -> None:
-    """Also where the store read all rows before, and plans by where they stood then."""
+    """Also if the store read all rows before, and plans by their locations."""
     store = Stores(each_table).comments
     product = uuid.uuid4().hex
     selection = Selection(
@@ -174,7 +175,9 @@ async def _happen(
         await store.delete(chosen.comment_id, lambda _: None)
         del live[chosen.comment_id]
     elif kind == "rate":
-        edge = await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
+        edge = edge_of(
+            await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
+        )
         live[chosen.comment_id] = edge.node
     elif kind == "insert":
         new = chosen._replace(comment_id=new_id, rating=place % 5 + 1)

@@ -35,7 +35,7 @@ def context_of(stores: Stores) -> Context:
 
 
 async def walk(stores: Stores, **wanted: Any) -> list[str]:
-    """Return the ids of a list, page by page, as a client asks for it."""
+    """Return the ids of a list, page by page, as a client reads it."""
     ids: list[str] = []
     after = None
     while True:

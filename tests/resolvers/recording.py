@@ -1,5 +1,6 @@
-"""A store that remembers what it was asked, behind the real schema."""
+"""A store that records its calls, behind the real schema."""
 
+from collections.abc import Hashable
 from typing import Any, cast
 
 from dal.client.table import Table
@@ -18,12 +19,12 @@ STORES = Stores(Table(NOBODY, "no table"))
 
 
 class RecordingStore(CommentRepository):
-    """Answers every page with no rows; a flag that was not asked for is None, as in real pages."""
+    """Answers every page without rows; a flag that was not requested is None, as in real pages."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Selection, Slice]] = []
 
-    async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+    async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         self.asked.append((selection, cut))
         flags = [False if asked else None for asked in (cut.next_page, cut.previous_page)]
         return Page([], PageInfo(flags[0], flags[1], None, None), ExecutionStatistics("AP1"))
@@ -32,7 +33,7 @@ class RecordingStore(CommentRepository):
 async def ask(
     operation: str, **variables: object
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
-    """Execute an operation; return what the store was asked and the errors that a client sees."""
+    """Execute an operation; return the calls of the store and the errors that a client sees."""
     store = RecordingStore()
     stores = Stores(Table(NOBODY, "no table"))
     stores.comments = store

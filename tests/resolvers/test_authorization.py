@@ -31,7 +31,7 @@ def test_a_viewer_is_required() -> None:
         (Viewer("moderator"), False),
     ],
     ids=lambda value: (
-        f"{value.username}-{sorted(value.roles)}" if isinstance(value, Viewer) else None
+        f"{value.user_id}-{sorted(value.roles)}" if isinstance(value, Viewer) else None
     ),
 )
 def test_authors_and_moderators_change_a_comment(viewer: Viewer, allowed: bool) -> None:

@@ -13,7 +13,7 @@ PAGE: Page[str] = Page([], PageInfo(None, None, None, None), ExecutionStatistics
 
 
 class Store:
-    """Answers what it was asked for, and counts how often."""
+    """Answers each request, and counts the requests."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []

@@ -1,6 +1,120 @@
+"""A field's arguments become a slice and a selection; pagination flags follow what is selected."""
+
 import pytest
 
+from dal.errors import InvalidArgumentError, InvalidCursorError
+from dal.query.pagination import Slice, encode_cursor
+from dal.repositories.comments import Selection
+from resolvers.selection import plain_slice
 from tests.resolvers.recording import ask
+
+POSITION = "2020-02-27T00:00:00.000000Z#1"
+CURSOR = encode_cursor(POSITION)
+
+
+@pytest.mark.parametrize(
+    ("first", "after", "last", "before", "cut"),
+    [
+        (None, None, None, None, Slice(20)),
+        (0, None, None, None, Slice(0)),
+        (100, None, None, None, Slice(100)),
+        (7, CURSOR, None, None, Slice(7, after=POSITION)),
+        (None, None, 7, CURSOR, Slice(7, backward=True, before=POSITION)),
+        (None, None, 0, None, Slice(0, backward=True)),
+        (None, CURSOR, None, CURSOR, Slice(20, after=POSITION, before=POSITION)),
+        (None, CURSOR, 3, None, Slice(3, backward=True, after=POSITION)),
+        (3, None, None, CURSOR, Slice(3, before=POSITION)),
+    ],
+)
+def test_four_arguments_make_a_slice(
+    first: int | None, after: str | None, last: int | None, before: str | None, cut: Slice
+) -> None:
+    assert plain_slice(first, after, last, before) == cut
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "argument", "sentence"),
+    [
+        (-1, None, "first", "first is -1; it goes from 0 to 100."),
+        (101, None, "first", "first is 101; it goes from 0 to 100."),
+        (None, -1, "last", "last is -1; it goes from 0 to 100."),
+        (None, 2**31 - 1, "last", "last is 2147483647; it goes from 0 to 100."),
+        (1, 1, "last", "Pass first or last, not both."),
+        (0, 0, "last", "Pass first or last, not both."),
+    ],
+)
+def test_a_size_out_of_bounds_is_refused_by_name(
+    first: int | None, last: int | None, argument: str, sentence: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        plain_slice(first, None, last, None)
+    assert (caught.value.argument, str(caught.value)) == (argument, sentence)
+
+
+@pytest.mark.parametrize("argument", ["after", "before"])
+@pytest.mark.parametrize("cursor", ["", "nonsense", CURSOR[:-1], CURSOR + "=", "é", "\ud800"])
+def test_a_bad_cursor_names_its_argument(argument: str, cursor: str) -> None:
+    after, before = (cursor, None) if argument == "after" else (None, cursor)
+    with pytest.raises(InvalidCursorError, match=f"^{argument}: The cursor is not one of this"):
+        plain_slice(None, after, None, before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "selection"),
+    [
+        ("", Selection("42")),
+        ("rating: null, language: null", Selection("42")),
+        ("rating: []", Selection("42", frozenset())),
+        ("language: []", Selection("42", None, frozenset())),
+        ("rating: 5", Selection("42", frozenset({5}))),
+        ("rating: [1, 2, 1]", Selection("42", frozenset({1, 2}))),
+        ('language: "EN-us"', Selection("42", None, frozenset({"en-US"}))),
+        ('language: ["EN", "en"]', Selection("42", None, frozenset({"en"}))),
+    ],
+)
+async def test_filters_reach_the_store_in_canonical_form(
+    arguments: str, selection: Selection
+) -> None:
+    field = f"comments({arguments})" if arguments else "comments"
+    ((asked, _),), errors = await ask(
+        f'{{ product(productId: "42") {{ {field} {{ nodes {{ id }} }} }} }}'
+    )
+    assert errors == []
+    assert asked == selection
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "argument"),
+    [
+        ("first: -1", "BAD_ARGUMENT", "first"),
+        ("last: 101", "BAD_ARGUMENT", "last"),
+        ("first: 1, last: 1", "BAD_ARGUMENT", "last"),
+        ("rating: 6", "BAD_ARGUMENT", "rating"),
+        ('language: "english"', "BAD_ARGUMENT", "language"),
+        ('after: "nonsense"', "BAD_CURSOR", None),
+        ('before: ""', "BAD_CURSOR", None),
+    ],
+)
+async def test_bad_arguments_have_a_code_and_ask_nothing_of_the_store(
+    arguments: str, code: str, argument: str | None
+) -> None:
+    asked, (error,) = await ask(
+        f'{{ product(productId: "42") {{ comments({arguments}) {{ nodes {{ id }} }} }} }}'
+    )
+    assert asked == []
+    assert error["extensions"]["code"] == code
+    assert error["extensions"].get("argument") == argument
+
+
+async def test_cursors_reach_the_store_as_positions() -> None:
+    ((_, cut),), errors = await ask(
+        """query Q($cursor: String) { product(productId: "42") {
+            comments(last: 3, after: $cursor, before: $cursor) { nodes { id } } } }""",
+        cursor=CURSOR,
+    )
+    assert errors == []
+    assert cut == Slice(3, backward=True, after=POSITION, before=POSITION)
+
 
 # what is selected of a product's comments -> hasNextPage asked for, hasPreviousPage asked for
 CASES = {

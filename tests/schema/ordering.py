@@ -1,4 +1,4 @@
-"""Operations on orders, and what they answer."""
+"""Operations on orders, and their answers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which fields of the schema lead to what is private, and which of them operations ask for."""
+"""Fields of the schema that lead to private objects, and those of them that operations select."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,7 @@ Field = tuple[str, str]
 
 
 def leading_to(schema: Schema, private: set[str]) -> set[Field]:
-    """Return the fields whose type is one of ``private``."""
+    """Return the fields with a type among ``private``."""
     return {
         (parent.name, name)
         for parent in schema._schema.type_map.values()

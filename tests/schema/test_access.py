@@ -7,7 +7,7 @@ in ``tests/fixtures/access.toml``: its root field, its global id, and each path 
 import json
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -18,8 +18,11 @@ from strawberry.relay.utils import to_base64
 
 from dal.client.table import Table
 from dal.entities.organization import organization_key, user_key
+from dal.entities.submission import SUBMISSION
 from dal.model import OrderStatus, Profile
 from dal.model.key_parts import escape
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import SubmissionState, pending
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.conftest import Clients, fresh_table
@@ -27,10 +30,17 @@ from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OUTSIDER, TICKET
 from tests.schema.conftest import ANN, BOB, MODERATOR, STAFF, Answer, Run, looks_missing, runner
 from tests.schema.ordering import codes
 from tests.schema.paths import asked_by, leading_to
-from tests.strategies import TIES, order
+from tests.strategies import TIES, comment, order
 
 ROLES: dict[str, dict[str, Viewer | None]] = {
     "orders": {"nobody": None, "owner": ANN, "other": BOB, "moderator": MODERATOR, "staff": STAFF},
+    "submissions": {
+        "nobody": None,
+        "owner": ANN,
+        "other": BOB,
+        "moderator": MODERATOR,
+        "staff": STAFF,
+    },
     "organizations": {
         "nobody": None,
         "stranger": Viewer("zed"),
@@ -45,6 +55,7 @@ ROLES: dict[str, dict[str, Viewer | None]] = {
 """The orders are the owner's, the tickets the member's; a colleague is of the same organisation."""
 STRANGERS = {
     "orders": ("nobody", "other", "moderator"),
+    "submissions": ("nobody", "other", "staff"),
     "organizations": ("nobody", "stranger", "outsider", "moderator"),
 }
 
@@ -52,11 +63,13 @@ PRIVATE = {
     *("User", "UserProfile", "Order", "OrderLine", "OrderConnection", "OrderEdge"),
     *("Organization", "OrganizationUser", "OrganizationUserConnection", "OrganizationUserEdge"),
     *("Ticket", "TicketConnection", "TicketEdge"),
+    *("Submission", "SubmissionConnection", "SubmissionEdge"),
+    *("ModerationQueueConnection", "ModerationQueueEntryEdge", "ModerationQueueEntry"),
 }
-OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload"}
+OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload", "AddCommentPayload"}
 """They show what the mutation itself has written."""
 TO_ONESELF = {("Query", "viewer"), ("OrganizationUser", "user")}
-"""Fields that lead to the viewer alone, or null; each has a test of its own below."""
+"""Fields that lead to the viewer alone, or null; each has a separate test below."""
 
 TICKET = TICKETS[0]
 IDS = {
@@ -66,12 +79,33 @@ IDS = {
     "ORGANIZATION_ID": to_base64("Organization", ACME.name),
     "MEMBER_ID": to_base64("OrganizationUser", f"{escape(ACME.name)}/{MEMBER}"),
     "TICKET_ID": to_base64("Ticket", TICKET.ticket_id),
+    "HELD_ID": to_base64("Submission", "held"),
+    "REJECTED_ID": to_base64("Submission", "rejected"),
 }
 ORDER_FIELDS = (
-    "orderId status createdAt total { amount currencyCode } user { username }"
+    "orderId status createdAt customerName total { amount currencyCode } user { username }"
     " lines { productId unitPrice { amount } }"
 )
+SUBMISSION_FIELDS = (
+    "id commentId title text username authorName author { name } rating language createdAt"
+    " updatedAt verifiedPurchase state cause queuedAt reason decidedAt product { productId }"
+)
+_HIDDEN = comment("held", username="ann", text="secret-text " * 800)
+HELD = pending(_HIDDEN, ReviewCause.REPORTS, TIES[0])
+REJECTED = replace(
+    HELD,
+    comment_id="rejected",
+    state=SubmissionState.REJECTED,
+    reason="secret-reason",
+    decided_at=TIES[1],
+)
+"""They are larger than one read unit, which no cost may tell."""
 MISSING = {
+    "submissions": {
+        IDS["REJECTED_ID"]: to_base64("Submission", "none"),
+        '"ann"': '"none"',
+        IDS["HELD_ID"]: to_base64("Submission", "none"),
+    },
     "orders": {
         '"ann"': '"none"',
         "secret-order": "none",
@@ -114,8 +148,11 @@ def rows() -> Iterator[Row]:
         for group in groups:
             roles = (frozenset(group.get(key, "").split()) for key in ("allowed", "forbidden"))
             allowed, forbidden = roles
-            for path, (template, shows) in group["operations"].items():
-                operation = Template(template).substitute(IDS, ORDER_FIELDS=ORDER_FIELDS)
+            for path, (template, shown) in group["operations"].items():
+                shows = Template(shown).substitute(IDS)
+                operation = Template(template).substitute(
+                    IDS, ORDER_FIELDS=ORDER_FIELDS, SUBMISSION_FIELDS=SUBMISSION_FIELDS
+                )
                 yield Row(world, path, operation, shows, allowed, forbidden)
 
 
@@ -135,10 +172,12 @@ class World:
             return
         stores = Stores(self.table)
         await stores.users.put_profiles({"ann": Profile(full_name="Ann Secret", email="ann@b.org")})
-        shipped = order("secret-order", username="ann", status=OrderStatus.SHIPPED)
-        placed = order("secret-placed", username="ann", created_at=TIES[1])
+        ann = {"username": "ann", "name": "Ann Secret"}
+        shipped = order("secret-order", status=OrderStatus.SHIPPED, **ann)
+        placed = order("secret-placed", created_at=TIES[1], **ann)
         await stores.orders.put_many([shipped, placed])
         await fill(stores)
+        await self.table.put_many([SUBMISSION.encode(one) for one in (HELD, REJECTED)])
         made = (organization_key("new"), user_key(ACME.name, "new"))
         await self.table.write([{"Delete": {"Key": key}} for key in made])
         self.intact = True
@@ -201,6 +240,43 @@ def test_every_field_that_leads_to_a_private_type_has_a_row(schema: Schema) -> N
     assert leading - TO_ONESELF <= asked_by(schema, (row.operation for row in ROWS.values()))
 
 
+PUBLIC_READS = {
+    "comment": '{ comment(commentId: "held") { text } }',
+    "node": '{ node(id: "$ID") { ... on Comment { text } } }',
+    "nodes": '{ nodes(ids: ["$ID"]) { ... on Comment { text } } }',
+    "list": '{ product(productId: "42") { comments { nodes { text } totalCount } } }',
+    "counts": '{ product(productId: "42") { statistics { total facets { total } } } }',
+    "newest": '{ product(productId: "42") { lastCommentedAt mostRecentPositive { text } } }',
+    "author": '{ author(username: "ann") { name comments { nodes { text } } } }',
+    "leaderboard": "{ leaderboard { nodes { product { comments { nodes { text } } } } } }",
+}
+"""Reads of comments, of which a submission is none."""
+
+
+@pytest.mark.parametrize("path", PUBLIC_READS)
+async def test_no_public_read_shows_a_submission_to_anybody(
+    run: Run, schema: Schema, world: World, path: str
+) -> None:
+    operation = PUBLIC_READS[path].replace("$ID", to_base64("Comment", "held"))
+    missing = {
+        to_base64("Comment", "held"): to_base64("Comment", "none"),
+        '"held"': '"none"',
+        '"42"': '"43"',
+    }
+    for viewer in ROLES["submissions"].values():
+        answer = await run(operation, viewer)
+        assert answer["errors"] == []
+        assert "secret" not in json.dumps(answer)
+        await looks_missing(schema, world.table, operation, viewer, missing)
+
+
+async def test_only_moderators_see_why_a_submission_waits(run: Run) -> None:
+    operation = f'{{ node(id: "{IDS["HELD_ID"]}") {{ ... on Submission {{ cause }} }} }}'
+    for viewer, cause in ((ANN, None), (MODERATOR, "REPORTS")):
+        answer = await run(operation, viewer)
+        assert answer["data"] == {"node": {"cause": cause}}
+
+
 @pytest.mark.parametrize("role", ROLES["orders"])
 async def test_the_viewer_is_the_user_of_the_request(run: Run, role: str) -> None:
     viewer = ROLES["orders"][role]
@@ -208,7 +284,7 @@ async def test_the_viewer_is_the_user_of_the_request(run: Run, role: str) -> Non
     answer = await run(f"{{ viewer {{ {selected} }} }}", viewer)
     assert answer["errors"] == []
     found = answer["data"]["viewer"]
-    assert (found and found["username"]) == (viewer and viewer.username)
+    assert (found and found["username"]) == (viewer and viewer.user_id)
     shown = json.dumps(answer)
     assert [secret in shown for secret in SECRETS[:4]] == [role == "owner"] * 4
 

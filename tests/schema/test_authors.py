@@ -1,4 +1,6 @@
-"""An author's comments, as a client asks for them."""
+"""An author's comments, as a client reads them."""
+
+from typing import Any
 
 import pytest
 from graphql import OperationDefinitionNode, parse
@@ -6,12 +8,13 @@ from strawberry import Schema
 
 from dal.client.table import Table
 from dal.stores import Stores
+from resolvers.context import Viewer
+from schema.build import READS
 from schema.execution.cost import predicted
 from schema.execution.visibility import is_public
-from schema.field_reads import READS
 from tests import oracle
 from tests.calls import calls_of
-from tests.schema.conftest import Run, runner
+from tests.schema.conftest import STAFF, Run, runner
 
 NAME = "Zoë / 50 % #1 🙂"
 DATA = [
@@ -29,7 +32,6 @@ query ($username: String!, $first: Int, $after: String, $last: Int, $before: Str
              createdFrom: $createdFrom, createdBefore: $createdBefore) {
       edges { cursor node { commentId product { productId } author { username } } }
       pageInfo { hasNextPage hasPreviousPage }
-      totalCount
     }
   }
 }
@@ -48,7 +50,6 @@ async def test_an_authors_comments_go_on_by_their_cursors_both_ways(listing: Run
         answer = await listing(PAGE, None, username=NAME, first=9, after=after)
         assert answer["errors"] == []
         page = answer["data"]["author"]["comments"]
-        assert page["totalCount"] is None
         found += [(one["node"]["commentId"], one["node"]["product"]) for one in page["edges"]]
         after = page["edges"][-1]["cursor"]
         if not page["pageInfo"]["hasNextPage"]:
@@ -93,6 +94,100 @@ async def test_a_page_with_products_and_a_plan_is_one_query(
 async def test_what_is_wrong_is_said(listing: Run, variables: dict[str, object], code: str) -> None:
     (error,) = (await listing(PAGE, None, **variables))["errors"]
     assert error["extensions"]["code"] == code
+
+
+ANA = Viewer("auth0|64f0c1", name="Ana Pérez")
+RENAMED = Viewer(ANA.user_id, name="Ana P. Gómez")
+ADD = """
+mutation ($input: AddCommentInput!) {
+  addComment(input: $input) {
+    comment { id username authorName author { id username name } }
+    userErrors { code }
+  }
+}
+"""
+NEW = {"productId": "42", "rating": 4, "language": "en", "text": "It boils."}
+
+
+async def test_the_viewers_name_is_that_of_the_jwt(run: Run) -> None:
+    text = "{ viewer { username name } user(username: $name) { name } }"
+    text = f"query ($name: String!) {text}"
+    data = (await run(text, ANA, name=ANA.user_id))["data"]
+    assert data["viewer"] == {"username": ANA.user_id, "name": "Ana Pérez"}
+    assert data["user"] == {"name": "Ana Pérez"}
+    assert (await run(text, STAFF, name="none"))["data"]["user"] == {"name": "none"}
+
+
+async def test_an_author_is_found_by_the_id_and_shown_by_the_name(run: Run) -> None:
+    async def added(viewer: Viewer, **given: str) -> dict[str, Any]:
+        payload = (await run(ADD, viewer, input=NEW | given))["data"]["addComment"]
+        assert payload["userErrors"] == []
+        comment: dict[str, Any] = payload["comment"]
+        return comment
+
+    first = await added(ANA, idempotencyKey="once")
+    assert first["username"] == first["author"]["username"] == ANA.user_id
+    assert first["authorName"] == first["author"]["name"] == "Ana Pérez"
+    assert await added(RENAMED, idempotencyKey="once") == first, "the same input is the same add"
+
+    edit = (
+        f'mutation {{ updateComment(input: {{ id: "{first["id"]}", title: "T" }})'
+        " { comment { authorName } } }"
+    )
+    edited = await run(edit, RENAMED)
+    assert edited["data"]["updateComment"]["comment"] == {"authorName": "Ana Pérez"}
+
+    await added(RENAMED)
+    text = """query ($username: String!, $id: ID!) {
+      author(username: $username) { id name comments { nodes { authorName author { name } } } }
+      node(id: $id) { id ... on Author { username name } }
+      nodes(ids: [$id]) { ... on Author { username } }
+    }"""
+    id_ = first["author"]["id"]
+    data = (await run(text, username=ANA.user_id, id=id_))["data"]
+    names = ["Ana P. Gómez", "Ana Pérez"]
+    nodes = [{"authorName": name, "author": {"name": name}} for name in names]
+    assert data["author"] == {"id": id_, "name": "Ana P. Gómez", "comments": {"nodes": nodes}}
+    assert data["node"] == {"id": id_, "username": ANA.user_id, "name": "Ana P. Gómez"}
+    assert data["nodes"] == [{"username": ANA.user_id}]
+
+
+@pytest.mark.parametrize(
+    ("text", "queries", "predicted_requests"),
+    [
+        ('{ author(username: "bob") { id username } }', 0, 0),
+        ('{ author(username: "bob") { name } }', 1, 1),
+        ('{ author(username: "none") { name } }', 1, 1),
+        ('{ a: author(username: "bob") { name } b: author(username: "bob") { name } }', 1, 2),
+        ('{ product(productId: "p1") { comments { nodes { author { id name } } } } }', 1, 1),
+        ('{ author(username: "bob") { comments { nodes { author { name } } } } }', 1, 1),
+    ],
+)
+async def test_a_name_is_read_only_where_no_comment_has_it(
+    schema: Schema,
+    listing: Run,
+    table: Table,
+    text: str,
+    queries: int,
+    predicted_requests: int,
+) -> None:
+    del listing  # which has filled the table
+    noted = Table(table.service, table.name)
+    stores, calls = Stores(noted), calls_of(noted)
+    answer = await runner(schema, stores)(text)
+    assert answer["errors"] == []
+    author = answer["data"].get("author", {})
+    assert author.get("name", "bob") in {"bob", "none"}
+    lists = [query for query in calls.queries if query.get("IndexName")]
+    assert len(lists) == queries
+    if "comments" not in text:
+        assert [query["Limit"] for query in lists] == [1] * queries
+    document = parse(text)
+    (operation,) = document.definitions
+    assert isinstance(operation, OperationDefinitionNode)
+    costs = predicted(schema._schema, document, operation, READS, {})
+    assert costs.requests == predicted_requests
+    assert is_public(schema._schema, document, operation)
 
 
 def test_an_authors_page_costs_one_read_and_is_everybodys(schema: Schema) -> None:

@@ -1,18 +1,26 @@
-"""``commentEvents``: what a subscription is told, resumes from and is refused for."""
+"""``commentEvents``: the events of a subscription, how it resumes, and why it is refused."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from copy import copy
 from functools import partial
 from typing import Any
 
 import pytest
 
 from dal.client.table import Table
-from dal.live.log import InProcessBroker
+from dal.entities.comment import ALL
+from dal.live.log import Broker, InProcessBroker
+from dal.live.redis_stream import joined
 from dal.stores import Stores
+from dal.table.index import QueryRequest, QueryResponse
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from schema.execution.executable_schema import EventResult, RefusedSubscriptionError
+from tests.edges import edge_of
+from tests.engines.redis import NEEDS_REDIS, redis_server
+from tests.strategies import comment
 
 EVENTS = """
 subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42") {
@@ -25,14 +33,16 @@ ADD = """mutation ($rating: Int!) { addComment(input: {
   productId: "42", rating: $rating, language: "en", text: "So it is"
 }) { comment { id } commentEdge { cursor } } }"""
 UPDATE = "mutation ($i: UpdateCommentInput!) { updateComment(input: $i) { comment { id } } }"
+PAGE = """query ($rating: [Int!]) { product(productId: "42") {
+  comments(rating: $rating) { eventCursor nodes { id } } } }"""
 DELETE = "mutation ($id: ID!) { deleteComment(input: {id: $id}) { deletedId } }"
 
 
 class Api:
     """A schema over a table, with a broker."""
 
-    def __init__(self, table: Table) -> None:
-        self.broker = InProcessBroker()
+    def __init__(self, table: Table, broker: Broker | None = None) -> None:
+        self.broker = broker or InProcessBroker()
         self.schema = build_schema()
         self.context = partial(
             Context, Viewer("ann"), Stores(table, self.broker), broker=self.broker
@@ -42,6 +52,16 @@ class Api:
         result = await self.schema.execute(document, variables, self.context())
         assert result.errors is None
         return result.data
+
+    async def add(self, rating: int = 5) -> str:
+        """Return the id of a new comment."""
+        added = await self.run(ADD, rating=rating)
+        return str(added["addComment"]["comment"]["id"])
+
+    async def page(self, **filters: Any) -> tuple[set[str], str]:
+        """Return the ids of a page and its event cursor."""
+        page = (await self.run(PAGE, **filters))["product"]["comments"]
+        return {node["id"] for node in page["nodes"]}, page["eventCursor"]
 
     async def listen(
         self, document: str = EVENTS, **variables: Any
@@ -139,3 +159,67 @@ async def test_a_field_that_reads_is_read_for_each_event(api: Api) -> None:
         await api.run(ADD, rating=5)
         _, added = await told(answers, 2)
     assert added["commentEdge"]["node"]["product"]["statistics"]["total"] == 1
+
+
+async def test_a_page_and_the_events_after_it_are_the_whole_list(table: Table) -> None:
+    api = Api(table)
+    await assert_nothing_is_lost(api, api)
+
+
+@NEEDS_REDIS
+async def test_a_page_of_one_process_is_followed_at_another(table: Table) -> None:
+    with redis_server() as redis:
+        async with joined(redis.url, "t") as one, joined(redis.url, "t") as other:
+            await assert_nothing_is_lost(Api(table, one), Api(table, other))
+
+
+async def assert_nothing_is_lost(api: Api, other: Api) -> None:
+    """Write before, after and during a page of ``api``, and while its client listens to ``other``.
+
+    Writes of other ratings fill the log. The list is read once.
+    """
+    first = await api.add()
+    (shown, cursor), during = await asyncio.gather(api.page(rating=[4, 5]), other.add())
+    assert first in shown
+    after = [await api.add(), await other.add(), await other.add(1)][:2]
+    async with aclosing(await other.listen(rating=[4, 5], after=cursor)) as answers:
+        written = {first, during, *after, await api.add(4)}
+        while shown != written:
+            (event,) = await told(answers, 1)
+            assert event["kind"] == "ADDED"
+            shown.add(event["commentEdge"]["node"]["id"])
+    assert not other.broker.log._listeners
+
+
+async def test_a_change_during_a_read_is_an_event_and_on_the_next_page(table: Table) -> None:
+    """Another process writes, so this one does not know that the read in progress is outdated."""
+    slow, read, go_on = copy(table), asyncio.Event(), asyncio.Event()
+
+    async def query(request: QueryRequest) -> QueryResponse:
+        answer = await table.query(request)
+        if request.index is ALL:
+            read.set()
+            await go_on.wait()
+        return answer
+
+    slow.query = query  # type: ignore[method-assign]
+    api, others = Api(slow), Stores(table)
+    first = asyncio.create_task(api.page())
+    await read.wait()
+    new = edge_of(await others.comments.add(comment("1", product_id="42")))
+    api.broker.changed(None, new.node)
+    second = asyncio.create_task(api.page())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    go_on.set()
+    shown, cursor = await first
+    async with aclosing(await api.listen(after=cursor)) as answers:
+        (event,) = await told(answers, 1)
+    assert (shown, event["kind"]) == (set(), "ADDED")
+    assert (await second)[0] == {event["commentEdge"]["node"]["id"]}
+
+
+async def test_a_server_without_subscriptions_has_no_event_cursor(table: Table) -> None:
+    api = Api(table)
+    api.context = partial(Context, Viewer("ann"), Stores(table))
+    assert (await api.page())[1] is None

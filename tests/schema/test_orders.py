@@ -39,7 +39,7 @@ MANY = [
             2,
             "S2 D2",
         ),
-        ({"from": "2020-02-29T00:00"}, "A2 (since a date)", "byDate", 1, "S2 P2 D2 C2"),
+        ({"from": "2020-02-29T00:00Z"}, "A2 (since a date)", "byDate", 1, "S2 P2 D2 C2"),
         ({"before": "2020-02-27T00:00Z"}, "A2 (before a date)", "byDate", 1, ""),
         (
             {"from": "2020-02-28T00:00Z", "before": "2020-02-28T00:00Z"},
@@ -64,27 +64,6 @@ async def test_the_orders_of_a_user(
     assert [one["orderId"] for one in page["nodes"]] == ids.split()
     plan = page["plan"]
     assert (plan["accessPattern"], plan["index"], plan["requests"]) == (pattern, index, queries)
-
-
-async def test_pages_of_orders_go_both_ways(run_each: Run, each_table: Table) -> None:
-    await Stores(each_table).orders.put_many(MANY)
-    statuses = ["SHIPPED", "PLACED"]
-    first = await listed(run_each, status=statuses, first=4)
-    assert first["pageInfo"]["hasNextPage"]
-    assert not first["pageInfo"]["hasPreviousPage"]
-    after = first["pageInfo"]["endCursor"]
-    assert len(after) < 80
-    rest = await listed(run_each, status=statuses, first=4, after=after)
-    assert [one["orderId"] for one in rest["nodes"]] == ["S0", "P0"]
-    assert rest["plan"]["requests"] == 2
-    assert rest["pageInfo"]["hasPreviousPage"]
-    last = await listed(run_each, status=statuses, last=3)
-    assert [one["orderId"] for one in last["nodes"]] == ["P1", "S0", "P0"]
-    back = await listed(run_each, status=statuses, last=9, end=after)
-    assert [one["orderId"] for one in back["nodes"]] == ["S2", "P2", "S1"]
-    # A cursor is a place in time: it goes on in a list of other statuses.
-    other = await listed(run_each, status="CANCELLED", after=after)
-    assert [one["orderId"] for one in other["nodes"]] == ["C1", "C0"]
 
 
 async def test_an_order_with_its_lines_is_one_query(run_each: Run, each_table: Table) -> None:
@@ -136,16 +115,21 @@ async def test_a_shipped_order_leaves_the_open_ones_at_once(run_each: Run) -> No
 
 
 async def test_a_reversed_range_is_refused(run: Run) -> None:
-    answer = await run(ORDERS, ANN, **{"from": "2020-02-28T01:00Z", "before": "2020-02-28T00:00Z"})
+    answer = await run(
+        ORDERS, ANN, explain=True, **{"from": "2020-02-28T01:00Z", "before": "2020-02-28T00:00Z"}
+    )
     assert codes(answer) == ["BAD_ARGUMENT"]
     assert answer["errors"][0]["extensions"]["argument"] == "createdFrom"
     # The same two in other zones are in order.
     answer = await run(
-        ORDERS, ANN, **{"from": "2020-02-28T01:00+02:00", "before": "2020-02-28T00:00Z"}
+        ORDERS,
+        ANN,
+        explain=True,
+        **{"from": "2020-02-28T01:00+02:00", "before": "2020-02-28T00:00Z"},
     )
     assert answer["errors"] == []
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "EgAAAAA"])
 async def test_a_wrong_cursor_is_refused(run: Run, cursor: str) -> None:
-    assert codes(await run(ORDERS, ANN, after=cursor)) == ["BAD_CURSOR"]
+    assert codes(await run(ORDERS, ANN, explain=True, after=cursor)) == ["BAD_CURSOR"]

@@ -1,4 +1,4 @@
-"""Organisations and tickets as a client asks for them, with the requests each answer takes."""
+"""Organisations and tickets as a client reads them, with the requests of each answer."""
 
 from base64 import b64encode
 from typing import Any
@@ -8,11 +8,14 @@ from strawberry import Schema
 
 from dal.client.table import Table
 from dal.entities.ticket import ticket_position
+from dal.limits import MAX_SEGMENTS
+from dal.model import Organization, OrganizationUser, Roster
 from dal.stores import Stores
 from resolvers.context import Viewer
 from tests.calls import Calls, calls_of
-from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, ROSTERS, TICKETS, fill
+from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, OTHER, ROSTERS, TICKETS, fill
 from tests.schema.conftest import STAFF, Run, runner
+from tests.strategies import comment
 
 USERNAMES = sorted(user.username for user in ROSTERS[0].users)
 MINE = [
@@ -78,32 +81,14 @@ def names(page: dict[str, Any]) -> list[str]:
 
 async def test_an_organisation_with_its_users_is_one_query(run_each: Run, calls: Calls) -> None:
     page = await users(run_each)
-    assert calls.operations == {"GetItem": 1, "Query": 1}  # who asks, and what is asked for
+    assert calls.operations == {"GetItem": 1, "Query": 1}  # the user, and the selected fields
     assert names(page) == USERNAMES
     assert page["plan"] == {"accessPattern": "T1", "index": "table", "requests": 1}
     assert page["pageInfo"]["hasNextPage"] is False
     calls.clear()
-    answer = await run_each(USERS, STAFF, name=ACME.name)
+    answer = await run_each(USERS, STAFF, explain=True, name=ACME.name)
     assert answer["data"]["organization"]["users"]["nodes"] == page["nodes"]
     assert calls.operations == {"Query": 1}
-
-
-async def test_users_page_both_ways_by_name(run_each: Run, calls: Calls) -> None:
-    first = await users(run_each, first=2)
-    assert names(first) == USERNAMES[:2]
-    assert first["pageInfo"]["hasNextPage"] is True
-    second = await users(run_each, first=2, after=first["pageInfo"]["endCursor"])
-    assert names(second) == USERNAMES[2:]
-    assert second["pageInfo"]["hasPreviousPage"] is True
-    back = await users(run_each, last=1, before=second["pageInfo"]["startCursor"])
-    assert names(back) == USERNAMES[1:2]
-    calls.clear()
-    before = await users(run_each, first=2, before=second["pageInfo"]["startCursor"])
-    assert names(before) == USERNAMES[:2]
-    assert calls.operations["GetItem"] == 1
-    calls.clear()
-    assert names(await users(run_each, first=0)) == []
-    assert calls.operations == {"GetItem": 1, "Query": 1}
 
 
 async def tickets(run: Run, viewer: Viewer, **variables: object) -> dict[str, Any]:
@@ -121,7 +106,7 @@ def ids(page: dict[str, Any]) -> list[str]:
 
 async def test_a_user_with_the_newest_tickets_is_one_query(run_each: Run, calls: Calls) -> None:
     page = await tickets(run_each, Viewer(MEMBER))
-    # who asks, the organisation, and the user with the tickets
+    # the viewer, the organisation, and the user with the tickets
     assert calls.operations == {"GetItem": 2, "Query": 1}
     assert ids(page) == MINE[:20]
     assert page["plan"] == {"accessPattern": "T2", "index": "GSI1", "requests": 1}
@@ -135,24 +120,6 @@ async def test_a_user_with_the_newest_tickets_is_one_query(run_each: Run, calls:
         "username": MEMBER,
         "organizationName": ACME.name,
     }
-
-
-async def test_tickets_page_both_ways_under_any_status(run_each: Run, calls: Calls) -> None:
-    by_id = {one.ticket_id: one.status.value for one in TICKETS}
-    for status in (None, ["OPEN"], ["CLOSED"], ["OPEN", "CLOSED"], []):
-        wanted = [one for one in MINE if status is None or by_id[one] in status]
-        first = await tickets(run_each, Viewer(ADMIN), status=status, first=3)
-        assert ids(first) == wanted[:3]
-        assert first["plan"]["requests"] == (0 if status == [] else 1)
-        if not wanted:
-            continue
-        cursor = first["pageInfo"]["endCursor"]
-        second = await tickets(run_each, Viewer(ADMIN), status=status, first=3, after=cursor)
-        assert ids(second) == wanted[3:6]
-        cursor = second["pageInfo"]["endCursor"]
-        back = await tickets(run_each, Viewer(ADMIN), status=status, last=4, before=cursor)
-        assert ids(back) == wanted[1:5]
-        assert back["pageInfo"]["hasPreviousPage"] is True
 
 
 async def test_tickets_between_dates_in_both_orders(run_each: Run, calls: Calls) -> None:
@@ -175,6 +142,113 @@ async def test_tickets_between_dates_in_both_orders(run_each: Run, calls: Calls)
     }
 
 
+async def test_tickets_of_an_organisation_are_those_of_all_its_users(
+    run_each: Run, calls: Calls
+) -> None:
+    operation = """query ($name: String!, $status: [TicketStatus!], $after: String) {
+        organization(organizationName: $name) {
+            tickets(status: $status, first: 100, after: $after) {
+                nodes { ticketId status author { username } }
+                edges { cursor } plan { accessPattern index requests } } } }"""
+    of_acme = [
+        {
+            "ticketId": one.ticket_id,
+            "status": one.status.value,
+            "author": {"username": one.username},
+        }
+        for one in sorted(TICKETS, key=ticket_position, reverse=True)
+        if one.organization == ACME.name
+    ]
+
+    async def page(**variables: object) -> dict[str, Any]:
+        answer = await run_each(operation, STAFF, explain=True, name=ACME.name, **variables)
+        assert answer["errors"] == []
+        shown: dict[str, Any] = answer["data"]["organization"]["tickets"]
+        return shown
+
+    calls.clear()
+    everything = await page()
+    assert everything["nodes"] == of_acme
+    assert everything["plan"] == {"accessPattern": "T4", "index": "all", "requests": 2}
+    assert calls.operations == {"GetItem": 1, "Query": 2}
+    after = everything["edges"][9]["cursor"]
+    open_ones = await page(status="OPEN", after=after)
+    assert open_ones["nodes"] == [one for one in of_acme[10:] if one["status"] == "OPEN"]
+    assert open_ones["plan"]["requests"] == 1
+    assert (await page(status=[]))["nodes"] == []
+
+
+VIEWER = """query ($status: [TicketStatus!], $first: Int = 50, $after: String) { viewer {
+    comments { nodes { commentId } } orders { nodes { id } }
+    organizations { nodes { organizationName type } }
+    tickets(status: $status, first: $first, after: $after) {
+        nodes { ticketId organization { name } } pageInfo { endCursor hasNextPage } } } }"""
+
+
+async def test_the_viewer_has_the_tickets_of_every_organisation(
+    run_each: Run, each_table: Table, calls: Calls
+) -> None:
+    mine = comment("c1", username=MEMBER)
+    await Stores(each_table).comments.put_many([mine, comment("c2")])
+    everywhere = sorted(
+        [one for one in TICKETS if one.username == MEMBER], key=ticket_position, reverse=True
+    )
+    calls.clear()
+    answer = await run_each(VIEWER, Viewer(MEMBER))
+    assert answer["errors"] == []
+    viewer = answer["data"]["viewer"]
+    assert [one["ticketId"] for one in viewer["tickets"]["nodes"]] == [
+        one.ticket_id for one in everywhere
+    ]
+    assert {one["organization"]["name"] for one in viewer["tickets"]["nodes"]} == {
+        ACME.name,
+        OTHER.name,
+    }
+    assert viewer["organizations"]["nodes"] == [
+        {"organizationName": name, "type": "MEMBER"} for name in (OTHER.name, ACME.name)
+    ]
+    assert viewer["comments"]["nodes"] == [{"commentId": "c1"}]
+    # Comments, orders, organisations twice, tickets of two; membership and item of each.
+    assert calls.operations == {"Query": 6, "GetItem": 4}
+    first = await run_each(VIEWER, Viewer(MEMBER), status="CLOSED", first=9)
+    cut = first["data"]["viewer"]["tickets"]["pageInfo"]
+    rest = await run_each(VIEWER, Viewer(MEMBER), status="CLOSED", after=cut["endCursor"])
+    closed = [one.ticket_id for one in everywhere if one.status == "CLOSED"]
+    assert [
+        one["ticketId"]
+        for page in (first, rest)
+        for one in page["data"]["viewer"]["tickets"]["nodes"]
+    ] == closed
+    nothing = await run_each(VIEWER, Viewer("zed"))
+    assert nothing["errors"] == []
+    assert nothing["data"]["viewer"]["tickets"]["nodes"] == []
+
+
+async def test_a_user_of_too_many_organisations_reads_the_tickets_of_one(
+    run: Run, stores: Stores
+) -> None:
+    async def join(start: int, end: int) -> None:
+        of = [(f"o{number}", "zed") for number in range(start, end)]
+        rosters = [Roster(Organization(name, "Pro"), [OrganizationUser(name, u)]) for name, u in of]
+        await stores.organizations.put_many(rosters)
+
+    await join(0, MAX_SEGMENTS)
+    assert (await run(VIEWER, Viewer("zed")))["errors"] == []
+    await join(MAX_SEGMENTS, MAX_SEGMENTS + 1)
+    (error,) = (await run(VIEWER, Viewer("zed")))["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert "the tickets of one organisation by OrganizationUser.tickets" in error["message"]
+
+
+async def test_tickets_of_all_organisations_are_charged_as_many_reads_as_they_may_take(
+    run: Run,
+) -> None:
+    lists = " ".join(f"list{number}: tickets {{ nodes {{ id }} }}" for number in range(5))
+    (error,) = (await run(f"{{ viewer {{ {lists} }} }}", Viewer(MEMBER)))["errors"]
+    assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
+    assert f"about {5 * (MAX_SEGMENTS + 1)} requests to DynamoDB" in error["message"]
+
+
 @pytest.mark.parametrize(
     ("order", "operations"),
     [
@@ -186,7 +260,7 @@ async def test_tickets_between_dates_in_both_orders(run_each: Run, calls: Calls)
 async def test_a_user_comes_with_the_newest_tickets_alone(
     run_each: Run, calls: Calls, order: str | None, operations: dict[str, int]
 ) -> None:
-    """The user stands beside the newest one."""
+    """The user's item is next to the newest ticket."""
     page = await tickets(run_each, Viewer(ADMIN), order=order)
     assert calls.operations == operations
     assert ids(page) == (MINE[:-21:-1] if order == "OLDEST" else MINE[:20])

@@ -1,6 +1,7 @@
 """Operations with large answers leave turns of the event loop to others."""
 
 import asyncio
+from collections.abc import Hashable
 from copy import copy
 
 import pytest
@@ -31,15 +32,15 @@ LARGE = {
 
 
 class FullStore(RecordingStore):
-    """Answers every page with as many rows as it is asked for, at once."""
+    """Answers every page with as many rows as requested, at once."""
 
-    async def page(self, selection: Selection, cut: Slice) -> Page[Comment]:
+    async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         edges = [Edge(one, comment_position(one)) for one in ROWS[: cut.limit]]
         return Page(edges, PageInfo(None, None, None, None), ExecutionStatistics("AP1"))
 
 
 async def turns_beside(text: str) -> int:
-    """Execute an operation; return how many turns somebody else had meanwhile."""
+    """Execute an operation; return how many turns another task had meanwhile."""
     turns = 0
 
     async def beside() -> None:

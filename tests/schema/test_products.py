@@ -1,4 +1,4 @@
-"""What a shop says of its products: read with their statistics, set by staff."""
+"""The shop's details of products: read with their statistics, set by staff."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from dal.client.table import Table
 from dal.entities.product import details_key
 from dal.model import ProductDetails
 from dal.stores import Stores
-from resolvers.context import Viewer
+from resolvers.context import Context, Viewer
 from tests.calls import calls_of
 from tests.schema.conftest import Run, runner
 from tests.strategies import comment
@@ -34,7 +34,7 @@ async def stored(stores: Stores) -> None:
     ("selected", "calls"),
     [
         ("title pictureUrl url statistics { total }", {"Query": 1}),
-        ("statistics { total } s: statistics(language: []) { total } url title", {"Query": 2}),
+        ("statistics { total } s: statistics(language: []) { total } url title", {"Query": 1}),
         ("statistics { total }", {"Query": 1}),
         ("title pictureUrl url", {"BatchGetItem": 1}),
     ],
@@ -67,6 +67,92 @@ async def test_details_alone_are_one_request_for_all(schema: Schema, table: Tabl
         "{ leaderboard { nodes { product { productId title statistics { total } } } } }"
     )
     assert "BatchGetItem" not in seen.operations
+
+
+async def test_the_stars_of_twenty_products_are_a_query_each(schema: Schema, table: Table) -> None:
+    """With titles, pictures and facets, also of products that are named twice or are not stored."""
+    stores = Stores(table)
+    await stores.comments.put_many(
+        [comment(f"{n}/{m}", product_id=f"p{n}", rating=4) for n in range(3, 15) for m in range(n)]
+    )
+    await stores.boards.finish()
+    await stores.maintenance.current()
+    ids = [f"p{number}" for number in range(20, 0, -1)]
+    seen = calls_of(table)
+    found = await schema.execute(
+        """query ($ids: [ID!]!) { products(productIds: $ids) { productId title pictureUrl
+          statistics { average total facets(rating: 4) { total ratings { count } } } } }""",
+        {"ids": [*ids, "p5", "p5", "p1"]},
+        context_value=Context(STAFF, stores),
+        operation_extensions={"cost": True},
+    )
+    assert found.errors is None
+    assert found.data is not None
+    products = found.data["products"]
+    assert [one["productId"] for one in products] == [*ids, "p5", "p5", "p1"]
+    assert {one["productId"]: one["statistics"]["total"] for one in products} == {
+        **dict.fromkeys(ids, 0),
+        **{f"p{number}": number for number in range(3, 15)},
+        "p1": 1,
+        "p2": 1,
+    }
+    assert products[15] == products[20] == products[21]
+    assert (products[15]["statistics"]["facets"]["total"], products[-1]["title"]) == (5, "Kettle")
+    assert seen.operations == {"Query": 20}
+    cost = (found.extensions or {})["cost"]
+    assert cost["actual"] == {"requests": 20, "rcu": 20.0, "wcu": 0.0}
+    assert (cost["predicted"]["requests"], cost["predicted"]["rcu"]) == (23, 23.0)
+
+
+async def test_a_hundred_products_are_the_most(run: Run) -> None:
+    text = "query ($ids: [ID!]!) { products(productIds: $ids) { productId } }"
+    ids = [f"p{number}" for number in range(101)]
+    answer = await run(text, ids=ids[:100])
+    assert answer == {
+        "data": {"products": [{"productId": one} for one in ids[:100]]},
+        "errors": [],
+    }
+    for wrong in (ids, ["p1", ""]):
+        answer = await run(text, ids=wrong)
+        assert answer["data"] == {"products": None}
+        assert answer["errors"][0]["extensions"]["code"] == "BAD_ARGUMENT"
+
+
+async def test_products_are_found_by_the_start_of_their_title(schema: Schema, table: Table) -> None:
+    stores = Stores(table)
+    titles = {"p1": "Kettle", "p2": "Kettle, blue", "p3": "KETTLE", "p4": "Tea kettle"}
+    await stores.products.put_many({one: ProductDetails(title) for one, title in titles.items()})
+    await stores.maintenance.current()
+    seen, run = calls_of(table), runner(schema, stores)
+    text = """query ($after: String, $before: String, $first: Int, $last: Int) {
+      productSearch(title: "ket", first: $first, after: $after, last: $last, before: $before) {
+        nodes { productId title url isKnown } edges { node { pictureUrl } }
+        pageInfo { hasNextPage startCursor endCursor } } }"""
+
+    async def found(**variables: object) -> tuple[list[tuple[str, str]], dict[str, str]]:
+        answer = await run(text, **variables)
+        assert answer["errors"] == []
+        page = answer["data"]["productSearch"]
+        return [(one["productId"], one["title"]) for one in page["nodes"]], page["pageInfo"]
+
+    page, info = await found(first=2)
+    assert page == [("p1", "Kettle"), ("p3", "KETTLE")]
+    assert info["hasNextPage"]
+    assert (await found(first=2, after=info["endCursor"]))[0] == [("p2", "Kettle, blue")]
+    assert (await found(last=1, before=info["endCursor"]))[0] == [("p1", "Kettle")]
+    assert seen.operations == {"Query": 3}
+    await run('{ productSearch(title: "k") { nodes { statistics { total } } } }')
+    assert seen.operations == {"Query": 3 + 1 + 3}
+
+
+@pytest.mark.parametrize(
+    "arguments", ['title: " "', 'title: "%s"' % ("k" * 201), 'title: "k", after: "x"']
+)
+async def test_a_search_needs_a_text_and_its_own_cursors(run: Run, arguments: str) -> None:
+    answer = await run(f"{{ productSearch({arguments}) {{ nodes {{ id }} }} }}")
+    assert answer["data"] == {"productSearch": None}
+    code = answer["errors"][0]["extensions"]["code"]
+    assert code == ("BAD_CURSOR" if "after" in arguments else "BAD_ARGUMENT")
 
 
 async def test_statistics_that_fail_leave_the_details(

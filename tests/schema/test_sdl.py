@@ -5,49 +5,53 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from graphql import is_object_type
+from graphql import (
+    build_schema,
+    get_named_type,
+    introspection_from_schema,
+    is_input_object_type,
+    is_object_type,
+)
 from strawberry import Schema
 
+from schema.build import DESCRIPTION
 from tests.engines import ROOT
 from tests.schema.conftest import Run
 
 LINT = Path(__file__).with_name("sdl") / "lint.mjs"
 SCHEMA = ROOT / "schema.graphql"
-CONNECTIONS_THAT_COUNT = {"CommentConnection"}
+CONNECTIONS_THAT_COUNT = {"CommentConnection", "ModerationQueueConnection"}
 """Of all others no counter is kept: a total would be a read of the whole list."""
 
 
-def linted(schema: Path) -> list[dict[str, object]]:
-    """Return what the linters have against a schema."""
+def linted(*schemas: Path) -> list[list[dict[str, object]]]:
+    """Return the linters' findings in each schema."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["node", LINT, schema],
+        ["node", LINT, *schemas],
         env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,
         text=True,
         timeout=120,
         check=True,
     )
-    found: list[dict[str, object]] = json.loads(done.stdout)
-    return found
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_linters_have_nothing_against_the_schema() -> None:
-    assert linted(SCHEMA) == []
-
-
-def test_linters_find_what_a_worse_schema_lacks(tmp_path: Path) -> None:
+def test_linters_have_nothing_against_the_schema_and_much_against_a_worse(tmp_path: Path) -> None:
     worse = SCHEMA.read_text()
     for lacking in ("enum OrderStatus", "  SHIPPED\n", "  total: Money!\n"):
         worse, times = re.subn(rf'"""[^"]+"""\s+(?={re.escape(lacking)})', "", worse)
         assert times == 1
     worse = re.sub(r'"""[^"]+"""\s+pageInfo: PageInfo!', "", worse)
     (tmp_path / "schema.graphql").write_text(worse)
-    rules = {finding["rule"] for finding in linted(tmp_path / "schema.graphql")}
-    assert rules >= {
+    ours, others = linted(SCHEMA, tmp_path / "schema.graphql")
+    assert ours == []
+    assert {finding["rule"] for finding in others} >= {
         "types-have-descriptions",
         "enum-values-have-descriptions",
         "fields-have-descriptions",
@@ -55,6 +59,48 @@ def test_linters_find_what_a_worse_schema_lacks(tmp_path: Path) -> None:
         "@graphql-eslint/require-description",
         "@graphql-eslint/relay-connection-types",
     }
+
+
+NAMED = {"productId": "String", "username": "String", "organizationName": "String"} | {
+    "id": "ID",
+    "ids": "ID",
+    "productIds": "ID",
+}
+"""What an argument or an input field may name an object by, with its type."""
+
+LOOKED_UP = {"Query.comment.commentId", "Query.order.orderId", "Query.ticket.ticketId"}
+
+
+def given(schema: Schema) -> Iterator[tuple[str, str, str]]:
+    """Yield the path, name and type of each argument and input field."""
+    for owner in schema._schema.type_map.values():
+        if is_input_object_type(owner):
+            for name, one in owner.fields.items():
+                yield f"{owner.name}.{name}", name, get_named_type(one.type).name
+        elif is_object_type(owner) and not owner.name.startswith("__"):
+            for field, of in owner.fields.items():
+                for name, one in of.args.items():
+                    yield f"{owner.name}.{field}.{name}", name, get_named_type(one.type).name
+
+
+def test_the_schema_describes_itself(schema: Schema) -> None:
+    described = introspection_from_schema(schema._schema)["__schema"]["description"]
+    assert described == build_schema(SCHEMA.read_text()).description == DESCRIPTION
+
+
+def test_objects_are_named_as_the_rule_says(schema: Schema) -> None:
+    """docs/front-ends.md: the shop's own names for its objects, else the global id."""
+    ends = ("id", "ids", "username", "usernames", "organizationname", "organizationnames")
+    naming = {one for one in given(schema) if one[2] == "ID" or one[1].lower().endswith(ends)}
+    assert {path for path, name, of in naming if NAMED.get(name) != of} == LOOKED_UP
+
+
+def test_ids_in_results_are_ids(schema: Schema) -> None:
+    for owner in schema._schema.type_map.values():
+        if is_object_type(owner):
+            for name, field in owner.fields.items():
+                named = get_named_type(field.type).name
+                assert (named == "ID") == (name in {"id", "ids"} or name.endswith("Id")), name
 
 
 def test_a_total_is_shown_where_a_counter_is_kept(schema: Schema) -> None:
@@ -66,6 +112,14 @@ def test_a_total_is_shown_where_a_counter_is_kept(schema: Schema) -> None:
     counting = {name for name, kind in connections.items() if "totalCount" in kind.fields}
     assert len(connections) >= 5
     assert counting == CONNECTIONS_THAT_COUNT
+    counted = {
+        f"{owner.name}.{name}"
+        for owner in schema._schema.type_map.values()
+        if is_object_type(owner)
+        for name, field in owner.fields.items()
+        if get_named_type(field.type).name in counting
+    }
+    assert counted == {"Product.comments", "Query.moderationQueue"}
 
 
 def test_no_default_says_what_leaving_out_says() -> None:

@@ -1,4 +1,4 @@
-"""What the tests of the embedded engine share."""
+"""Helpers of the tests of the embedded engine."""
 
 import asyncio
 import subprocess
@@ -40,7 +40,7 @@ async def refusal(data_dir: Path) -> str:
 
 @contextmanager
 def abandoned(data_dir: Path, database: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run an engine over ``database`` that ``data_dir`` has on record and nobody owns."""
+    """Run an engine over ``database``; ``data_dir`` has a record of it, and no process owns it."""
     command = [str(DYNOXIDE), "serve", "--port", str(free_port()), "--db-path", str(database)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None

@@ -1,4 +1,4 @@
-"""``marginalia`` as a process of its own, the way a person starts it."""
+"""``marginalia`` as a separate process, started as a user starts it."""
 
 import asyncio
 import gc
@@ -67,7 +67,7 @@ def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProce
 def called_as(
     name: str, act: Callable[[], None], *arguments: str | Path, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run another program of ours likewise, by its function."""
+    """Run another program of ours in the same way, by its function."""
     said, complained = StringIO(), StringIO()
     mask = os.umask(0o022)
     with (
@@ -94,20 +94,21 @@ def _exit_code(act: Callable[[], None]) -> int:
             print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
             return 1
         return end.code or 0
-    finally:  # this process goes on, and what it has imported says at its end what it kept
+    finally:  # this process continues, and its imports print at its end what they kept
         gc.collect()  # quick while all from before is frozen; else each command leaves 10 MB
         gc.unfreeze()
     return 0
 
 
-def jwt_of(username: str, *roles: str) -> str:
+def jwt_of(username: str, *roles: str, name: str | None = None) -> str:
     """Return a JWT for ``username``."""
-    return make_token(SECRET, username=username, roles=roles, lifetime=timedelta(hours=1))
+    lifetime = timedelta(hours=1)
+    return make_token(SECRET, user=username, name=name, roles=roles, lifetime=lifetime)
 
 
-def bearer(username: str, *roles: str) -> dict[str, str]:
+def bearer(username: str, *roles: str, name: str | None = None) -> dict[str, str]:
     """Return the header of a JWT for ``username``."""
-    return {"Authorization": f"Bearer {jwt_of(username, *roles)}"}
+    return {"Authorization": f"Bearer {jwt_of(username, *roles, name=name)}"}
 
 
 @dataclass

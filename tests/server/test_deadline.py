@@ -34,8 +34,8 @@ from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, b
 
 DEADLINE = 1.2
 MARGIN = 25
-"""Seconds that a machine with much else to do may take beside the store; without a deadline,
-the retries of a call alone may take sixty."""
+"""Seconds that a busy machine may take in addition to the store. Without a deadline, the retries of
+a call alone may take sixty."""
 
 Work = Callable[[httpx.AsyncClient], Awaitable[Any]]
 
@@ -69,14 +69,14 @@ async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[htt
 
 @pytest.fixture
 async def patient(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server whose deadline no busy machine reaches."""
+    """A client of a server with a deadline that no busy machine reaches."""
     async with serving(beyond, 30) as client:
         yield client
 
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No call is given up, and asked again, where a busy machine takes long."""
+    """No call is abandoned and repeated because a busy machine is slow."""
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
 
 
@@ -135,16 +135,6 @@ async def test_a_page_for_people_ends_with_the_deadline_too(
     assert (shown.status_code, "Traceback" in shown.text) == (503, False)
 
 
-@pytest.mark.parametrize("work", [page, add, statistics])
-async def test_one_lost_answer_is_asked_for_again(
-    patient: httpx.AsyncClient, proxy: Proxy, work: Work
-) -> None:
-    operation = "TransactWriteItems" if work is add else "Query"
-    proxy.choose = in_turn(operation, [lose])
-    answer = await work(patient)
-    assert "errors" not in answer.json()
-
-
 async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: str) -> None:
     """Begin a request, and close its connection once an operation of it is on its way."""
     task = asyncio.ensure_future(work(client))
@@ -185,7 +175,7 @@ async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
 async def test_no_second_attempt_is_made_for_a_client_that_left(
     patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
-    """Neither of a read nor of a write whose first attempt is lost."""
+    """Neither for a read nor for a write with a lost first attempt."""
     for work, operation in ((page, "Query"), (add, "GetItem"), (add, "TransactWriteItems")):
         proxy.choose = in_turn(operation, [lose] * 9)
         await leave(patient, work, proxy, operation)
@@ -219,7 +209,7 @@ async def test_in_an_outage_requests_fail_fast_and_soon_work_again(
     answers = [await page(client) for _ in range(20)]
     codes = {error["extensions"]["code"] for one in answers for error in one.json()["errors"]}
     assert codes == {"UNAVAILABLE"}
-    assert len(proxy.seen) < 40  # six and more for each, were it asked again and again
+    assert len(proxy.seen) < 40  # retries would add six and more for each request
     proxy.choose = nothing
     async with asyncio.timeout(60):
         while "errors" in (await page(client)).json():  # noqa: ASYNC110 - asked, not told
@@ -227,7 +217,7 @@ async def test_in_an_outage_requests_fail_fast_and_soon_work_again(
 
 
 async def test_pipelined_requests_are_answered_in_turn(client: httpx.AsyncClient) -> None:
-    """What follows a request on its connection is no sign that its client left."""
+    """A further request on the connection does not mean that the client has left."""
     address = urlsplit(str(client.base_url))
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     body = b'{"query": "{ __typename }"}'

@@ -11,8 +11,7 @@ import httpx
 import pytest
 
 from dal.client.table import Table, TableAddress, connect
-from dal.errors import StoreDamagedError
-from dal.repositories.documents import MarkerRepository
+from dal.errors import StoreDamagedError, StoreFullError
 from server.app import create_app
 from server.auth.authenticator import Authenticator
 from server.engine.data_directory import DataDirectory
@@ -20,9 +19,12 @@ from server.engine.engine import embedded_engine
 from server.engine.storage import open_store
 from server.settings import Settings
 from tests.conftest import Clients
+from tests.fakes import FaultyClient, client_error, refuse
 from tests.server.embedded import fill, mounted, refusal
 
 OK = (200, {"status": "ok"})
+
+UNUSABLE = "The store cannot be used: the server's log says why."
 
 
 @asynccontextmanager
@@ -41,13 +43,20 @@ async def asked(client: httpx.AsyncClient, path: str) -> tuple[int, Any]:
     return response.status_code, response.json()
 
 
-async def unready(client: httpx.AsyncClient) -> str:
-    """Return the sentence with which a server is not ready, though it lives."""
+async def unready(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> str:
+    """Return the logged reason why a live server is not ready; clients do not see it."""
     assert await asked(client, "/health/live") == OK
     status, body = await asked(client, "/health/ready")
     assert (status, body["errors"][0]["extensions"]["code"]) == (503, "UNAVAILABLE")
     assert await asked(client, "/health") == (503, body)
-    return str(body["errors"][0]["message"])
+    assert body["errors"][0]["message"] == UNUSABLE
+    (*_, line) = lines_of(caplog)
+    return line.removeprefix("The store cannot be used: ")
+
+
+def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the log lines of the health checks."""
+    return [record.getMessage() for record in caplog.records if record.name == "server.health"]
 
 
 @pytest.fixture
@@ -56,64 +65,80 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.health.GOOD_FOR", 0.0)
 
 
-async def test_a_store_that_can_be_read_and_written_is_ready(table: Table) -> None:
+async def test_a_store_that_can_be_read_is_ready(table: Table) -> None:
     async with client_of(table) as client:
         for path in ("/health", "/health/ready", "/health/live"):
             assert await asked(client, path) == OK
 
 
-async def test_many_probes_are_one_write(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[str] = []
-    mark = MarkerRepository.mark
-
-    async def noted(markers: MarkerRepository, name: str) -> None:
-        written.append(name)
-        await mark(markers, name)
-
-    monkeypatch.setattr(MarkerRepository, "mark", noted)
-    async with client_of(table) as client:
+async def test_many_probes_are_one_read(table: Table) -> None:
+    service = FaultyClient(table.service)
+    async with client_of(Table(service, table.name)) as client:
         answers = await asyncio.gather(*(asked(client, "/health/ready") for _ in range(20)))
         assert await asked(client, "/health/live") == OK
     assert answers == [OK] * 20
-    assert written == ["health"]
+    assert [operation for operation, _ in service.calls] == ["get_item"]
 
 
-async def test_no_table_is_not_ready(clients: Clients, dynoxide_url: str) -> None:
-    async with client_of(Table(await clients.of(dynoxide_url), "absent")) as client:
-        assert "run `marginalia table create`" in await unready(client)
-
-
-async def test_no_answer_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.health.DEADLINE", 1.0)
-    nowhere = TableAddress(endpoint_url="http://127.0.0.1:9", embedded=True)
-    async with connect(nowhere) as table, client_of(table) as client:
-        assert "DynamoDB does not answer at http://127.0.0.1:9" in await unready(client)
+async def test_throttled_reads_and_writes_are_ready(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A balancer that took every server away would refuse the pages that are still served."""
+    monkeypatch.setattr("server.health.DEADLINE", 0.2)
+    service = FaultyClient(table.service, *[refuse(client_error("ThrottlingException"))] * 100)
+    async with client_of(Table(service, table.name)) as client:
+        assert await asked(client, "/health/ready") == OK
+    assert service.calls
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_full_disk_is_not_ready_until_there_is_room(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_fault_and_its_end_are_logged_once(
+    table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
+    denied = refuse(client_error("AccessDeniedException"))
+    service = FaultyClient(table.service, denied, denied)
+    async with client_of(Table(service, table.name)) as client:
+        said = await unready(client, caplog)
+        for _ in range(2):
+            assert await asked(client, "/health/ready") == OK
+    assert "AccessDenied" in said
+    assert lines_of(caplog) == [f"The store cannot be used: {said}", "The store can be used again."]
+
+
+async def test_no_table_is_not_ready(
+    clients: Clients, dynoxide_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with client_of(Table(await clients.of(dynoxide_url), "absent")) as client:
+        assert "run `marginalia table create`" in await unready(client, caplog)
+
+
+async def test_no_answer_is_not_ready(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("server.health.DEADLINE", 1.0)
+    nowhere = TableAddress(endpoint_url="http://127.0.0.1:9", embedded=True)
+    async with connect(nowhere) as table, client_of(table) as client:
+        assert "DynamoDB does not answer at http://127.0.0.1:9" in await unready(client, caplog)
+
+
+@pytest.mark.usefixtures("no_waiting")
+async def test_a_full_disk_is_ready_as_reads_are_served(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=24m") as data_dir:
         async with (
             open_store(Settings(data_dir=data_dir), share=False) as store,
             client_of(store.table, store.directory) as client,
         ):
-            assert await asked(client, "/health/ready") == OK
             await asyncio.to_thread(fill, data_dir / "ballast")
-            said = "The disk is full: make room, then try again."
-            assert await unready(client) == said
-            (data_dir / "ballast").unlink()
+            with pytest.raises(StoreFullError):
+                await store.table.put_many(ITEMS)
             assert await asked(client, "/health/ready") == OK
-    assert [record.getMessage() for record in caplog.records if "can" in record.msg] == [
-        f"The store cannot be used: {said}",
-        "The store can be used again.",
-    ]
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_log_that_was_removed_is_not_ready_and_refused_after_a_kill(tmp_path: Path) -> None:
-    """What it held is acknowledged, and not in the data file yet."""
+async def test_a_log_that_was_removed_is_not_ready_and_refused_after_a_kill(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log's contents are acknowledged, and not yet in the data file."""
     settings, left = Settings(data_dir=tmp_path / "live"), tmp_path / "left"
     async with open_store(settings, share=False):
         pass
@@ -124,7 +149,7 @@ async def test_a_log_that_was_removed_is_not_ready_and_refused_after_a_kill(tmp_
         assert await asked(client, "/health/ready") == OK
         shutil.copytree(settings.data_dir, left)  # as a kill leaves it
         (settings.data_dir / "marginalia.db-wal").unlink()
-        assert "marginalia.db-wal is gone" in await unready(client)
+        assert "marginalia.db-wal is gone" in await unready(client, caplog)
     async with embedded_engine(settings.data_dir, share=False):  # it was stopped in good order
         pass
     (left / "marginalia.db-wal").unlink()
@@ -159,19 +184,23 @@ async def test_damage_that_a_request_meets_is_not_ready_any_more(
             with pytest.raises(StoreDamagedError):
                 await store.table.scan(0, 1, None)
         said = "stop the server and restore a backup with `marginalia restore`."
-        assert await unready(client) == f"The data file is damaged: {said}"
+        assert await unready(client, caplog) == f"The data file is damaged: {said}"
     critical = [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"]
     assert critical == [f"The data file is damaged: {said}"]
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_data_file_that_is_taken_away_is_not_ready(tmp_path: Path) -> None:
+async def test_a_data_file_that_is_taken_away_is_not_ready(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async with (
         open_store(Settings(data_dir=tmp_path / "data"), share=False) as store,
         client_of(store.table, store.directory) as client,
     ):
         database = tmp_path / "data/marginalia.db"
         database.unlink()
-        assert f"The data file {database} is gone, but it held data" in await unready(client)
+        said = await unready(client, caplog)
+        assert f"The data file {database} is gone, but it held data" in said
         database.touch()
-        assert f"The data file {database} is empty, but it held data" in await unready(client)
+        said = await unready(client, caplog)
+        assert f"The data file {database} is empty, but it held data" in said

@@ -1,11 +1,16 @@
-"""What a step of ``make setup`` says of itself."""
+"""The output of a step of ``make setup``."""
 
+import os
+import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from server import installing
+from tests.engines import ROOT
 
 PROGRAM = """
 from pathlib import Path
@@ -40,3 +45,47 @@ def test_a_step_that_fails_shows_what_it_said(capsys: pytest.CaptureFixture[str]
     *_, before, last = said(capsys)
     assert before == "Two went wrong"
     assert last.startswith("Things: failed after ")
+
+
+def test_ctrl_c_stops_a_step_with_one_sentence() -> None:
+    program = "import time; print('Collecting a', flush=True); time.sleep(60)"
+    said = interrupted(
+        [
+            sys.executable,
+            ROOT / "server/installing.py",
+            "Things",
+            "*",
+            sys.executable,
+            "-c",
+            program,
+        ]
+    )
+    assert said == (130, ["Things: stopped; run the same command again to continue."])
+
+
+def test_ctrl_c_while_the_environment_is_made_prints_no_traceback(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "server").mkdir()
+    shutil.copy(ROOT / "server/installing.py", tmp_path / "server")
+    _, lines = interrupted(["make", f"PYTHON={sys.executable}", ".venv/created"])
+    assert "Python environment: stopped; run the same command again to continue." in lines
+    assert [line for line in lines if "Traceback" in line or "KeyboardInterrupt" in line] == []
+
+
+def interrupted(command: list[str | Path]) -> tuple[int, list[str]]:
+    """Press Ctrl-C after a command has begun; return its exit code and its further output."""
+    # Below another make, make would print the directories that it enters.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    with subprocess.Popen(
+        command,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        process_group=0,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(": begun\n")
+        os.killpg(process.pid, signal.SIGINT)
+        lines = process.stdout.read().splitlines()
+    return process.returncode, lines

@@ -1,4 +1,4 @@
-"""What a server does beside answering."""
+"""Work of a server besides answering requests."""
 
 import asyncio
 from pathlib import Path
@@ -8,10 +8,9 @@ import pytest
 
 from dal.analytics.service import Analytics
 from dal.client.table import Table
-from dal.live.log import InProcessBroker
 from dal.statistics import boards
 from dal.stores import Stores
-from server.serving import application
+from server.serving import open_application
 from server.settings import Settings
 from tests import oracle
 
@@ -31,7 +30,7 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     other = Table(table.service, table.name)
     shown: list[object] = []
     async with (
-        application(Settings(data_dir=tmp_path), other, lambda: None, InProcessBroker()) as app,
+        open_application(Settings(data_dir=tmp_path), other, lambda: None) as app,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://localhost"
         ) as client,
@@ -53,6 +52,6 @@ async def test_it_closes_what_answers_analytics(
         closed.append(analytics)
 
     monkeypatch.setattr(Analytics, "close", close)
-    async with application(Settings(data_dir=tmp_path), table, lambda: None, InProcessBroker()):
+    async with open_application(Settings(data_dir=tmp_path), table, lambda: None):
         assert not closed
     assert len(closed) == 1

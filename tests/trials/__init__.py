@@ -1,1 +1,1 @@
-"""Trials that take longer than a test may: each is a command that prints what it saw."""
+"""Trials run longer than tests. Each is a command that prints its findings."""

@@ -1,7 +1,7 @@
 """Lists the trials: ``make trial``.
 
-With a name it lists nothing, and ends with 2 where there is no such trial. The standard library is
-enough for it: `make trial` lists them before anything is installed.
+With a name it lists nothing, and exits with 2 if the trial does not exist. It imports the standard
+library only: `make trial` works before anything is installed.
 """
 
 import ast
@@ -29,7 +29,7 @@ def _first_line(path: Path) -> str:
 
 
 def main(names: list[str]) -> None:
-    """List all trials, or end with 2 where a name is not one of them."""
+    """List all trials, or exit with 2 if a name is unknown."""
     known = trials()
     for name in names:
         if name not in known:

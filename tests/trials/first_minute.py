@@ -1,16 +1,14 @@
 """Sets up in an empty folder, and times the first page.
 
-``python -m tests.trials.first_minute`` clones this repository, without changes that are not
-committed, and has ``make run`` set up and serve there, with an empty home directory and no npm.
-Each round takes the commits that are named in turn, or the last one alone: on a busy machine
-compare rounds, and the CPU.
+Clones this repository without uncommitted changes and executes ``make run`` there, with an empty
+home directory and no npm. Each round measures the given commits in turn, by default HEAD. On a busy
+machine compare rounds, and the CPU.
 """
 
 import argparse
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,18 +19,18 @@ from tempfile import TemporaryDirectory
 
 import httpx
 import psutil
-from rich.console import Console
 
-from tests.engines import ROOT
+from tests.engines import ROOT, free_port
+from tests.trials.reporting import CONSOLE
 
 PATIENCE = 900.0
-"""Seconds; a machine that needs longer does something else."""
+"""Seconds; a machine that needs longer is busy."""
 
 _KEPT = ("PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY")
 
 
 def bare(directory: Path) -> dict[str, str]:
-    """Return the environment of who has nothing yet: an empty home, and the system without npm."""
+    """Return an environment with an empty home, and the system's programs without npm."""
     programs = directory / "bin"
     programs.mkdir()
     for program in (one for place in ("/usr/bin", "/bin") for one in Path(place).iterdir()):
@@ -46,7 +44,7 @@ def bare(directory: Path) -> dict[str, str]:
 
 @contextmanager
 def made_to_run(directory: Path, commit: str, port: int) -> Iterator[psutil.Process]:
-    """Run ``make run`` in a clone of a commit until the block ends; the log is beside it."""
+    """Run ``make run`` in a clone of a commit until the block ends, with a log."""
     clone = directory / "clone"
     git = shutil.which("git") or "git"
     subprocess.run([git, "clone", "--quiet", ROOT, clone], check=True)
@@ -69,15 +67,14 @@ def made_to_run(directory: Path, commit: str, port: int) -> Iterator[psutil.Proc
 
 
 def spent(process: psutil.Process) -> float:
-    """Return the CPU seconds of a process and of all that it has started."""
+    """Return the CPU seconds of a process and its descendants."""
     times = [one.cpu_times() for one in [process, *process.children(recursive=True)]]
     return float(sum(sum(time[:4]) for time in times))
 
 
 def first_page(commit: str) -> tuple[float, float]:
-    """Return the seconds until the first page of a commit was there, and the CPU seconds."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    """Return the seconds until the first page of a commit, and the CPU seconds."""
+    port = free_port()
     with TemporaryDirectory() as directory, made_to_run(Path(directory), commit, port) as process:
         started = time.monotonic()
         while not _answers(port):
@@ -100,12 +97,11 @@ def main() -> None:
     parser.add_argument("commits", nargs="*", default=["HEAD"])
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
-    console = Console()
     for _ in range(given.rounds):
         for commit in given.commits:
             seconds, cpu = first_page(commit)
             load = os.getloadavg()[0]
-            console.print(f"{commit:12} {seconds:6.1f} s  CPU {cpu:5.1f} s  load {load:.1f}")
+            CONSOLE.print(f"{commit:12} {seconds:6.1f} s  CPU {cpu:5.1f} s  load {load:.1f}")
 
 
 if __name__ == "__main__":

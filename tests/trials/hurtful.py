@@ -1,4 +1,4 @@
-"""Requests that would hurt a server, as bytes; each builder takes the size of what hurts."""
+"""Hostile requests as bytes; each builder takes the size of the attack."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from tests.server.serving import bearer
 
 JSON = "application/json"
 ATTACKER = "X-Forwarded-For: 203.0.113.9"
-"""The address of one client: the trials connect from a trusted proxy's, which has no rate."""
+"""The address of one client. The trials connect from a trusted proxy, which has no rate limit."""
 
 DEADLINE = 11.0
 """Seconds that a request may take, and one more."""
@@ -20,15 +20,15 @@ PATIENCE = 2 * DEADLINE
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request on a connection of its own."""
+    """One request on a separate connection."""
 
     data: bytes
     then: bytes = b""
-    """Sent as soon as the head of the answer is there."""
+    """Sent after the head of the response."""
     never: bytes = b""
-    """The answer must not contain this."""
+    """The response must not contain this."""
     patience: float = PATIENCE
-    """Seconds to wait for the end of the answer. Below ``PATIENCE`` no answer is due."""
+    """Seconds to wait for the response, which is required from ``PATIENCE`` on."""
 
 
 def authorization(username: str) -> str:
@@ -39,7 +39,7 @@ def authorization(username: str) -> str:
 def head(
     *lines: str, method: str = "POST", path: str = "/graphql", version: str = "1.1", hosts: int = 1
 ) -> bytes:
-    """Return a head that names its host so many times."""
+    """Return a head with the field Host ``hosts`` times."""
     first = [f"{method} {path} HTTP/{version}", *["Host: 127.0.0.1"] * hosts]
     return "\r\n".join([*first, *lines, "", ""]).encode()
 
@@ -51,18 +51,18 @@ def post(content: bytes, *lines: str, path: str = "/graphql", kind: str = JSON) 
 
 
 def body(query: str, **variables: Any) -> bytes:
-    """Return an operation that asks for its cost."""
+    """Return an operation that selects its cost."""
     given = {"query": query, "variables": variables, "extensions": {"cost": True}}
     return json.dumps(given).encode()
 
 
 def by_post(query: str, **variables: Any) -> Sent:
-    """Return an operation that the attacker sends."""
+    """Return an operation of the attacker."""
     return Sent(post(body(query, **variables), ATTACKER, authorization("ana")))
 
 
 def by_get(query: str) -> Sent:
-    """Return a GET, which a page of any site can send."""
+    """Return a GET, which pages of all sites can send."""
     path = f"/graphql?query={quote(query)}"
     return Sent(head(ATTACKER, "Connection: close", method="GET", path=path))
 
@@ -78,11 +78,11 @@ def frame(opcode: int, payload: bytes = b"", *, last: bool = True) -> bytes:
 
 
 BEGUN, EMPTY = frame(TEXT, last=False), frame(0, last=False)
-"""The beginning of a message, and a part of it without a byte."""
+"""The beginning of a message, and an empty part of it."""
 
 
 def by_websocket(frames: bytes, patience: float = 5.0) -> Sent:
-    """Return a connection that sends frames, and reads the answers after the last one."""
+    """Return a connection that sends frames, and reads the responses after the last frame."""
     lines = (
         "Connection: Upgrade",
         "Upgrade: websocket",
@@ -116,18 +116,18 @@ def spreading(spreads: Sequence[Iterable[int]], root: Iterable[int] = (0,), name
 
 
 def cycles(fragments: int) -> str:
-    """Return a document whose fragments spread all others."""
+    """Return a document of fragments that each spread all others."""
     numbers = range(fragments)
     return spreading([[other for other in numbers if other != one] for one in numbers])
 
 
 def chain(fragments: int, root: Iterable[int], name: str) -> str:
-    """Return a document whose fragments spread the next one each, and the operation some."""
+    """Return a document of fragments that each spread the next one; the operation spreads some."""
     return spreading([*([number] for number in range(1, fragments)), []], root, name)
 
 
 def form(jwt: str) -> Sent:
-    """Return what the page at /sign-in sends."""
+    """Return the request of the page at /sign-in."""
     kind = "application/x-www-form-urlencoded"
     return Sent(post(f"jwt={jwt}".encode(), ATTACKER, path="/sign-in", kind=kind))
 
@@ -161,12 +161,12 @@ def chunked(trailers: str, *lines: str, version: str = "1.1", hosts: int = 1) ->
 
 
 def signed_by_trailer() -> Sent:
-    """Return a request whose trailer says who sends it, which only a head may say."""
+    """Return a request with Authorization in its trailer, which the server must ignore."""
     return Sent(chunked(f"{authorization('ana')}\r\n"), never=b'"username":"ana"')
 
 
 def unlawful_heads(size: int = 70_000) -> list[Sent]:
-    """Return requests whose heads are too large, name no host or two, or are of HTTP/1.0."""
+    """Return requests with large heads, with no or two Host fields, or of HTTP/1.0."""
     requests = (
         chunked("", f"X-Long: {'a' * size}"),
         chunked("", *["X-Many: 1"] * (size // 10)),

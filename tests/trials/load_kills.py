@@ -1,8 +1,8 @@
 """Kills loads at random points, and runs them again.
 
-``python -m tests.trials.load_kills`` loads one file once to see how long that takes. Then loads of
-it are killed with SIGKILL, each at another moment and over a table of its own. Every second one
-takes its engine along; the engine of the others goes on with what was sent.
+A whole load of a file shows how long one takes. Further loads of the file, each over a table of its
+own, are killed with SIGKILL at random moments. Every second kill includes the engine; in the other
+rounds the engine continues with the requests that it has received.
 """
 
 import argparse
@@ -10,16 +10,12 @@ import asyncio
 import json
 import random
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-
-from rich.console import Console
-from rich.table import Table as Grid
 
 from dal.client.scan import scan_all
 from dal.entities.comment import comment_in, is_comment
@@ -30,16 +26,17 @@ from dal.table.items import Item
 from server.engine.storage import open_table
 from server.settings import Settings
 from tests.server.serving import MARGINALIA, environment
+from tests.trials.reporting import finish, show
 from tools.bench.speed.loads import comments_of
 
 PRODUCTS = 40
 
 _SKEW = 0.8
-"""How fast products have fewer comments from rank to rank, by Zipf's law."""
+"""The exponent of Zipf's law for the numbers of comments of the products."""
 
 
 def comments(rows: int, products: int) -> list[Comment]:
-    """Return comments of many products, few of which have many, always the same ones by date."""
+    """Return comments of products of very different sizes, always the same, by date."""
     shares = [1 / rank**_SKEW for rank in range(1, products + 1)]
     sizes = [round(rows * share / sum(shares)) for share in shares]
     sizes[0] += rows - sum(sizes)
@@ -48,7 +45,7 @@ def comments(rows: int, products: int) -> list[Comment]:
 
 
 def write_file(path: Path, made: Iterable[Comment]) -> None:
-    """Write comments as JSONL with the names that ``load`` needs no option for."""
+    """Write comments as JSONL, with names that ``load`` knows without an option."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(_row(one), ensure_ascii=False)}\n" for one in made)
 
@@ -61,25 +58,25 @@ def _row(one: Comment) -> dict[str, object]:
 
 @dataclass
 class Kill:
-    """One load that was killed; rows that are in the table afterwards, and what is wrong."""
+    """A killed load, the number of rows in the table after it, and the faults."""
 
     seconds: float
     with_engine: bool
     rows: int = 0
-    told: str = ""
-    """What the load said that came after it."""
+    result: str = ""
+    """The output of the next load of the file."""
     wrong: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Found:
-    """What a table holds."""
+    """The content of a table."""
 
     stored: dict[str, Comment | None] = field(default_factory=dict)
     counts: ScannedCounts = field(default_factory=ScannedCounts)
 
     def add(self, items: Sequence[Item]) -> None:
-        """Take in one page of a scan."""
+        """Add a page of a scan."""
         self.counts.add(items)
         made = [comment_in(item) for item in items if is_comment(item)]
         self.stored |= {one.comment_id: one for one in made if one is not None}
@@ -111,17 +108,17 @@ async def _tried(kill: Kill, file: Path, data_dir: Path, made: dict[str, Comment
         kill.rows = len(found.stored)
         kill.wrong += _wrong(found)
         if not found.stored.items() <= made.items():
-            kill.wrong.append("killed: what is stored is not of the file")
-        kill.told = await _ended(_load(file, data_dir))
+            kill.wrong.append("killed: the table has rows that the file does not have")
+        kill.result = await _ended(_load(file, data_dir))
         found = await _found(data_dir)
         kill.wrong += _wrong(found)
         if found.stored != made:
-            kill.wrong.append("run again: what is stored is not the file")
+            kill.wrong.append("second load: the table differs from the file")
 
 
 @asynccontextmanager
 async def _engine(data_dir: Path, *, lives: bool) -> AsyncIterator[None]:
-    """Run an engine for the loads to share, if it is to outlive them."""
+    """Run an engine that the loads share; only if it ``lives`` longer than they do."""
     if not lives:
         yield
         return
@@ -129,7 +126,7 @@ async def _engine(data_dir: Path, *, lives: bool) -> AsyncIterator[None]:
         yield
 
 
-def _load(file: Path, data_dir: Path) -> "subprocess.Popen[str]":
+def _load(file: Path, data_dir: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [MARGINALIA, "load", file, "--data-dir", data_dir],
         env=environment(),
@@ -138,7 +135,7 @@ def _load(file: Path, data_dir: Path) -> "subprocess.Popen[str]":
     )
 
 
-async def _ended(process: "subprocess.Popen[str]") -> str:
+async def _ended(process: subprocess.Popen[str]) -> str:
     said, _ = await asyncio.to_thread(process.communicate)
     assert process.returncode == 0, said
     return said.rpartition(": ")[2].strip()
@@ -156,22 +153,21 @@ def _wrong(found: Found) -> list[str]:
 
 
 def main() -> None:
-    """Run the trial, show its figures, and exit with 1 where something does not hold."""
+    """Run the trial and show its figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--rows", type=int, default=4_000)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     with TemporaryDirectory() as directory:
-        done = asyncio.run(trial(Path(directory), arguments.kills, arguments.rows, arguments.seed))
-    grid = Grid(title=f"{len(done)} loads of {arguments.rows:,} rows, seed {arguments.seed}")
-    for column in ("killed after s", "with its engine", "rows there", "run again", "wrong"):
-        grid.add_column(column)
-    for one in done:
-        cells = f"{one.seconds:.2f}", "yes" if one.with_engine else "no", f"{one.rows:,}"
-        grid.add_row(*cells, one.told, "; ".join(one.wrong) or "nothing")
-    Console(width=140).print(grid)
-    sys.exit(any(one.wrong for one in done))
+        done = asyncio.run(trial(Path(directory), given.kills, given.rows, given.seed))
+    rows = [
+        (f"{one.seconds:.2f}", "yes" if one.with_engine else "no", f"{one.rows:,}", one.result)
+        for one in done
+    ]
+    columns = ("killed after s", "with its engine", "rows in the table", "second load")
+    show(f"{len(done)} loads of {given.rows:,} rows, seed {given.seed}", columns, rows)
+    finish(fault for one in done for fault in one.wrong)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
-"""Asks for pages while one client attacks the server within its rate.
+"""Requests pages while another client attacks the server within its rate.
 
-    python -m tests.trials.neighbour --attack "cycles by GET"
-
-Prints a row for each attack. Ends with 1 when the neighbour's 99th percentile is over a second, or
-over three times the quiet one where an attack has no rate; when the server takes or keeps too much
-memory, answers with 5xx or INTERNAL, accepts what it must refuse, or reads more than it predicted.
+Exits with 1 if the neighbour's 99th percentile is over a second, or, of an attack without a rate,
+over three times the one before the attack; or if the server grows too much, responds with 5xx or
+INTERNAL, accepts a request that it must refuse, or reads more than it predicted.
 """
 
 import argparse
 import asyncio
 import itertools
 import random
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,8 +20,9 @@ from tests.engines import dynoxide
 from tests.proxy import Choose, Proxy, hang, nothing, proxy_of, spoilt
 from tests.schema.execution.test_limits import HURTFUL, doubling
 from tests.trials import hurtful
-from tests.trials.beside import Attack, Row, demo, report, rows_of
+from tests.trials.attack import Attack, Row, demo, report, rows_of
 from tests.trials.hurtful import Sent, authorization, body, by_post, head, post
+from tests.trials.reporting import finish
 
 SLICES = 3
 RATE = 30
@@ -51,15 +49,15 @@ _COMMENT = {"productId": "new", "rating": 5, "language": "en", "text": "good"}
 
 
 def _commented(size: int) -> Iterable[bytes]:
-    """Yield documents that are all different, most of which is a comment."""
+    """Yield documents that differ, and are mostly one GraphQL comment."""
     return (body(f"# {number}{'x' * size}\n{{__typename}}") for number in itertools.count())
 
 
 BODIES: Mapping[str, Iterable[bytes]] = {
     "fragments that double": [body(doubling("__typename"))],
-    "documents that are none": [body(text) for text in HURTFUL.values()],
+    "invalid documents": [body(text) for text in HURTFUL.values()],
     "several operations": [body(_TWO)],
-    "0.9 MB of faults": [body(_ADD, input=_UNKNOWN)],
+    "0.9 MB of wrong variables": [body(_ADD, input=_UNKNOWN)],
     "4 kB of unknown fields": [body("{" + " ".join(f"u{n}" for n in range(900)) + "}")],
     "the same field 210 times": [body(HURTFUL["many identical fields"])],
     "lists in fragments": [body(HURTFUL["many lists in fragments"])],
@@ -77,7 +75,7 @@ BODIES: Mapping[str, Iterable[bytes]] = {
     ],
     "a body beyond the limit": [b" " * 5_000_000],
 }
-"""Sent one after the other, without a rate."""
+"""Sent one after another, without a rate."""
 
 _HEAD = b"POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 _BODY = head("Content-Length: 1000", "Content-Type: application/json") + b"{"
@@ -89,7 +87,7 @@ HELD: Mapping[str, tuple[int, Sent]] = {
     "300 half-sent bodies": (300, Sent(_BODY, patience=20)),
     "160 MB of unread pongs": (1, hurtful.flooding(_LONG_PING, 160)),
 }
-"""Connections that many clients keep open."""
+"""Connections that clients keep open."""
 
 _CYCLES = hurtful.cycles(14)
 _CHAINS = (by_post(hurtful.chain(98, range(98), f"f{number}x")) for number in itertools.count())
@@ -133,15 +131,15 @@ def _repeated(bodies: Iterable[bytes]) -> Iterable[Sent]:
 
 
 def no_answer_to_writes() -> Choose:
-    """Return what keeps every write waiting."""
+    """Let every write wait."""
     return lambda operation, _: hang if operation == "TransactWriteItems" else None
 
 
 def wrong_answers_to_writes() -> Choose:
-    """Return what spoils half of the answers to what a write asks, the same ones each time."""
+    """Spoil half of the responses to the calls of writes, the same ones in each run."""
     rng = random.Random(1)
     asked = {"GetItem", "TransactWriteItems"}
-    # Not ``{}``: behind --endpoint-url it is the answer to a write, or of an item that is absent.
+    # Not ``{}``, which is a valid response to a write, or for an item that does not exist.
     wrong = [spoilt(b"<html></html>"), spoilt(b"")]
     return lambda operation, _: (
         rng.choice(wrong) if operation in asked and rng.random() < 0.5 else None
@@ -149,14 +147,14 @@ def wrong_answers_to_writes() -> Choose:
 
 
 FAULTS: Mapping[str, Callable[[], Choose]] = {
-    "writes that get no answer": no_answer_to_writes,
-    "wrong answers to writes": wrong_answers_to_writes,
+    "writes without a response": no_answer_to_writes,
+    "wrong responses to writes": wrong_answers_to_writes,
 }
-"""What the store does to writers, while the neighbour reads."""
+"""Faults of the store for writers, while the neighbour reads."""
 
 
 def _writers(proxy: Proxy, names: Iterable[str]) -> Iterator[Attack]:
-    """Yield attacks of eight writers each, for whom alone the store fails."""
+    """Yield attacks of eight writers each. The store fails for them only."""
 
     def requests(choose: Choose) -> Iterator[Sent]:
         proxy.choose = choose
@@ -168,7 +166,7 @@ def _writers(proxy: Proxy, names: Iterable[str]) -> Iterator[Attack]:
 
 
 async def trial(chosen: list[str]) -> AsyncIterator[Row]:
-    """Run the attacks: on a server with its own engine, and on one whose engine fails writers."""
+    """Run the attacks: on a server with its own engine, and on one with a faulty engine."""
     with TemporaryDirectory() as folder:
         serve = partial(demo, Path(folder))
         async for row in rows_of(serve, [one for one in attacks() if one.name in chosen], SLICES):
@@ -183,16 +181,16 @@ async def trial(chosen: list[str]) -> AsyncIterator[Row]:
                 yield row
 
 
-def main() -> int:
-    """Run the trial; 0 when nobody was hurt."""
+def main() -> None:
+    """Run the trial and show its rows."""
     names = [*(one.name for one in attacks()), *FAULTS]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--attack", nargs="+", default=names, choices=names, metavar="NAME")
     given = parser.parse_args()
-    return 0 if asyncio.run(report(trial(given.attack))) else 1
+    finish(asyncio.run(report(trial(given.attack))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

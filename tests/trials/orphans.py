@@ -1,35 +1,35 @@
 """Kills servers, and looks for engines that outlive them.
 
-``python -m tests.trials.orphans`` starts servers over one data directory each and sends SIGKILL: to
-a server, to the parent of two workers, to one worker of two, to a parent that replaces
-its workers, and to a server that starts. A worker is replaced and the engine
-stays, until its server is killed too.
+Each round starts a server with a data directory of its own and sends SIGKILL: to a server, to the
+parent of two workers, to a worker and then its parent, to a parent that replaces its workers, or to
+a server that starts. A killed worker is replaced and the engine must stay; the engine must end
+within a second of its server.
 """
 
 import argparse
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
-from rich.console import Console
-from rich.table import Table as Grid
 
 from tests.server.embedded import engine_pid
 from tests.server.serving import MARGINALIA, environment, served
 from tests.server.workers.processes import workers_of
+from tests.trials.reporting import finish, show
 
 SOON = 1.0
 """Seconds after which the engine of a killed server must be gone."""
 
+KINDS = ("server", "parent", "worker", "replacing", "start")
 
-def of(data_dir: Path) -> list[psutil.Process]:
-    """Return the processes that name a directory in an argument or a variable; no dead ones."""
+
+def _of(data_dir: Path) -> list[psutil.Process]:
+    """Return the living processes that name a directory in an argument or a variable."""
     found = []
     for one in psutil.process_iter(["cmdline", "environ", "status"]):
         named = [*(one.info["cmdline"] or ()), *(one.info["environ"] or {}).values()]
@@ -38,90 +38,67 @@ def of(data_dir: Path) -> list[psutil.Process]:
     return found
 
 
-def gone(processes: Callable[[], bool]) -> float:
-    """Return the seconds until there are none; a minute where some stay."""
+def _gone(remain: Callable[[], object]) -> float:
+    """Return the seconds until no process remains; a minute if one does."""
     began = time.monotonic()
-    while processes() and time.monotonic() - began < 60:
+    while remain() and time.monotonic() - began < 60:
         time.sleep(0.005)
     return time.monotonic() - began
 
 
-def server(data_dir: Path) -> float:
-    """Kill a server."""
-    with served(data_dir) as running:
+def _killed(kind: str, data_dir: Path) -> float:
+    """Start and kill a server; return the seconds until its engine is gone."""
+    workers = () if kind == "server" else ("--workers", "2")
+    with served(data_dir, *workers, TRIAL=str(data_dir)) as running:
         engine = engine_pid(data_dir)
-        running.kill()
-        return gone(lambda: psutil.pid_exists(engine))
-
-
-def parent(data_dir: Path) -> float:
-    """Kill the parent of workers."""
-    with served(data_dir, "--workers", "2", TRIAL=str(data_dir)) as running:
-        engine = engine_pid(data_dir)
-        running.kill()
-        return gone(lambda: psutil.pid_exists(engine))
-
-
-def worker(data_dir: Path) -> float:
-    """Kill a worker, see that the engine is the same, and kill the parent."""
-    with served(data_dir, "--workers", "2", TRIAL=str(data_dir)) as running:
-        engine = engine_pid(data_dir)
-        workers_of(running)[0].kill()
-        time.sleep(random.uniform(0, 0.5))
+        if kind == "worker":
+            workers_of(running)[0].kill()
+            time.sleep(random.uniform(0, 0.5))
+        elif kind == "replacing":
+            running.process.send_signal(signal.SIGHUP)
+            time.sleep(random.uniform(0, 2.5))
         assert engine_pid(data_dir) == engine
         assert psutil.pid_exists(engine)
         running.kill()
-        return gone(lambda: psutil.pid_exists(engine))
+        return _gone(lambda: psutil.pid_exists(engine))
 
 
-def replacing(data_dir: Path) -> float:
-    """Kill the parent at any moment while it replaces its workers."""
-    with served(data_dir, "--workers", "2", TRIAL=str(data_dir)) as running:
-        engine = engine_pid(data_dir)
-        running.process.send_signal(signal.SIGHUP)
-        time.sleep(random.uniform(0, 2.5))
-        assert psutil.pid_exists(engine)
-        running.kill()
-        return gone(lambda: psutil.pid_exists(engine))
-
-
-def start(data_dir: Path) -> float:
-    """Kill a server at any moment of its start."""
+def _killed_at_start(data_dir: Path) -> float:
+    """Kill a server at any moment of its start; return the seconds until no process is left."""
     command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as starting:
         time.sleep(random.uniform(0.2, 1.2))
         starting.kill()
         starting.wait()
-        return gone(lambda: bool(of(data_dir)))
-
-
-KINDS = (server, parent, worker, replacing, start)
+        return _gone(lambda: _of(data_dir))
 
 
 def main() -> None:
-    """Print a table; end with 1 where an engine stayed for longer than a second."""
+    """Run the rounds and show their figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     rounds = parser.parse_args().rounds
-    took: dict[str, list[float]] = {kind.__name__: [] for kind in KINDS}
-    alone: dict[str, list[float]] = {kind.__name__: [] for kind in KINDS}
-    """Seconds from the end of the engine to that of all."""
-    left = 0
+    engines: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    others: dict[str, list[float]] = {kind: [] for kind in KINDS}
+    """Seconds from the end of the engine to that of all processes."""
+    broken = []
     with TemporaryDirectory() as folder:
         for number in range(rounds):
             kind, data_dir = KINDS[number % len(KINDS)], Path(folder, f"round-{number}")
-            took[kind.__name__].append(kind(data_dir))
-            alone[kind.__name__].append(gone(lambda at=data_dir: bool(of(at))))  # type: ignore[misc]
-            left += len(of(data_dir))
-    grid = Grid("killed", "rounds", "engine gone: median s", "longest s", "then all: longest s")
-    for name, seconds in took.items():
+            kill = _killed_at_start(data_dir) if kind == "start" else _killed(kind, data_dir)
+            engines[kind].append(kill)
+            others[kind].append(_gone(lambda at=data_dir: _of(at)))  # type: ignore[misc]
+            broken += [f"{kind}: process {one.pid} is left." for one in _of(data_dir)]
+    rows = []
+    for kind, seconds in engines.items():
         row = sorted(seconds) or [0.0]
-        figures = row[len(row) // 2], row[-1], max(alone[name], default=0.0)
-        grid.add_row(name, str(len(seconds)), *(f"{one:.3f}" for one in figures))
-    console = Console()
-    console.print(grid)
-    console.print(f"{left} processes are left.")
-    sys.exit(left > 0 or max(map(max, filter(None, took.values()))) > SOON)
+        figures = row[len(row) // 2], row[-1], max(others[kind], default=0.0)
+        rows.append([kind, str(len(seconds)), *(f"{one:.3f}" for one in figures)])
+        if row[-1] > SOON:
+            broken.append(f"{kind}: an engine stayed for {row[-1]:.1f} s.")
+    columns = ("killed", "rounds", "engine gone: median s", "longest s", "then all: longest s")
+    show("Killed servers", columns, rows)
+    finish(broken)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,18 @@
 """Loads a server with ten times what it can answer.
 
-``python -m tests.trials.overload`` serves the demo data from a process of its own, loads it from
-another, and asks for its liveness all the while. Each round goes from a peak over the overload back
-to the peak, so that a machine which is busy with other things changes both alike. How long a 503
-takes is measured by a client of its own: those that make the load wait for one another.
+One process serves the demo data, a second one loads it, and this one requests its liveness. Each
+round goes from a peak to the overload and back to the peak, so that other work of the machine
+changes both alike. A client of its own measures the time of a 503: the clients of the load wait for
+one another.
 """
 
 import argparse
 import asyncio
 import multiprocessing
-import sys
+import time
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from statistics import median, quantiles
@@ -19,18 +20,18 @@ from tempfile import TemporaryDirectory
 
 import httpx
 import orjson
-from rich.console import Console
-from rich.table import Table
+import uvloop
 
 from tests.server.serving import served
-from tests.trials.load import Phase, load, run
+from tests.trials.reporting import finish, show
+from tools.bench.speed.generator import Answer, ask, request
 
 PAGE = """{ product(productId: "1") { comments(first: 20) {
   nodes { commentId rating language title text username createdAt }
   pageInfo { hasNextPage endCursor } } } }"""
 
 CLIENTS = 16
-"""They keep the server busy: more of them get no more pages a second."""
+"""Enough to keep the server busy: more clients get no more pages a second."""
 
 GOODPUT = 0.8
 SHED_MS = 100
@@ -39,29 +40,88 @@ RECOVERY = 5.0
 _PROBE_EVERY = 0.1
 _WITNESS_EVERY = 0.03
 _BIN = 0.5
-"""Seconds over which goodput is counted to see it come back."""
+"""Seconds in which goodput is counted, to see its recovery."""
+GIVE_UP = 5.0
+"""Seconds after which a client no longer waits for a response."""
+
+
+@dataclass
+class Phase:
+    """The responses that a number of clients got for some seconds."""
+
+    clients: int
+    seconds: float
+    served: list[tuple[float, float]] = field(default_factory=list)
+    """The time of each page in seconds since the start, and how long it took."""
+    shed: list[float] = field(default_factory=list)
+    """Seconds that each 503 took."""
+    failed: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def goodput(self) -> float:
+        """Pages a second."""
+        return len(self.served) / self.seconds
+
+
+def _run(url: str, body: bytes, phases: list[Phase], fresh: bool) -> list[Phase]:
+    """Run the phases without a pause; with ``fresh`` each request has a connection of its own."""
+
+    async def run_all() -> None:
+        for phase in phases:
+            await _load(url, body, phase, fresh=fresh)
+
+    uvloop.run(run_all())
+    return phases
+
+
+async def _load(url: str, body: bytes, phase: Phase, *, fresh: bool, pause: float = 0.0) -> None:
+    """Send requests until the phase ends, with ``pause`` seconds after each response."""
+    asking = _Asking(url, body, phase, fresh=fresh)
+    await ask(url, asking, phase.clients, patience=GIVE_UP, pause=pause)
+
+
+class _Asking:
+    """Requests one page again and again, and sorts the responses."""
+
+    def __init__(self, url: str, body: bytes, phase: Phase, *, fresh: bool) -> None:
+        headers = (f"Connection: {'close' if fresh else 'keep-alive'}",)
+        self._request = request(url, "/graphql", body, headers)
+        self._phase = phase
+        self._start = time.perf_counter()
+
+    def next(self) -> tuple[int, bytes] | None:
+        over = time.perf_counter() >= self._start + self._phase.seconds
+        return None if over else (0, self._request)
+
+    def note(self, number: int, answer: Answer) -> None:
+        if answer.status == b"200" and b'"errors"' not in answer.body:
+            self._phase.served.append((answer.ended - self._start, answer.seconds))
+        elif answer.status == b"503" and b"retry-after" in answer.head:
+            self._phase.shed.append(answer.seconds)
+        else:
+            self._phase.failed[answer.status.decode() or "unanswered"] += 1
 
 
 @dataclass
 class Round:
-    """One time up and down."""
+    """One peak, overload, and peak again."""
 
     peak: Phase
     overload: Phase
     after: Phase
     witness: Phase
-    """What one client saw that asks now and then, all the time."""
+    """The responses of one client that sends a request now and then, during all phases."""
     probes: list[bool]
-    """Whether each question for liveness was answered within a second."""
+    """Whether each request for liveness was answered within a second."""
 
     @property
     def ratio(self) -> float:
-        """Pages a second under overload, of those at the peaks before and after."""
+        """Pages a second under overload, as a share of those at the peaks."""
         return self.overload.goodput * 2 / (self.peak.goodput + self.after.goodput)
 
     @property
     def recovery(self) -> float:
-        """Seconds from the end of the overload until the pages come as before."""
+        """Seconds from the end of the overload until goodput is as before."""
         enough = GOODPUT * self.peak.goodput * _BIN
         for number in range(int(self.after.seconds / _BIN)):
             if sum(at // _BIN == number for at, _ in self.after.served) >= enough:
@@ -70,18 +130,12 @@ class Round:
 
 
 def p99_ms(seconds: list[float]) -> float:
-    """Return what 99 of 100 stay below, in milliseconds."""
+    """Return the 99th percentile in milliseconds."""
     return quantiles(seconds, n=100)[-1] * 1_000 if len(seconds) > 1 else 0.0
 
 
-async def _witness(url: str, body: bytes, seconds: float, *, fresh: bool) -> Phase:
-    phase = Phase(1, seconds)
-    await load(url, body, phase, fresh=fresh, pause=_WITNESS_EVERY)
-    return phase
-
-
 async def _probe(url: str, probes: list[bool]) -> None:
-    """Ask for liveness as a balancer does, with a connection for each question."""
+    """Request liveness as a balancer does, with a connection for each request."""
     while True:
         try:
             async with httpx.AsyncClient(timeout=1, verify=False) as client:
@@ -98,49 +152,39 @@ async def one_round(url: str, times: int, seconds: float, *, fresh: bool) -> Rou
     body = orjson.dumps({"query": PAGE})
     probes: list[bool] = []
     probing = asyncio.create_task(_probe(url, probes))
-    watching = asyncio.create_task(_witness(url, body, len(phases) * seconds, fresh=fresh))
+    witness = Phase(1, len(phases) * seconds)
+    watching = asyncio.create_task(_load(url, body, witness, fresh=fresh, pause=_WITNESS_EVERY))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         loop = asyncio.get_running_loop()
-        peak, overload, after = await loop.run_in_executor(pool, run, url, body, phases, fresh)
+        peak, overload, after = await loop.run_in_executor(pool, _run, url, body, phases, fresh)
     probing.cancel()
-    return Round(peak, overload, after, await watching, probes)
+    await watching
+    return Round(peak, overload, after, witness, probes)
 
 
-def table(title: str, rounds: list[Round]) -> Table:
-    """Return what the rounds saw, one a line."""
-    shown = Table(title=title)
-    for column in (
-        "pages/s at the peak",
-        "in overload",
-        "ratio",
-        "p99 of a page",
-        "503/s",
-        "median of a 503",
-        "its p99",
-        "failed",
-        "liveness",
-        "recovered",
-    ):
-        shown.add_column(column, justify="right")
-    for each in rounds:
-        overload = each.overload
-        shown.add_row(
-            f"{each.peak.goodput:.0f}",
-            f"{overload.goodput:.0f}",
-            f"{each.ratio:.0%}",
-            f"{p99_ms([took for _, took in overload.served]):.0f} ms",
-            f"{len(overload.shed) / overload.seconds:.0f}",
-            f"{median(each.witness.shed or [0.0]) * 1_000:.0f} ms",
-            f"{p99_ms(each.witness.shed):.0f} ms",
-            " ".join(f"{count} {what}" for what, count in overload.failed.items()) or "0",
-            f"{sum(each.probes)} of {len(each.probes)}",
-            f"{each.recovery:.1f} s",
-        )
-    return shown
+COLUMNS = ["pages/s at the peak", "in overload", "ratio", "p99 of a page", "503/s"]
+COLUMNS += ["median of a 503", "its p99", "failed", "liveness", "recovered"]
+
+
+def row(each: Round) -> list[str]:
+    """Return the figures of a round."""
+    overload = each.overload
+    return [
+        f"{each.peak.goodput:.0f}",
+        f"{overload.goodput:.0f}",
+        f"{each.ratio:.0%}",
+        f"{p99_ms([seconds for _, seconds in overload.served]):.0f} ms",
+        f"{len(overload.shed) / overload.seconds:.0f}",
+        f"{median(each.witness.shed or [0.0]) * 1_000:.0f} ms",
+        f"{p99_ms(each.witness.shed):.0f} ms",
+        " ".join(f"{count} {status}" for status, count in overload.failed.items()) or "0",
+        f"{sum(each.probes)} of {len(each.probes)}",
+        f"{each.recovery:.1f} s",
+    ]
 
 
 def misses(title: str, rounds: list[Round]) -> list[str]:
-    """Return what does not hold, judged by the median of the rounds."""
+    """Return the broken promises, judged by the median of the rounds."""
     held = {
         f"goodput of {GOODPUT:.0%}": median(each.ratio for each in rounds) >= GOODPUT,
         f"503 within {SHED_MS} ms": median(p99_ms(each.witness.shed) for each in rounds) <= SHED_MS,
@@ -152,27 +196,22 @@ def misses(title: str, rounds: list[Round]) -> list[str]:
 
 
 def main() -> None:
-    """Run the rounds, show what they saw, and exit with 1 where it does not hold."""
+    """Run the rounds and show their figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=6.0, help="of each phase")
     parser.add_argument("--times", type=int, default=10, help="clients, of those at the peak")
-    arguments = parser.parse_args()
-    console, missed = Console(width=120), []
-    with (
-        TemporaryDirectory() as directory,
-        served(Path(directory), "--demo") as server,
-    ):
+    given = parser.parse_args()
+    missed = []
+    with TemporaryDirectory() as directory, served(Path(directory), "--demo") as server:
         for title, fresh in (("connections kept alive", False), ("new connections", True)):
             rounds = [
-                asyncio.run(one_round(server.url, arguments.times, arguments.seconds, fresh=fresh))
-                for _ in range(arguments.rounds)
+                asyncio.run(one_round(server.url, given.times, given.seconds, fresh=fresh))
+                for _ in range(given.rounds)
             ]
-            console.print(table(f"{arguments.times * CLIENTS} clients, {title}", rounds))
+            show(f"{given.times * CLIENTS} clients, {title}", COLUMNS, map(row, rounds))
             missed += misses(title, rounds)
-    for miss in missed:
-        console.print(miss)
-    sys.exit(bool(missed))
+    finish(missed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Prints the modules and calls of a warm page, and fails above 45 modules.
 
-    python -m tests.trials.page_path
-
 A server with the demo's data answers one query until it is warm. Then a profiler counts the calls
 of the project's Python functions during one more request on the same connection: 20 comments of a
 product under two filters, without statistics.
@@ -21,18 +19,17 @@ from unittest import mock
 
 import httpx
 import psutil
-from rich.console import Console
-from rich.table import Table
 
-from server.cli import main
+from server.cli import main as cli
 from tests.engines import ROOT
 from tests.server.serving import SECRET, environment
+from tests.trials.reporting import CONSOLE, finish, show
 
 MOST = 45
-"""Modules that one warm page may pass."""
+"""Maximum number of modules of one warm page."""
 
 WARM = 50
-"""Requests before the one that is counted."""
+"""Requests before the counted one."""
 
 QUERY = """
 query ($rating: [Int!], $language: [String!]) {
@@ -50,7 +47,7 @@ calls: Counter[str] = Counter()
 
 
 def serve_and_count() -> None:
-    """Serve in this thread, and send requests from another one."""
+    """Serve in this thread, and send requests from another thread."""
     with TemporaryDirectory() as folder:
         signal.signal(signal.SIGUSR1, _toggle)
         failures: list[BaseException] = []
@@ -62,7 +59,7 @@ def serve_and_count() -> None:
             mock.patch.object(sys, "argv", command),
         ):
             try:
-                main.main()
+                cli.main()
             except SystemExit as end:
                 if end.code:
                     raise
@@ -85,9 +82,8 @@ def _count(frame: FrameType, event: str, _argument: Any) -> None:
 def _request_pages(server_thread: int, failures: list[BaseException]) -> None:
     try:
         with httpx.Client(base_url=_url(), timeout=60) as client:
-            while len(_edges(client)) < 20:  # the demo's data is still being loaded
-                time.sleep(0.2)
-            time.sleep(5)  # until the load has ended
+            while 'http-equiv="refresh"' in client.get("/").text:  # the demo's data is being loaded
+                time.sleep(0.5)
             for _ in range(WARM):
                 _edges(client)
             signal.pthread_kill(server_thread, signal.SIGUSR1)
@@ -117,16 +113,15 @@ def _edges(client: httpx.Client) -> list[Any]:
     return edges
 
 
-def _report() -> int:
-    table = Table(title="Modules of one warm page", show_footer=True)
-    table.add_column("module", footer=f"{len(calls)} modules, {MOST} at most")
-    table.add_column("calls", justify="right", footer=str(calls.total()))
-    for module in sorted(calls):
-        table.add_row(module, str(calls[module]))
-    Console().print(table)
-    return int(len(calls) > MOST)
+def main() -> None:
+    """Run the trial and show the calls by module."""
+    serve_and_count()
+    rows = [(module, str(calls[module])) for module in sorted(calls)]
+    show("Modules of one warm page", ("module", "calls"), rows)
+    summary = f"{calls.total()} calls in {len(calls)} modules; the maximum is {MOST} modules."
+    CONSOLE.print(summary)
+    finish(["Too many modules."] if len(calls) > MOST else [])
 
 
 if __name__ == "__main__":
-    serve_and_count()
-    sys.exit(_report())
+    main()

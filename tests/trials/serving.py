@@ -1,4 +1,4 @@
-"""A server in a process of its own, for trials whose engine is reached through this process."""
+"""A server in another process, for trials that proxy its engine in this process."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from tests.server.serving import AWS, Served, served
 
 @asynccontextmanager
 async def serving(directory: Path, *options: str) -> AsyncIterator[Served]:
-    """Serve until the block ends; the event loop goes on while the server starts and ends."""
+    """Serve until the block ends; the event loop continues while the server starts and ends."""
     opened = served(directory, *options, **AWS)
     server = await asyncio.to_thread(opened.__enter__)
     try:

@@ -1,6 +1,6 @@
 """``python -m tools.bench``: what pages cost, in capacity, money and time.
 
-Exit code 1 and one sentence where a measurement cannot be made.
+If a measurement fails, the command prints one sentence and exits with 1.
 """
 
 import sys
@@ -11,10 +11,12 @@ from dal.errors import DalError
 from server.errors import INTERRUPTED, CommandError
 from tools.bench.bill import bill
 from tools.bench.cost import cost
+from tools.bench.coverage import compiled
+from tools.bench.execution import execution
 from tools.bench.speed.command import growth, speed
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-for command in (cost, bill, speed, growth):
+for command in (cost, bill, speed, growth, compiled, execution):
     app.command()(command)
 
 

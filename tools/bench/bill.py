@@ -1,7 +1,7 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
-The repositories do each operation once on a temporary engine. Its capacity is computed from the
-declared table (``tools.bench.capacity``), and compared with the engine's own figure.
+The repositories run each operation once on a temporary engine. ``tools.bench.capacity`` computes
+the operation's capacity from the declared table. The bill compares this with the engine's figure.
 """
 
 import asyncio
@@ -18,7 +18,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 from dal.client.table import Table
-from dal.client.transport import Service
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import (
@@ -33,46 +32,60 @@ from dal.model import (
     Roster,
     Ticket,
 )
+from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
+from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
+from dal.repositories.tickets import TicketSelection
 from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
+from dal.stream import lambda_handler
+from dal.stream.applier import Record
 from server.engine.storage import open_table
 from server.errors import CommandError
 from server.settings import Settings
-from tools.bench.capacity import Consumed, Meter, size_of
-from tools.bench.report import Section, tell
+from tools.bench.capacity import Consumed, Meter, size_of, stored_size
+from tools.bench.report import Section, write_report
 
 PRICES = Path(__file__).with_name("prices.toml")
 
 PRODUCT = "B000G6RYNE"
 LOADED = 90
-"""Comments of one load: one transaction holds them and their counters."""
+"""Comments of one load, which fit into one transaction with their counters."""
 
 _START = datetime(2024, 5, 1, tzinfo=UTC)
 _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the cord is short. "
 _TEXT_LENGTH = 400
+TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
+"""Characters of short texts up to the longest; from 759 on an item has more than 1 KB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a million units, where and when."""
+    """Prices of a million units, with their region and date."""
 
     place: str
     date: date
     currency: str
     write_units: float
     read_units: float
+    storage: float
+    """A GB (2**30 bytes) for a month."""
 
     def of(self, consumed: Consumed) -> float:
-        """Return what a million of what consumed that cost."""
+        """Return the price of a million operations with this capacity."""
         return self.write_units * consumed.wcu + self.read_units * consumed.rcu
 
 
 def read_prices(path: Path) -> Prices:
-    """Return the prices of a TOML file; OSError, TypeError or ValueError where it has none."""
-    return Prices(**tomllib.loads(path.read_text("utf-8")))
+    """Return the prices of a TOML file; CommandError if it has none."""
+    try:
+        return Prices(**tomllib.loads(path.read_text("utf-8")))
+    except (OSError, TypeError, ValueError) as error:
+        raise CommandError(
+            f"{path} holds no prices ({error}): write it as tools/bench/prices.toml is."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +98,22 @@ class Line:
     reported: Consumed
 
 
-Act: TypeAlias = Callable[[Stores], Awaitable[object]]
+class MeteredStores(Stores):
+    """The repositories over a metered table."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self.table = table
+
+
+Act: TypeAlias = Callable[[MeteredStores], Awaitable[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something that an application does; ``before`` is done first and not counted.
+    """An operation of an application, and the operation before it, which is not counted.
 
-    ``times`` is how many are done at once: the bill shows one.
+    ``act`` runs the operation ``times`` times at once; the bill shows the average.
     """
 
     name: str
@@ -101,9 +122,11 @@ class Operation:
     times: int = 1
 
 
-def comment(name: str, rating: int, language: str = "en", number: int = 0) -> Comment:
-    """Return a comment of about the size that comments have."""
-    text = (_SENTENCE * (_TEXT_LENGTH // len(_SENTENCE) + 1))[:_TEXT_LENGTH]
+def comment(
+    name: str, rating: int, language: str = "en", number: int = 0, length: int = _TEXT_LENGTH
+) -> Comment:
+    """Return a comment with a text of a typical length."""
+    text = (_SENTENCE * (length // len(_SENTENCE) + 1))[:length]
     return Comment(
         comment_id=f"{name}-{number:04}".rjust(32, "0"),
         product_id=PRODUCT,
@@ -114,12 +137,6 @@ def comment(name: str, rating: int, language: str = "en", number: int = 0) -> Co
         text=text,
         created_at=_START + timedelta(minutes=number),
     )
-
-
-def item_bytes() -> tuple[int, int]:
-    """Return the size of the comments that the bill is of: the item's, and an index row's."""
-    item = COMMENT.encode(comment("size", 3))
-    return size_of(item), size_of({name: item[name] for name in ALL.attributes})
 
 
 _LINES = tuple(OrderLine(f"B000G6RY{n:02}", 1, Money(Decimal("19.90"), "EUR")) for n in range(3))
@@ -134,8 +151,9 @@ _TICKET = Ticket(
     text=_SENTENCE,
     created_at=_START,
 )
-_A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d", 5)
-_E, _F = comment("e", 3), comment("f", 5)
+_A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d", 3)
+_E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
+_SEEN = (_F.comment_id, _F.created_at)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
 _ANY, _ONE, _TWO = (
     Selection(PRODUCT),
@@ -145,7 +163,7 @@ _ANY, _ONE, _TWO = (
 _FROM_THE_MIDDLE = Slice(20, after=comment_position(comment("stored", 1, number=400)))
 
 
-def _anybody(_: Comment) -> None:
+def _anybody(_: object) -> None:
     """Allow every change."""
 
 
@@ -155,6 +173,16 @@ def _edit(of: Comment, **changes: object) -> Act:
 
 def _delete(of: Comment) -> Act:
     return lambda one: one.comments.delete(of.comment_id, _anybody)
+
+
+def _hold(added: Comment) -> Act:
+    return lambda one: one.comments.add(added, cause=ReviewCause.SETTING)
+
+
+async def _hold_many(stores: Stores) -> None:
+    for each in stored("held", 40):
+        added = each._replace(username="ann")
+        await stores.comments.add(added, cause=ReviewCause.SETTING)
 
 
 def _read(selection: Selection) -> Act:
@@ -171,6 +199,37 @@ async def _move_and_add_a_five(stores: Stores) -> None:
     await stores.comments.add(comment("moved", 5))
 
 
+def _add_and_count(name: str, count: int) -> Act:
+    """Add comments, and count them by one delivery to the function."""
+
+    async def act(stores: MeteredStores) -> None:
+        added = [comment(f"{name}{number}", 3) for number in range(count)]
+        for one in added:
+            await stores.comments.add(one)
+        await lambda_handler.apply(stores.table, [_record(one) for one in added])
+
+    return act
+
+
+def _record(added: Comment) -> Record:
+    """Return an add as Lambda delivers it, as far as the function reads it."""
+    item = COMMENT.encode(added)
+    return {
+        "eventID": added.comment_id,
+        "eventSourceARN": "arn:aws:dynamodb:local:0:table/t/stream/2026-01-01T00:00:00.000",
+        "dynamodb": {
+            "Keys": {"PK": item["PK"], "SK": item["SK"]},
+            "NewImage": item,
+            "SequenceNumber": "1",
+        },
+    }
+
+
+def _of_length(length: int) -> Operation:
+    added = comment(f"long{length}", 3, length=length)
+    return Operation(f"{length:,} characters", lambda one: one.comments.add(added))
+
+
 async def _leave_counters_to_the_stream(stores: Stores) -> None:
     maintenance = stores.maintenance
     await maintenance.announce(await maintenance.read(), mode=MaintenanceMode.STREAM)
@@ -179,26 +238,41 @@ async def _leave_counters_to_the_stream(stores: Stores) -> None:
 
 OPERATIONS: Mapping[str, Sequence[Operation]] = {
     "Comments are written": (
-        Operation("add one rated 1 to 4", lambda one: one.comments.add(_A)),
-        Operation("add one rated 5", lambda one: one.comments.add(_B)),
-        Operation("add one rated 1 to 4 under a key", lambda one: one.comments.add(_C, "c")),
-        Operation("add one rated 5 under a key", lambda one: one.comments.add(_D, "d")),
+        Operation("add one", lambda one: one.comments.add(_A)),
+        Operation("add one under a key", lambda one: one.comments.add(_C, "c")),
         Operation("edit a text", _edit(_A, text="The lid is loose.")),
-        Operation("edit a rating, 3 to 4", _edit(_A, rating=4)),
-        Operation("edit a rating, 4 to 5", _edit(_A, rating=5)),
-        Operation("edit the language of one rated 5", _edit(_A, language="de")),
-        Operation("delete one rated 1 to 4 of a key", _delete(_KEYED)),
-        Operation("delete one rated 5", _delete(_B)),
+        Operation("edit a rating", _edit(_A, rating=4)),
+        Operation("edit a language", _edit(_A, language="de")),
+        Operation("delete one that was added under a key", _delete(_KEYED)),
+        Operation("delete one", _delete(_B), lambda one: one.comments.add(_B)),
         Operation(
             "move a product on two leaderboards",
             lambda one: one.boards.correct([PRODUCT]),
             _move_and_add_a_five,
         ),
         Operation(
-            f"load a row, {LOADED} of a product at once",
+            f"load {LOADED} rows of a product in one call (cost of a row)",
             lambda one: one.comments.put_many(stored("loaded", LOADED)),
             times=LOADED,
         ),
+    ),
+    "Comments are reviewed": (
+        Operation("add one that waits", _hold(_E)),
+        Operation("approve one", lambda one: one.moderation.approve(*_SEEN, "mo"), _hold(_F)),
+        Operation("reject a published one", lambda one: one.moderation.reject(*_SEEN, "mo", "No.")),
+        Operation("edit one that waits", _edit(_E, text="The lid is loose.")),
+        Operation("delete one that waits", _delete(_E)),
+        Operation(
+            "reject one that waits",
+            lambda one: one.moderation.reject(_G.comment_id, _G.created_at, "mo", "No."),
+            _hold(_G),
+        ),
+        Operation(
+            "a page of 20 of a user's own",
+            lambda one: one.moderation.page(SubmissionSelection("ann"), Slice(20)),
+            _hold_many,
+        ),
+        Operation("a page of 20 of the queue", lambda one: one.moderation.queue(Slice(20))),
     ),
     "Comments are read": (
         Operation("a page of 20", _read(_ANY), _first(_ANY)),
@@ -238,30 +312,59 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
         Operation("an order by its id", lambda one: one.orders.get(_ORDER.order_id)),
         Operation("a page of open orders", lambda one: one.orders.open_page(Slice(20))),
+        Operation(
+            "add a user to an organisation",
+            lambda one: one.organizations.add_user(OrganizationUser("acme", "bob")),
+        ),
+        Operation(
+            "a page of a user's organisations",
+            lambda one: one.organizations.of_user("ann", Slice(20)),
+        ),
         Operation("open a ticket", lambda one: one.tickets.create(_TICKET)),
         Operation("close a ticket", lambda one: one.tickets.close(_TICKET)),
         Operation(
             "a user with a page of tickets",
             lambda one: one.tickets.with_user("acme", "ann", Slice(20)),
         ),
+        Operation(
+            "a page of an organisation's tickets",
+            lambda one: one.tickets.page(TicketSelection("acme"), Slice(20)),
+        ),
+        Operation("a page of open tickets", lambda one: one.tickets.open_page(Slice(20))),
         Operation("a ticket by its id", lambda one: one.tickets.get(_TICKET.ticket_id)),
         Operation(
             "edit a profile", lambda one: one.users.update_profile("ann", {"full_name": "A"})
         ),
         Operation("a profile", lambda one: one.users.profile("ann")),
         Operation(
-            "edit a product's details", lambda one: one.products.update(PRODUCT, {"title": "A"})
+            "set a product's title", lambda one: one.products.update("new", {"title": "Kettle"})
         ),
+        Operation(
+            "edit a product's title", lambda one: one.products.update(PRODUCT, {"title": "A"})
+        ),
+        Operation(
+            "edit a product's picture",
+            lambda one: one.products.update(PRODUCT, {"picture_url": "/"}),
+        ),
+        Operation("a page of products by title", lambda one: one.products.search("a", Slice(20))),
         Operation("a product's details", lambda one: one.products.details([PRODUCT])),
     ),
+    "Comments are added, by the length of their text": tuple(map(_of_length, TEXT_LENGTHS)),
     "Comments are written, counters kept from the stream": (
         Operation(
-            "add one rated 1 to 4", lambda one: one.comments.add(_E), _leave_counters_to_the_stream
+            "add one, not counted yet",
+            lambda one: one.comments.add(_D),
+            _leave_counters_to_the_stream,
         ),
-        Operation("add one rated 5", lambda one: one.comments.add(_F)),
-        Operation("add one under a key", lambda one: one.comments.add(comment("g", 3), "g")),
-        Operation("edit a rating, 3 to 4", _edit(_E, rating=4)),
-        Operation("delete one", _delete(_E)),
+        Operation("edit a rating, not counted yet", _edit(_D, rating=4)),
+        Operation("delete one, not counted yet", _delete(_D)),
+        Operation("add one, counted alone by the function", _add_and_count("alone", 1)),
+        Operation("add one, 10 of a product counted at once", _add_and_count("ten", 10), times=10),
+        Operation(
+            f"add one, {LOADED} of a product counted at once",
+            _add_and_count("many", LOADED),
+            times=LOADED,
+        ),
     ),
 }
 
@@ -273,24 +376,18 @@ def stored(name: str, count: int) -> list[Comment]:
 
 
 async def measure(table: Table) -> AsyncIterator[Line]:
-    """Do every operation on an empty table, and yield what each has consumed."""
+    """Do every operation on an empty table, and yield its capacity."""
     await _fill(Stores(table))
-    meter: list[Meter] = []
-
-    def put_before(service: Service) -> Meter:
-        meter.append(Meter(service))
-        return meter[0]
-
-    metered = table.through(put_before)
-    stores = Stores(metered)
+    meter = Meter(table.service)
+    stores = MeteredStores(Table(meter, table.name))
     for section, operations in OPERATIONS.items():
         for one in operations:
             if one.before is not None:
                 await one.before(stores)
             await stores.maintenance.current()
-            meter[0].reset()
+            meter.reset()
             await one.act(stores)
-            yield Line(section, one.name, *meter[0].counted(one.times))
+            yield Line(section, one.name, *meter.counted(one.times))
 
 
 async def _fill(stores: Stores) -> None:
@@ -304,26 +401,39 @@ async def _fill(stores: Stores) -> None:
 def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
     """Return a table for each kind of operations."""
     columns = ("operation", "requests", "WCU", "RCU", f"{prices.currency} a million")
-    return [
-        Section(name, columns, [_cells(line, prices) for line in of_one])
-        for name, of_one in groupby(lines, key=lambda line: line.section)
-    ]
+    found = []
+    for name, of_one in groupby(lines, key=lambda line: line.section):
+        rows = []
+        for line in of_one:
+            consumed = line.consumed
+            units = (consumed.requests, consumed.wcu, consumed.rcu)
+            cells = [f"{number:.2f}".rstrip("0").rstrip(".") for number in units]
+            rows.append([line.operation, *cells, f"{prices.of(consumed):.2f}"])
+        found.append(Section(name, columns, rows))
+    return found
 
 
-def _cells(line: Line, prices: Prices) -> Sequence[str]:
-    consumed = line.consumed
-    units = (consumed.requests, consumed.wcu, consumed.rcu)
-    shown = [f"{number:.2f}".rstrip("0").rstrip(".") for number in units]
-    return [line.operation, *shown, f"{prices.of(consumed):.2f}"]
+def storage(prices: Prices) -> Section:
+    """Return a table of what a stored comment takes, by the length of its text."""
+    rows = []
+    for length in TEXT_LENGTHS:
+        item = COMMENT.encode(comment("size", 3, length=length))
+        taken = stored_size(item)
+        price = prices.storage * taken * 1_000_000 / 2**30
+        rows.append([f"{length:,} characters", f"{size_of(item):,}", f"{taken:,}", f"{price:.2f}"])
+    columns = ("text", "bytes", "bytes with all indexes", f"{prices.currency} a million and month")
+    return Section("Comments are stored", columns, rows)
 
 
 def notes(prices: Prices) -> list[str]:
     """Return notes on the items' sizes and the prices."""
-    item, row = item_bytes()
+    item = COMMENT.encode(comment("size", 3))
+    row = {name: item[name] for name in ALL.attributes}
     return [
-        f"Comments of {item} bytes, {row} of them in each index.",
+        f"Comments of {size_of(item)} bytes, {size_of(row)} of them in each index.",
         f"Prices of {prices.place}, of {prices.date:%Y-%m-%d}.",
         f"A million write units are {prices.write_units:g}, read units {prices.read_units:g}.",
+        f"A GB of storage is {prices.storage:g} a month.",
     ]
 
 
@@ -347,14 +457,10 @@ def bill(
 
     Exit code 1 if they differ.
     """
-    try:
-        asked = read_prices(prices)
-    except (OSError, TypeError, ValueError) as error:
-        raise CommandError(
-            f"{prices} holds no prices ({error}): write it as tools/bench/prices.toml is."
-        ) from error
+    asked = read_prices(prices)
     lines = asyncio.run(_measured())
-    tell("bill", sections(lines, asked), notes(asked), write=write, file="costs.md")
+    shown = [*sections(lines, asked), storage(asked)]
+    write_report("bill", shown, notes(asked), write=write, file="costs.md")
     differing = [line.operation for line in lines if line.consumed != line.reported]
     if differing:
         typer.echo(f"The engine reports other figures for: {', '.join(differing)}.", err=True)

@@ -1,9 +1,9 @@
 """Consumed capacity, computed by DynamoDB's rules from the declared table.
 
-A write is 1 WCU for each started kilobyte of the item, before or after it, whichever is larger; a
-transaction doubles that of the table. An index row that changes is another write of what the
-index projects, and two where its keys change. A read is 1 RCU for each started 4 KB, half of that
-where it may lag.
+A write is 1 WCU for each started kilobyte of the item, before or after the write, whichever is
+larger. A transaction doubles the table's units. A change of an index row is another write, of the
+projected attributes, and two writes if the row's keys change. A read is 1 RCU for each started 4
+KB, or half if it may lag.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +17,8 @@ from dal.table.definition import table_definition
 from dal.table.items import Item
 
 _WRITE_UNIT, _READ_UNIT = 1024, 4096
+_STORED_WITH = 100
+"""Bytes that DynamoDB bills for each stored item in addition to the item's own bytes."""
 
 
 @dataclass(slots=True)
@@ -36,22 +38,21 @@ class Consumed:
 class _Shown:
     """The attributes of an index's rows; an item without its keys has no row."""
 
-    name: str
     keys: tuple[str, ...]
     attributes: frozenset[str]
 
     def row(self, item: Item | None) -> Item | None:
+        """Return the item's row in the index, if it has one."""
         if item is None or not all(name in item for name in self.keys):
             return None
         return {name: value for name, value in item.items() if name in self.attributes}
 
     def units(self, old: Item | None, new: Item | None) -> int:
-        """Return the index's WCU of an item's change; None is a missing item."""
+        """Return the index's WCU of an item's change; None means that the item is missing."""
         before, after = self.row(old), self.row(new)
         if before == after:
             return 0
-        moved = before and after and any(before[name] != after[name] for name in self.keys)
-        if moved:
+        if before and after and any(before[name] != after[name] for name in self.keys):
             return write_units(before) + write_units(after)
         return write_units(before, after)
 
@@ -66,7 +67,7 @@ def _shown() -> list[_Shown]:
             keys = tuple(one["AttributeName"] for one in index["KeySchema"])
             projected = index["Projection"]["NonKeyAttributes"]
             shown = frozenset({*primary, *keys, *projected})
-            found.append(_Shown(index["IndexName"], keys, shown))
+            found.append(_Shown(keys, shown))
     return found
 
 
@@ -89,6 +90,12 @@ def _value_size(value: Mapping[str, Any]) -> int:
             return 3 + size_of(held) + len(held)
         case _:
             return 1
+
+
+def stored_size(item: Item) -> int:
+    """Return the billed bytes of an item and its rows of all indexes, each with 100 bytes."""
+    rows = [item, *(row for index in _INDEXES if (row := index.row(item)) is not None)]
+    return sum(size_of(row) + _STORED_WITH for row in rows)
 
 
 def write_units(*images: Item | None) -> int:
@@ -143,12 +150,9 @@ class Meter:
         if keys:
             after = await self._images(arguments, keys)
             self.reported.wcu += units
+            transaction = operation == "transact_write_items"
             self.computed.wcu += sum(
-                written_units(
-                    old,
-                    new,
-                    transaction=operation == "transact_write_items",
-                )
+                written_units(old, new, transaction=transaction)
                 for old, new in zip(before, after, strict=True)
             )
         else:
@@ -178,21 +182,16 @@ class Meter:
     async def _images(
         self, arguments: Mapping[str, Any], keys: Sequence[Item]
     ) -> list[Item | None]:
-        return [await self._image(arguments, key) for key in keys]
-
-    async def _image(self, arguments: Mapping[str, Any], key: Item) -> Item | None:
-        name = arguments.get("TableName") or _table_of(arguments)
-        read = {"TableName": name, "Key": key, "ConsistentRead": True}
-        answer = await self._service.call("get_item", read | {"ReturnConsumedCapacity": "TOTAL"})
-        found: Item | None = answer.get("Item")
-        return found
-
-
-def _table_of(arguments: Mapping[str, Any]) -> str:
-    if "RequestItems" in arguments:
-        return str(next(iter(arguments["RequestItems"])))
-    (action,) = arguments["TransactItems"][0].values()
-    return str(action["TableName"])
+        """Return the items as they are now."""
+        name = arguments.get("TableName")
+        if "RequestItems" in arguments:
+            (name,) = arguments["RequestItems"]
+        elif name is None:
+            (action,) = arguments["TransactItems"][0].values()
+            name = action["TableName"]
+        read = {"TableName": name, "ConsistentRead": True, "ReturnConsumedCapacity": "TOTAL"}
+        answers = [await self._service.call("get_item", read | {"Key": key}) for key in keys]
+        return [answer.get("Item") for answer in answers]
 
 
 def _written_keys(operation: str, arguments: Mapping[str, Any]) -> Iterator[Item]:

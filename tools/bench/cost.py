@@ -1,14 +1,15 @@
-"""The cost of pages: requests, rows and capacity of the ways to read the same pages.
+"""The cost of pages: requests, rows and capacity of several ways to read the same pages.
 
-*Articles* asks every selected partition for a full page, as the articles that this project started
-from do. *Counts only* is what the API does for rows that it never read: it plans by counts alone.
-*Marginalia* is what the API does, with the row locations of earlier pages. *Foreseen* is the least
-these indexes can do for a page with rows that are known before the read; the difference from it is
-the price of not knowing. *Ideal* is one Query that reads exactly the page's rows; no index of five
-could offer it for each of the 31 combinations of ratings.
+- *Articles* reads a full page of every selected partition, as in the articles that this project
+  started from.
+- *Counts only* is the API's plan without row locations, by counts alone.
+- *Marginalia* is the API's plan with the row locations of earlier pages.
+- *Foreseen* is the least cost with these indexes if the page's rows were known before the read.
+- *Ideal* is one Query that reads exactly the page's rows. No five indexes could offer this Query
+  for each of the 31 combinations of ratings.
 
-Two sets of data are read: the demo's, and a product of which 70 % of the comments are rated 5, the
-shape that real shops have.
+Two sets of data are read: the demo's, and a product with 70 % of its comments rated 5, as real
+shops have.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.cost import capacity_of_bytes
 from dal.query.executor import Executor
-from dal.query.pagination import Page, PageReader, Slice
+from dal.query.pagination import PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.comments import Selection
 from dal.statistics.reader import ProductStatisticsProvider
@@ -59,7 +60,7 @@ _WORDS = tuple(_SENTENCE.split())
 
 
 def skewed_comments() -> Iterator[Comment]:
-    """Yield the same comments each time, oldest first; sizes follow those of the demo data."""
+    """Yield the same comments each time, oldest first, with sizes like those of the demo data."""
     chance = random.Random(70)  # noqa: S311 - data, not secrets
     for number in range(_SKEWED):
         yield Comment(
@@ -81,7 +82,7 @@ def capacity_of(comments: Iterable[Comment], index: Index) -> float:
 
 
 class Foresight:
-    """Comments of several products in list order, newest first."""
+    """Comments of several products in the order of lists."""
 
     def __init__(self, comments: Iterable[Comment]) -> None:
         self._rows: dict[str, list[Comment]] = {}
@@ -93,7 +94,10 @@ class Foresight:
 
     def cheapest(self, query: Query, after: str | None, last: str) -> tuple[int, int, float]:
         """Return Queries, rows and RCU of the cheapest way from beyond ``after`` to ``last``."""
-        rows = self._between(query, after, last)
+        (product,) = query.filters["product"]
+        positions = self._positions[product]
+        end = None if after is None else bisect_left(positions, after)
+        rows = self._rows[product][bisect_right(positions, last) - 1 : end]
         ways = [
             _read(index, query, rows)
             for index in COMMENT.indexes
@@ -101,15 +105,9 @@ class Foresight:
         ]
         return min(ways, key=lambda way: way[2])
 
-    def _between(self, query: Query, after: str | None, last: str) -> Sequence[Comment]:
-        (product,) = query.filters["product"]
-        positions = self._positions[product]
-        end = None if after is None else bisect_left(positions, after)
-        return self._rows[product][bisect_right(positions, last) - 1 : end]
-
 
 def _read(index: Index, query: Query, rows: Sequence[Comment]) -> tuple[int, int, float]:
-    """Return what it costs to read ``rows`` of the wanted partitions; empty ones are left out."""
+    """Return the cost of reading ``rows`` from their partitions; empty partitions are left out."""
     parts: dict[str, list[Comment]] = {}
     for row in rows:
         values = COMMENT.values(row)
@@ -145,27 +143,20 @@ class Tally:
         self.refills += refills
 
 
+WAYS = ("articles", "counts only", "Marginalia", "foreseen", "ideal")
+
+
 @dataclass(slots=True)
 class Comparison:
-    """The ways to read one set of data, side by side."""
+    """The ways to read one set of data."""
 
-    seeds: Tally = field(default_factory=Tally)
-    counted: Tally = field(default_factory=Tally)
-    planned: Tally = field(default_factory=Tally)
-    foreseen: Tally = field(default_factory=Tally)
-    ideal: Tally = field(default_factory=Tally)
+    tallies: dict[str, Tally] = field(default_factory=lambda: {way: Tally() for way in WAYS})
     differing: int = 0
     """Pages for which the first three plans return different rows: 0 unless there is a bug."""
 
     def __add__(self, other: "Comparison") -> "Comparison":
-        return Comparison(
-            self.seeds + other.seeds,
-            self.counted + other.counted,
-            self.planned + other.planned,
-            self.foreseen + other.foreseen,
-            self.ideal + other.ideal,
-            self.differing + other.differing,
-        )
+        tallies = {way: self.tallies[way] + other.tallies[way] for way in WAYS}
+        return Comparison(tallies, self.differing + other.differing)
 
 
 def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
@@ -183,54 +174,39 @@ async def compare(
     comments: Sequence[Comment],
     chosen: Iterable[Selection],
 ) -> Comparison:
-    """Walk the first pages of each selection of ``comments``, all that the table holds."""
-    seeds = _reader(table, None)
+    """Walk the first pages of each selection of ``comments``, which are the table's comments."""
     provider = ProductStatisticsProvider(table.query, stores.statistics, stores.maintenance)
-    counted = _reader(table, provider)
+    articles, counted = (
+        PageReader(Executor(table.query, COMMENT.indexes, one), COMMENT.decode_row, descending=True)
+        for one in (None, provider)
+    )
     foresight = Foresight(comments)
     result = Comparison()
     for selection in chosen:
         query, position = selection.query(), None
         for _ in range(PAGES):
             cut = Slice(SIZE, after=position)
-            plain = await seeds.read(query, cut)
-            if not plain.edges:
+            page = await articles.read(query, cut)
+            if not page.edges:
                 break
-            last = plain.edges[-1].position
             provider.locations.clear()
-            _count(
-                result,
-                plain,
-                await counted.read(query, cut),
-                await stores.comments.page(selection, cut),
-            )
-            foreseen = foresight.cheapest(query, position, last)
-            result.foreseen.count(len(plain.edges), *foreseen)
+            pages = [page, await counted.read(query, cut)]
+            pages.append(await stores.comments.page(selection, cut))
+            for way, one in zip(WAYS[:3], pages, strict=True):
+                read = one.stats
+                result.tallies[way].count(
+                    len(page.edges),
+                    read.requests + read.planning_requests,
+                    read.items_read,
+                    read.consumed_capacity + read.planning_capacity,
+                    sum(segment.refills for segment in read.segments),
+                )
+            rows, last = len(page.edges), page.edges[-1].position
+            result.tallies["foreseen"].count(rows, *foresight.cheapest(query, position, last))
+            result.tallies["ideal"].count(rows, 1, rows, capacity_of(page.nodes, ALL))
+            result.differing += any(one.nodes != page.nodes for one in pages)
             position = last
     return result
-
-
-def _reader(table: Table, provider: ProductStatisticsProvider | None) -> PageReader[Comment]:
-    executor = Executor(table.query, COMMENT.indexes, provider)
-    return PageReader(executor, COMMENT.decode_row, descending=True)
-
-
-def _count(
-    result: Comparison, plain: Page[Comment], counted: Page[Comment], planned: Page[Comment]
-) -> None:
-    rows = len(plain.edges)
-    ways = ((result.seeds, plain), (result.counted, counted), (result.planned, planned))
-    for tally, page in ways:
-        read = page.stats
-        tally.count(
-            rows,
-            read.requests + read.planning_requests,
-            read.items_read,
-            read.consumed_capacity + read.planning_capacity,
-            sum(segment.refills for segment in read.segments),
-        )
-    result.ideal.count(rows, 1, rows, capacity_of(plain.nodes, ALL))
-    result.differing += not plain.nodes == counted.nodes == planned.nodes
 
 
 def cost(
@@ -241,19 +217,19 @@ def cost(
 ) -> None:
     """Compare the cost of pages by several plans, on a temporary engine.
 
-    Walks pages 1 to 5 of all 31 combinations of ratings, in any language and one.
+    Reads the first five pages of all 31 combinations of ratings, in all languages and in one.
 
-    "articles": a full page from every partition, as this project started.
+    "articles": a full page of every partition, the articles' plan.
 
-    "counts only": the API's plans where it never read the page's rows before.
+    "counts only": the API's plan without row locations, by counts alone.
 
-    "Marginalia": the API's plans, which remember where rows stood.
+    "Marginalia": the API's plan with the row locations of earlier pages.
 
-    "foreseen": the least these indexes allow for pages known beforehand.
+    "foreseen": the least cost with these indexes if the page's rows were known before the read.
 
     "ideal": one Query of exactly the page.
 
-    Exit code 1 if two plans read other rows.
+    Exit code 1 if the plans return different rows.
     """
     data = {"Demo data": demo_comments, "70 % rated 5": skewed_comments}
     console = Console()
@@ -280,31 +256,24 @@ async def _compared(directory: Path, rows: Sequence[Comment], *, shuffle: bool) 
 
 
 def _grid(name: str, compared: Comparison) -> Grid:
-    grid = Grid(title=f"{name}: {compared.seeds.pages:,} pages", title_justify="left")
+    articles = compared.tallies["articles"]
+    grid = Grid(title=f"{name}: {articles.pages:,} pages", title_justify="left")
     grid.add_column("Plan")
     for heading in ("RCU a page", "of the articles'", "Queries a page", "of the articles'"):
         grid.add_column(heading, justify="right")
     grid.add_column("Items read / returned", justify="right")
-    for label, tally in (
-        ("articles", compared.seeds),
-        ("counts only", compared.counted),
-        ("Marginalia", compared.planned),
-        ("foreseen", compared.foreseen),
-        ("ideal", compared.ideal),
-    ):
-        grid.add_row(label, *_cells(tally, compared.seeds))
+    for way, tally in compared.tallies.items():
+        grid.add_row(
+            way,
+            f"{tally.capacity / tally.pages:.2f}",
+            f"{tally.capacity / articles.capacity:.3f}",
+            f"{tally.requests / tally.pages:.2f}",
+            f"{tally.requests / articles.requests:.3f}",
+            f"{tally.items_read / tally.rows:.2f}",
+        )
     counts, planned = (
-        f"{tally.refills / tally.pages:.3f}" for tally in (compared.counted, compared.planned)
+        f"{compared.tallies[way].refills / articles.pages:.3f}"
+        for way in ("counts only", "Marginalia")
     )
     grid.caption = f"Refills a page: {counts} by counts only, {planned} by Marginalia"
     return grid
-
-
-def _cells(tally: Tally, seeds: Tally) -> list[str]:
-    return [
-        f"{tally.capacity / tally.pages:.2f}",
-        f"{tally.capacity / seeds.capacity:.3f}",
-        f"{tally.requests / tally.pages:.2f}",
-        f"{tally.requests / seeds.requests:.3f}",
-        f"{tally.items_read / tally.rows:.2f}",
-    ]

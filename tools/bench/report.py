@@ -27,15 +27,20 @@ class Section:
     names: int = 1
 
 
-def tell(
+def write_report(
     name: str,
     sections: Sequence[Section],
     notes: Sequence[str],
     *,
     write: bool,
+    written: Sequence[Section] | None = None,
     file: str = "speed.md",
 ) -> None:
-    """Print tables, and write them between the marks of ``name`` in a file of docs/."""
+    """Print tables, and write them between the marks of ``name`` in a file of docs/.
+
+    If ``written`` is given, the file gets these tables, which have fewer figures than the printed
+    ones.
+    """
     console = Console()
     show(console if console.is_terminal else Console(width=_WIDTH), sections)
     for note in notes:
@@ -44,7 +49,8 @@ def tell(
         return
     path = DOCS / file
     try:
-        path.write_text(page(path.read_text("utf-8"), name, sections, notes), "utf-8")
+        made = page(path.read_text("utf-8"), name, written or sections, notes)
+        path.write_text(made, "utf-8")
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
 

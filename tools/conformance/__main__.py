@@ -9,9 +9,11 @@ import typer
 from rich.console import Console
 
 from tools.conformance.check import Level
+from tools.conformance.checks import CHECKS
 from tools.conformance.endpoint import ConformanceError, Endpoint
-from tools.conformance.run import Outcome, failed, outcomes, show, summary
-from tools.conformance.session import MOST, PAGE_SIZE, Options, Session, connections, open_session
+from tools.conformance.run import Outcome, failed, outcome_of, show, summary
+from tools.conformance.session import MOST, PAGE_SIZE, open_session
+from tools.conformance.shape import read_schema, suggestions
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -79,41 +81,33 @@ def conformance(
     headers = dict(_header(one) for one in header or [])
     if connection is None:
         raise ConformanceError(asyncio.run(_choice(url, headers)))
-    options = Options(
-        connection=connection,
-        insert=_text(insert),
-        delete=_text(delete),
-        page_size=page_size,
-        most=most,
-    )
-    found = asyncio.run(_run(url, headers, options))
-    levels = list(Level) if strict else [Level.MUST]
-    if any(failed(found, level) for level in levels):
+    texts = {"insert": _text(insert), "delete": _text(delete)}
+
+    async def run() -> list[Outcome]:
+        console, found = Console(), list[Outcome]()
+        async with (
+            Endpoint(url, headers) as endpoint,
+            open_session(endpoint, connection, **texts, page_size=page_size, most=most) as session,
+        ):
+            for check in CHECKS:
+                found.append(await outcome_of(session, check))
+                show(console, found[-1])
+            # Other clients may have changed the list, if a check without writes failed.
+            unclear = session.writer is None and any(outcome.findings for outcome in found)
+            if unclear and session.fault is None and await session.changed():
+                console.print(CHANGED)
+            console.print(summary(found, endpoint.requests))
+        return found
+
+    found = asyncio.run(run())
+    if any(failed(found, level) for level in (Level if strict else [Level.MUST])):
         raise typer.Exit(1)
-
-
-async def _run(url: str, headers: dict[str, str], options: Options) -> list[Outcome]:
-    console, found = Console(), list[Outcome]()
-    async with Endpoint(url, headers) as endpoint, open_session(endpoint, options) as session:
-        async for outcome in outcomes(session):
-            found.append(outcome)
-            show(console, outcome)
-        if await _changed(session, found):
-            console.print(CHANGED)
-        console.print(summary(found, endpoint.requests))
-    return found
-
-
-async def _changed(session: Session, found: list[Outcome]) -> bool:
-    """Return whether other clients changed the list, if a check without writes failed."""
-    unclear = session.writer is None and any(outcome.findings for outcome in found)
-    return unclear and session.fault is None and await session.changed()
 
 
 async def _choice(url: str, headers: dict[str, str]) -> str:
     """Return an error message that lists the connections of the schema."""
     async with Endpoint(url, headers) as endpoint:
-        known = await connections(endpoint)
+        known = suggestions(await read_schema(endpoint))
     named = ", ".join(known) or "none within three fields of the query type"
     return f"Choose a connection with --connection. {url} has: {named}."
 

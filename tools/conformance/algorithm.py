@@ -26,22 +26,20 @@ class Ask:
         }
         return {name: value for name, value in given.items() if value is not None}
 
+    def between_cursors(self, length: int) -> range:
+        """Return the positions that ApplyCursorsToEdges keeps."""
+        low = 0 if self.after is None else self.after + 1
+        high = length if self.before is None else self.before
+        return range(low, max(low, high))
 
-def between_cursors(ask: Ask, length: int) -> range:
-    """Return the positions that ApplyCursorsToEdges keeps."""
-    low = 0 if ask.after is None else ask.after + 1
-    high = length if ask.before is None else ask.before
-    return range(low, max(low, high))
-
-
-def edges_to_return(ask: Ask, length: int) -> range:
-    """Return the positions of EdgesToReturn."""
-    left = between_cursors(ask, length)
-    if ask.first is not None:
-        left = left[: ask.first]
-    if ask.last is not None:
-        left = left[max(0, len(left) - ask.last) :]
-    return left
+    def edges_to_return(self, length: int) -> range:
+        """Return the positions of EdgesToReturn."""
+        left = self.between_cursors(length)
+        if self.first is not None:
+            left = left[: self.first]
+        if self.last is not None:
+            left = left[max(0, len(left) - self.last) :]
+        return left
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,33 +48,30 @@ class Flag:
 
     allowed: frozenset[bool]
     exact: bool | None
-    """None where the specification's prose and algorithm disagree."""
+    """None if the specification's prose and algorithm disagree."""
 
 
-def has_next_page(ask: Ask, length: int) -> Flag:
-    """Return the rule for ``hasNextPage``."""
-    shown = edges_to_return(ask, length)
-    left = between_cursors(ask, length)
-    asked = None if ask.first is None else len(left) > ask.first
-    return _flag(shown.stop < length, asked, edge_only=ask.before == length - 1 == shown.stop)
+def flags(ask: Ask, length: int) -> dict[str, Flag]:
+    """Return the rules for ``hasNextPage`` and ``hasPreviousPage``."""
+    shown, left = ask.edges_to_return(length), len(ask.between_cursors(length))
+    # The prose of the specification counts the cursor's own row, and its algorithm does not. They
+    # disagree if that row is the only one beyond the page.
+    only_before = ask.before == length - 1 == shown.stop
+    only_after = ask.after == 0 and shown.start == 1
+    return {
+        "hasNextPage": _flag(shown.stop < length, ask.first, left, unclear=only_before),
+        "hasPreviousPage": _flag(shown.start > 0, ask.last, left, unclear=only_after),
+    }
 
 
-def has_previous_page(ask: Ask, length: int) -> Flag:
-    """Return the rule for ``hasPreviousPage``."""
-    shown = edges_to_return(ask, length)
-    left = between_cursors(ask, length)
-    asked = None if ask.last is None else len(left) > ask.last
-    return _flag(shown.start > 0, asked, edge_only=ask.after == 0 and shown.start == 1)
+def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag:  # noqa: FBT001 - a fact
+    """Return the rule for a flag; ``around``: rows lie beyond the page.
 
-
-def _flag(around: bool, asked: bool | None, *, edge_only: bool) -> Flag:  # noqa: FBT001 - facts
-    """Return the rule for a flag.
-
-    ``around``: rows lie beyond the page. ``asked``: the algorithm's result; None if the client does
-    not page in the flag's direction. The server may then return false even if rows follow, but not
-    true if none do. ``edge_only``: the cursor's own row is the only row beyond the page, which the
-    specification's prose counts and its algorithm does not.
+    Without a size the client does not page in the flag's direction. The server may then return
+    false even if rows follow, but not true if none do.
     """
-    if asked is None:
-        return Flag(frozenset({False, around}), None if edge_only else around)
-    return Flag(frozenset({asked, around}), around if asked == around else None)
+    if size is None:
+        return Flag(frozenset({False, around}), None if unclear else around)
+    by_algorithm = left > size
+    exact = around if by_algorithm == around else None
+    return Flag(frozenset({by_algorithm, around}), exact)

@@ -1,4 +1,4 @@
-"""A check: its name, sentence, paragraph of the specification and function; its findings."""
+"""A check: its name, rule, paragraph of the specification and function; its findings."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from tools.conformance.endpoint import Request
+
+SPECIFICATIONS = "https://relay.dev/graphql/"
 
 
 class Level(StrEnum):
@@ -41,9 +43,9 @@ class Finding:
 class FailedError(Exception):
     """Ends a check early with a finding."""
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.sentence)
-        self.finding = finding
+    def __init__(self, sentence: str, request: Request | None = None) -> None:
+        super().__init__(sentence)
+        self.finding = Finding(sentence, request)
 
 
 Run = Callable[[Any], AsyncGenerator[Finding]]
@@ -59,14 +61,15 @@ class Check:
     sentence: str
     link: str
     run: Run
-    needs: tuple[Need, ...] = ()
+    needs: tuple[Need, ...]
 
 
-def check(level: Level, link: str, sentence: str, *needs: Need) -> Callable[[Run], Check]:
-    """Make a check of a function. Its name is the function's, with hyphens."""
+def check(level: Level, paragraph: str, *needs: Need) -> Callable[[Run], Check]:
+    """Make a check from a function: its name gives the check's name, and its docstring the rule."""
 
     def made(run: Run) -> Check:
         name = getattr(run, "__name__", "").replace("_", "-")
-        return Check(name, level, sentence, link, run, needs)
+        sentence = " ".join((run.__doc__ or "").split())
+        return Check(name, level, sentence, SPECIFICATIONS + paragraph, run, needs)
 
     return made

@@ -32,11 +32,6 @@ class Request:
     document: str
     variables: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def body(self) -> dict[str, Any]:
-        """The JSON body."""
-        return {"query": self.document, "variables": dict(self.variables)}
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -96,7 +91,9 @@ class Endpoint:
             response = await self._post(request)
             if response.status_code not in BUSY:
                 return _answer(request, response)
-            await asyncio.sleep(_pause(response))
+            # Retry-After may be missing, or a date.
+            pause = response.headers.get("Retry-After", "")
+            await asyncio.sleep(min(float(pause), LONGEST_PAUSE) if pause.isdecimal() else 1.0)
         raise ConformanceError(
             f"{self.url} still answers {response.status_code} after {PATIENCE} attempts: raise its "
             "limits for this client and run the command again."
@@ -105,19 +102,14 @@ class Endpoint:
     async def _post(self, request: Request) -> httpx.Response:
         self.requests += 1
         try:
-            return await self._client.post(self.url, json=request.body)
+            body = {"query": request.document, "variables": dict(request.variables)}
+            return await self._client.post(self.url, json=body)
         except (httpx.TransportError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
             raise ConformanceError(
                 f"{self.url} does not answer ({reason}): check that the server runs and that the "
                 "URL is its GraphQL endpoint, such as http://127.0.0.1:8000/graphql."
             ) from error
-
-
-def _pause(response: httpx.Response) -> float:
-    """Return the seconds of ``Retry-After``; 1 if the header is missing or a date."""
-    asked = response.headers.get("Retry-After", "")
-    return min(float(asked), LONGEST_PAUSE) if asked.isdecimal() else 1.0
 
 
 def _answer(request: Request, response: httpx.Response) -> Answer:
@@ -128,9 +120,8 @@ def _answer(request: Request, response: httpx.Response) -> Answer:
     if not isinstance(body, dict) or not {"data", "errors"} & body.keys():
         text = response.text[:SHOWN].strip() or "empty"
         return Answer(request, response.status_code, None, (f"Not a GraphQL response: {text}",))
-    errors = tuple(_message(error) for error in body.get("errors") or ())
+    errors = tuple(
+        str(error.get("message", error)) if isinstance(error, dict) else str(error)
+        for error in body.get("errors") or ()
+    )
     return Answer(request, response.status_code, body.get("data"), errors)
-
-
-def _message(error: Any) -> str:
-    return str(error.get("message", error)) if isinstance(error, dict) else str(error)

@@ -1,6 +1,5 @@
 """A session with one connection: its schema, the whole list, and the positions to test."""
 
-import json
 import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -10,7 +9,7 @@ from tools.conformance.algorithm import Ask
 from tools.conformance.check import FailedError, Finding, Need
 from tools.conformance.endpoint import ConformanceError, Endpoint
 from tools.conformance.listing import Edge, Listing, Page
-from tools.conformance.shape import Shape, introspected, read_schema, suggestions
+from tools.conformance.shape import Shape, field_of, introspected
 from tools.conformance.target import parse_target
 from tools.conformance.writing import Writer, parse_mutation
 
@@ -21,25 +20,13 @@ FEWEST = 3
 RANDOM_PLACES = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The connection to check, the mutations of its rows, and limits."""
-
-    connection: str
-    insert: str | None = None
-    delete: str | None = None
-    page_size: int = PAGE_SIZE
-    """Rows per page when reading the whole list; the server must allow this size."""
-    most: int = MOST
-    """Maximum number of rows in the list."""
-
-
 @dataclass(slots=True)
 class Session:
     """The input of checks: the listing, its rows, and a writer if mutations are given."""
 
     listing: Listing
     page_size: int
+    """Rows per page when reading the whole list; the server must allow this size."""
     writer: Writer | None = None
     rows: Sequence[Edge] = ()
     """All rows in list order, as read at the start of the session."""
@@ -56,11 +43,6 @@ class Session:
         return self.listing.shape
 
     @property
-    def reads_backward(self) -> bool:
-        """Whether whole lists are read from the end: the field has no ``first`` and ``after``."""
-        return not self.shape.forward
-
-    @property
     def keys(self) -> list[str]:
         """The keys of the rows, in list order."""
         return [edge.key for edge in self.rows]
@@ -75,10 +57,10 @@ class Session:
         return sorted(place for place in chosen if 0 <= place < length)
 
     @property
-    def ids(self) -> list[str]:
-        """Ids of rows from all parts of the list."""
-        found = (json.loads(self.rows[place].key) for place in self.places)
-        return list(dict.fromkeys(node["id"] for node in found if node))
+    def directions(self) -> list[tuple[str, str]]:
+        """The names of size and cursor for each direction that the field supports."""
+        forward = [("first", "after")] * self.shape.forward
+        return forward + [("last", "before")] * self.shape.backward
 
     async def ask(self, ask: Ask) -> Page:
         """Return a page of the list; each page is requested once."""
@@ -87,8 +69,8 @@ class Session:
         return self._pages[ask]
 
     async def read(self) -> list[Edge]:
-        """Return all current rows."""
-        return await self.listing.walk(self.page_size, backward=self.reads_backward)
+        """Return all current rows, read from the end if the field does not take ``first``."""
+        return await self.listing.walk(self.page_size, backward=not self.shape.forward)
 
     async def renew(self) -> None:
         """Delete the remaining inserted rows and read the list again, for the next check."""
@@ -104,42 +86,39 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(endpoint: Endpoint, options: Options) -> AsyncIterator[Session]:
+async def open_session(
+    endpoint: Endpoint,
+    connection: str,
+    *,
+    insert: str | None = None,
+    delete: str | None = None,
+    page_size: int = PAGE_SIZE,
+    most: int = MOST,
+) -> AsyncIterator[Session]:
     """Read the schema and the list; at the end delete the rows that the checks inserted."""
-    target = parse_target(options.connection)
-    writer = _writer(endpoint, options)
+    target = parse_target(connection)
+    deletion = None if delete is None else parse_mutation("--delete", delete)
+    if insert is None and deletion is not None:
+        raise ConformanceError("--delete deletes the rows of --insert: give both.")
+    writer = None
+    if insert is not None:
+        writer = Writer(endpoint, parse_mutation("--insert", insert), deletion)
     shape = await introspected(endpoint, target)
-    listing = Listing(endpoint, target, shape, options.most)
+    listing = Listing(endpoint, target, shape, most)
     if shape.readable and (faults := listing.faults()):
         raise ConformanceError(f"--connection: {faults[0]}")
-    session = Session(listing, options.page_size, writer)
-    await _read(session)
+    session = Session(listing, page_size, writer)
+    if shape.readable and session.directions:
+        await _read(session)
+    session.lacks = _lacks(session)
     try:
-        session.lacks = _lacks(session)
         yield session
     finally:
         if writer is not None:
             await writer.clear()
 
 
-async def connections(endpoint: Endpoint) -> list[str]:
-    """Return paths of the server's connections, as ``--connection`` takes them."""
-    return suggestions(await read_schema(endpoint))
-
-
-def _writer(endpoint: Endpoint, options: Options) -> Writer | None:
-    if options.insert is None:
-        if options.delete is not None:
-            raise ConformanceError("--delete deletes the rows of --insert: give both.")
-        return None
-    delete = None if options.delete is None else parse_mutation("--delete", options.delete)
-    return Writer(endpoint, parse_mutation("--insert", options.insert), delete)
-
-
 async def _read(session: Session) -> None:
-    shape = session.shape
-    if not shape.readable or not (shape.forward or shape.backward):
-        return
     try:
         session.rows = await session.read()
     except FailedError as failed:
@@ -153,15 +132,15 @@ async def _read(session: Session) -> None:
 
 
 def _lacks(session: Session) -> list[Need]:
-    shape = session.shape
-    nodes = shape.schema.query_type and "nodes" in shape.schema.query_type.fields
+    shape, query = session.shape, session.shape.schema.query_type
+    has_id = field_of(shape.node, "id") is not None
     there = {
         Need.READABLE: shape.readable,
         Need.FORWARD: shape.forward,
         Need.BACKWARD: shape.backward,
         Need.ROWS: len(session.rows) >= FEWEST,
-        Need.IDS: shape.refetchable,
-        Need.NODES: shape.has_id and nodes,
+        Need.IDS: has_id and field_of(query, "node") is not None,
+        Need.NODES: has_id and field_of(query, "nodes") is not None,
         Need.INSERT: session.writer is not None,
         Need.DELETE: session.writer is not None and session.writer.delete_document is not None,
     }

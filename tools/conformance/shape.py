@@ -22,7 +22,7 @@ from graphql import (
 )
 
 from tools.conformance.endpoint import ConformanceError, Endpoint
-from tools.conformance.target import Step, Target
+from tools.conformance.target import Target
 
 DEEPEST = 3
 """Maximum number of fields in a suggested path."""
@@ -73,29 +73,13 @@ class Shape:
         """Whether the field takes ``last`` and ``before``."""
         return {"last", "before"} <= self.field.args.keys()
 
-    @property
-    def refetchable(self) -> bool:
-        """Whether rows have an id, and the server fetches objects by id."""
-        query = self.schema.query_type
-        return self.has_id and field_of(query, "node") is not None
-
-    @property
-    def has_id(self) -> bool:
-        """Whether every row has an ``id``."""
-        return field_of(self.node, "id") is not None
-
     def selection(self) -> str:
-        """Return the selection set of a page."""
+        """Return the selection set of a page; a row's key is its id, or else its plain fields."""
         flags = [flag for flag in _FLAGS if field_of(self.page_info, flag) is not None]
         info = f" pageInfo {{ {' '.join(flags)} }}" if flags else ""
-        return f"{{ edges {{ cursor node{self.identity()} }}{info} }}"
-
-    def identity(self) -> str:
-        """Return the selection of a row's key: its id, or its plain fields if it has none."""
-        if not is_composite_type(self.node):
-            return ""
-        own = ["id"] if self.has_id else plain_fields(self.node)
-        return f" {{ {' '.join(['__typename', *own])} }}"
+        own = ["id"] if field_of(self.node, "id") is not None else plain_fields(self.node)
+        key = f" {{ {' '.join(['__typename', *own])} }}" if is_composite_type(self.node) else ""
+        return f"{{ edges {{ cursor node{key} }}{info} }}"
 
 
 async def introspected(endpoint: Endpoint, target: Target) -> Shape:
@@ -175,29 +159,26 @@ def _required(field: GraphQLField) -> str:
 
 
 def _field(schema: GraphQLSchema, target: Target) -> GraphQLField:
+    """Return the target's field, found by following its steps from the query type."""
     type_: GraphQLNamedType | None = schema.query_type
     field: GraphQLField | None = None
     for step in target.steps:
-        type_, field = _followed(schema, type_, step)
+        if isinstance(step, FieldNode):
+            field = field_of(type_, step.name.value)
+            if field is None:
+                known = ", ".join(suggestions(schema)) or "none within three fields"
+                raise ConformanceError(
+                    f"--connection: {type_} has no field {step.name.value}. "
+                    f"The connections are: {known}."
+                )
+            type_ = get_named_type(field.type)
+        elif step.type_condition:
+            type_ = schema.type_map.get(step.type_condition.name.value)
+            if type_ is None:
+                raise ConformanceError(
+                    f"--connection: the schema has no type {step.type_condition.name.value}."
+                )
     assert field is not None  # noqa: S101 - a target ends in a field
     if _listed(field.type):
         raise ConformanceError(f"{target.field.name.value} is a list, not a connection.")
     return field
-
-
-def _followed(
-    schema: GraphQLSchema, type_: GraphQLNamedType | None, step: Step
-) -> tuple[GraphQLNamedType | None, GraphQLField | None]:
-    if not isinstance(step, FieldNode):
-        name = step.type_condition.name.value if step.type_condition else ""
-        narrowed = schema.type_map.get(name)
-        if narrowed is None:
-            raise ConformanceError(f"--connection: the schema has no type {name}.")
-        return narrowed, None
-    field = field_of(type_, step.name.value)
-    if field is None:
-        known = ", ".join(suggestions(schema)) or "none within three fields"
-        raise ConformanceError(
-            f"--connection: {type_} has no field {step.name.value}. The connections are: {known}."
-        )
-    return get_named_type(field.type), field

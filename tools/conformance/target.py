@@ -61,9 +61,7 @@ class Target:
 
     def selecting(self, arguments: str, selection: str) -> str:
         """Return the selection set of the connection, with additional ``arguments``."""
-        own = [print_ast(argument) for argument in self.field.arguments or ()]
-        given = ", ".join(filter(None, [*own, arguments]))
-        text = f"{_named(self.field)}{f'({given})' if given else ''} {selection}"
+        text = f"{_opening(self.field, arguments)} {selection}"
         for step in reversed(self.steps[:-1]):
             text = f"{_opening(step)} {{ {text} }}"
         return f"{{ {text} }}"
@@ -82,11 +80,6 @@ def parse_target(text: str) -> Target:
     if not isinstance(operation, OperationDefinitionNode):
         raise ConformanceError(f"--connection has no query. {_HOW}")
     target = Target(tuple(_steps(operation.selection_set)))
-    _check(target, operation)
-    return target
-
-
-def _check(target: Target, operation: OperationDefinitionNode) -> None:
     if operation.variable_definitions:
         raise ConformanceError("--connection has variables: replace them by their values.")
     if not isinstance(target.steps[-1], FieldNode):
@@ -96,6 +89,7 @@ def _check(target: Target, operation: OperationDefinitionNode) -> None:
             raise ConformanceError(
                 f"--connection gives {argument.name.value}: leave it out, the checks set it."
             )
+    return target
 
 
 def _steps(selected: SelectionSetNode | None) -> list[Step]:
@@ -112,14 +106,7 @@ def _steps(selected: SelectionSetNode | None) -> list[Step]:
 
 
 def _document(path: str) -> str:
-    """Return the query of a path."""
-    parts = _parts(path)
-    opened = [f"... on {part[1:-1]}" if part.startswith("[") else part for part in parts]
-    return "{ " + " { ".join(opened) + " }" * len(opened)
-
-
-def _parts(path: str) -> list[str]:
-    """Split at the dots outside of brackets and strings."""
+    """Return the query of a path, which is split at the dots outside of brackets and strings."""
     parts, depth = [""], 0
     for piece in _PART.findall(path):
         depth += (piece in "([{") - (piece in ")]}")
@@ -127,15 +114,14 @@ def _parts(path: str) -> list[str]:
             parts.append("")
         else:
             parts[-1] += piece
-    return [part.strip() for part in parts]
+    opened = [re.sub(r"^\s*\[(.*)\]\s*$", r"... on \1", part) for part in parts]
+    return "{ " + " { ".join(opened) + " }" * len(opened)
 
 
-def _opening(step: Step) -> str:
+def _opening(step: Step, *more: str) -> str:
+    """Return a step as before its selection set, with more arguments."""
     if isinstance(step, InlineFragmentNode):
         return f"... on {step.type_condition.name.value}" if step.type_condition else "..."
-    given = ", ".join(print_ast(argument) for argument in step.arguments or ())
-    return f"{_named(step)}{f'({given})' if given else ''}"
-
-
-def _named(field: FieldNode) -> str:
-    return f"{field.alias.value}: {field.name.value}" if field.alias else field.name.value
+    name = f"{step.alias.value}: {step.name.value}" if step.alias else step.name.value
+    given = ", ".join(filter(None, [*map(print_ast, step.arguments or ()), *more]))
+    return f"{name}({given})" if given else name

@@ -17,7 +17,7 @@ from graphql import (
     parse,
 )
 
-from tools.conformance.check import FailedError, Finding
+from tools.conformance.check import FailedError
 from tools.conformance.endpoint import Answer, ConformanceError, Endpoint
 
 NUMBERS = frozenset({"Int", "Float"})
@@ -42,18 +42,13 @@ def parse_mutation(option: str, text: str) -> Mutation:
         or operation.operation is not OperationType.MUTATION
     ):
         raise ConformanceError(f"{option} is not a mutation: begin it with the word mutation.")
-    return Mutation(
-        text,
-        {
-            variable.variable.name.value: _name(variable.type)
-            for variable in operation.variable_definitions or ()
-        },
-    )
+    declared = operation.variable_definitions or ()
+    return Mutation(text, {one.variable.name.value: _name(one.type) for one in declared})
 
 
 @dataclass(slots=True)
 class Writer:
-    """Inserts rows, and deletes its own rows only. ``rows`` are the inserted rows not yet deleted.
+    """Inserts rows, and deletes its own rows only. ``rows`` are the inserted rows that still exist.
 
     Each insert gives every variable a new value: a number for an Int or a Float, else a text.
     A variable of ``delete`` takes the value of the same name in the response of the insert.
@@ -67,9 +62,19 @@ class Writer:
 
     async def insert(self) -> dict[str, Any]:
         """Insert one row; return the variables that delete it."""
-        values = {name: self._new(kind) for name, kind in self.insert_document.variables.items()}
+        values = {
+            name: next(self._numbers) if kind in NUMBERS else f"conformance-{uuid.uuid4().hex}"
+            for name, kind in self.insert_document.variables.items()
+        }
         answer = _done(await self.endpoint.ask(self.insert_document.text, values), "--insert")
-        row = self._handle(answer)
+        wanted = self.delete_document.variables if self.delete_document else {}
+        row = {name: next(_values(answer.data, name), None) for name in wanted}
+        missing = [name for name, value in row.items() if value is None]
+        if missing:
+            raise ConformanceError(
+                f"--delete takes ${missing[0]}, and the response of --insert has no {missing[0]}: "
+                f"select it there, such as comment {{ {missing[0]} }} or {missing[0]}: key."
+            )
         self.rows.append(row)
         return row
 
@@ -84,20 +89,6 @@ class Writer:
         while self.rows and self.delete_document is not None:
             await self.delete(self.rows[-1])
 
-    def _new(self, kind: str) -> int | str:
-        return next(self._numbers) if kind in NUMBERS else f"conformance-{uuid.uuid4().hex}"
-
-    def _handle(self, answer: Answer) -> dict[str, Any]:
-        wanted = self.delete_document.variables if self.delete_document else {}
-        row = {name: next(_values(answer.data, name), None) for name in wanted}
-        missing = [name for name, value in row.items() if value is None]
-        if missing:
-            raise ConformanceError(
-                f"--delete takes ${missing[0]}, and the response of --insert has no {missing[0]}: "
-                f"select it there, such as comment {{ {missing[0]} }} or {missing[0]}: key."
-            )
-        return row
-
 
 def _done(answer: Answer, option: str) -> Answer:
     """Return the response of a mutation; raise FailedError if it failed.
@@ -107,7 +98,7 @@ def _done(answer: Answer, option: str) -> Answer:
     refusals = [str(one) for name in ("userErrors", "errors") for one in _values(answer.data, name)]
     failures = [*answer.errors, *(text for text in refusals if text != "[]")]
     if failures:
-        raise FailedError(Finding(f"{option} failed: {'; '.join(failures)}", answer.request))
+        raise FailedError(f"{option} failed: {'; '.join(failures)}", answer.request)
     return answer
 
 

@@ -77,7 +77,7 @@ def sources() -> dict[str, str]:
 
 
 def place_of(path: str) -> str | None:
-    """Return where a file of the repository is in the site; None where the site has no such."""
+    """Return where a file of the repository is in the site; None if the site does not have it."""
     if path in AROUND:
         return AROUND[path]
     if path.startswith("examples/pictures/"):

@@ -1,4 +1,4 @@
-"""The command line with every command imported, of which Typer makes a page."""
+"""Imports every command of the command line, so that Typer can make a page of them."""
 
 from server.cli.main import COMMANDS, build
 

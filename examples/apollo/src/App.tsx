@@ -8,19 +8,24 @@ import { STATISTICS, VIEWER } from "./documents";
 /** A product with its counts, and its comments as the reader has filtered them. */
 export function App() {
   const [filter, setFilter] = useState(EVERYTHING);
-  const viewer = useQuery(VIEWER);
-  const { data, error } = useQuery(STATISTICS, { variables: { productId: PRODUCT_ID } });
-  const statistics = data?.product?.statistics;
-  const username = viewer.data?.viewer?.username ?? null;
+  const { data: session } = useQuery(VIEWER);
+  const { rating, language } = filter;
+  const { data, previousData, error } = useQuery(STATISTICS, {
+    variables: { productId: PRODUCT_ID, rating, language },
+    errorPolicy: "all", // one failed field leaves the others
+  });
+  const product = (data ?? previousData)?.product;
+  const statistics = product?.statistics;
+  const viewer = session?.viewer ?? null;
   return (
-    <Page client="Apollo" username={username} error={error && reason(error)}>
-      {statistics && (
+    <Page client="Apollo" viewer={viewer} product={product} error={error && reason(error)}>
+      {statistics?.facets && (
         <>
           <Summary {...statistics} />
-          <Filters counts={statistics} filter={filter} onChange={setFilter} />
-          <Comments filter={filter} username={username} />
+          <Filters counts={statistics.facets} filter={filter} onChange={setFilter} />
         </>
       )}
+      <Comments filter={filter} viewer={viewer} />
     </Page>
   );
 }

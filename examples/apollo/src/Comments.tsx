@@ -10,15 +10,17 @@ import {
   type Filter,
   passes,
   PRODUCT_ID,
+  type Viewer,
   withEdge,
 } from "common";
+import { useFirstCursor } from "common/live";
 import { useCallback, useState } from "react";
 import { reason } from "./client";
 import { ADD, COMMENTS, DELETE, EVENTS, STATISTICS } from "./documents";
 import type { AddCommentMutation, EdgeFragment } from "./gql/graphql";
 
 /** The form for a comment, and the list of them, longer as the reader scrolls. */
-export function Comments({ filter, username }: { filter: Filter; username: string | null }) {
+export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | null }) {
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const variables = { productId: PRODUCT_ID, ...filter };
   const { data, previousData, error, loading, fetchMore, refetch } = useQuery(COMMENTS, {
@@ -28,6 +30,8 @@ export function Comments({ filter, username }: { filter: Filter; username: strin
   });
   const list = (data ?? previousData)?.product?.comments;
   const endCursor = list?.pageInfo.endCursor;
+  const after = useFirstCursor(filter, data?.product?.comments?.eventCursor);
+  const { rating, language } = filter;
   const loadMore = useCallback(
     () => void fetchMore({ variables: { after: endCursor, first: 50 } }),
     [fetchMore, endCursor],
@@ -50,13 +54,13 @@ export function Comments({ filter, username }: { filter: Filter; username: strin
   });
 
   useSubscription(EVENTS, {
-    variables: { productId: PRODUCT_ID, rating: filter.rating, language: filter.language },
+    variables: { productId: PRODUCT_ID, rating, language, after },
+    skip: after === null,
     ignoreResults: true,
     onData({ client, data: { data } }) {
       const event = data?.commentEvents;
       switch (event?.kind) {
-        case "READY": // what was written since the list was read has not been told
-        case "RELOAD":
+        case "RELOAD": // events may be missing
           return void refetch();
         case "ADDED":
           insert(client.cache, event.commentEdge);
@@ -71,8 +75,8 @@ export function Comments({ filter, username }: { filter: Filter; username: strin
   async function send(draft: Draft): Promise<readonly Fault[]> {
     try {
       const { data } = await add({
-        variables: { input: { productId: PRODUCT_ID, ...draft } },
-        ...(username !== null && { optimisticResponse: expected(draft, username) }),
+        variables: { input: { productId: PRODUCT_ID, ...draft }, rating, language },
+        ...(viewer && { optimisticResponse: expected(draft, viewer) }),
       });
       return data?.addComment?.userErrors ?? [];
     } catch (error) {
@@ -83,7 +87,7 @@ export function Comments({ filter, username }: { filter: Filter; username: strin
   async function removeComment(id: string) {
     try {
       const { data } = await remove({
-        variables: { input: { id } },
+        variables: { input: { id }, rating, language },
         optimisticResponse: {
           deleteComment: {
             __typename: "DeleteCommentPayload",
@@ -108,7 +112,7 @@ export function Comments({ filter, username }: { filter: Filter; username: strin
           <li key={node.id}>
             <CommentCard
               comment={node}
-              {...(node.author.username === username &&
+              {...(node.username === viewer?.username &&
                 !node.id.startsWith("new:") && { onDelete: () => void removeComment(node.id) })}
             />
           </li>
@@ -131,7 +135,7 @@ function evict(cache: ApolloCache, id: string | null | undefined): void {
 }
 
 /** Return what the server will say, as far as it can be known. */
-function expected(draft: Draft, username: string): AddCommentMutation {
+function expected(draft: Draft, viewer: Viewer): AddCommentMutation {
   const { idempotencyKey, ...written } = draft;
   return {
     addComment: {
@@ -145,7 +149,8 @@ function expected(draft: Draft, username: string): AddCommentMutation {
           id: `new:${idempotencyKey}`,
           createdAt: new Date().toISOString(),
           verifiedPurchase: false,
-          author: { __typename: "Author", username },
+          username: viewer.username,
+          authorName: viewer.name,
         },
       },
       comment: null,

@@ -31,6 +31,7 @@ export function makeClient(): ApolloClient {
           // One list for each choice of these, whatever its pages.
           fields: { comments: relayStylePagination(["rating", "language", "orderBy"]) },
         },
+        CommentStatistics: { merge: true }, // it has facets of several filters
       },
     }),
   });

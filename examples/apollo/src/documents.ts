@@ -5,13 +5,16 @@ export const VIEWER = graphql(`
     viewer {
       id
       username
+      name
     }
   }
 `);
 
 export const STATISTICS = graphql(`
-  query Statistics($productId: String!) {
+  query Statistics($productId: String!, $rating: [Int!], $language: [String!]) {
     product(productId: $productId) {
+      title
+      pictureUrl
       ...Statistics
     }
   }
@@ -21,13 +24,15 @@ export const STATISTICS = graphql(`
     statistics {
       total
       average
-      histogram {
-        rating
-        count
-      }
-      languages {
-        language
-        count
+      facets(rating: $rating, language: $language) {
+        ratings {
+          rating
+          count
+        }
+        languages {
+          language
+          count
+        }
       }
     }
   }
@@ -51,6 +56,7 @@ export const COMMENTS = graphql(`
         first: $first
         after: $after
       ) {
+        eventCursor
         edges {
           ...Edge
         }
@@ -72,15 +78,14 @@ export const COMMENTS = graphql(`
       language
       createdAt
       verifiedPurchase
-      author {
-        username
-      }
+      username
+      authorName
     }
   }
 `);
 
 export const ADD = graphql(`
-  mutation AddComment($input: AddCommentInput!) {
+  mutation AddComment($input: AddCommentInput!, $rating: [Int!], $language: [String!]) {
     addComment(input: $input) {
       commentEdge {
         ...Edge
@@ -100,7 +105,7 @@ export const ADD = graphql(`
 `);
 
 export const DELETE = graphql(`
-  mutation DeleteComment($input: DeleteCommentInput!) {
+  mutation DeleteComment($input: DeleteCommentInput!, $rating: [Int!], $language: [String!]) {
     deleteComment(input: $input) {
       deletedId
       product {
@@ -114,8 +119,13 @@ export const DELETE = graphql(`
 `);
 
 export const EVENTS = graphql(`
-  subscription CommentEvents($productId: String!, $rating: [Int!], $language: [String!]) {
-    commentEvents(productId: $productId, rating: $rating, language: $language) {
+  subscription CommentEvents(
+    $productId: String!
+    $rating: [Int!]
+    $language: [String!]
+    $after: String
+  ) {
+    commentEvents(productId: $productId, rating: $rating, language: $language, after: $after) {
       kind
       cursor
       deletedId

@@ -6,12 +6,12 @@ type Comment = {
   language: string;
   createdAt: string;
   verifiedPurchase: boolean;
-  author: { username: string };
+  authorName: string;
 };
 
 /** One comment; `onDelete` where the reader may delete it. */
 export function CommentCard({ comment, onDelete }: { comment: Comment; onDelete?: () => void }) {
-  const { rating, language, author } = comment;
+  const { rating, language, authorName } = comment;
   return (
     <article data-id={comment.id}>
       <header>
@@ -29,8 +29,7 @@ export function CommentCard({ comment, onDelete }: { comment: Comment; onDelete?
         {comment.text}
       </p>
       <footer>
-        {author.username} · <time dateTime={comment.createdAt}>{day(comment.createdAt)}</time> ·{" "}
-        {language}
+        {authorName} · <time dateTime={comment.createdAt}>{day(comment.createdAt)}</time> · {language}
         {comment.verifiedPurchase && " · verified purchase"}
         {onDelete && (
           <button type="button" onClick={onDelete}>

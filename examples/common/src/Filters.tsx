@@ -1,7 +1,8 @@
 import { type Filter, toggled } from "./filter";
 
+/** Facets: how many comments each toggle would show together with the other filter. */
 type Counts = {
-  histogram: readonly { rating: number; count: number }[];
+  ratings: readonly { rating: number; count: number }[];
   languages: readonly { language: string; count: number }[];
 };
 
@@ -16,7 +17,7 @@ export function Filters(props: {
     <div className="filters">
       <fieldset>
         <legend>Rating</legend>
-        {counts.histogram.map(({ rating, count }) => (
+        {counts.ratings.map(({ rating, count }) => (
           <Toggle
             key={rating}
             name={`${rating} ★`}

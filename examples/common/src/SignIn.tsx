@@ -1,13 +1,13 @@
-import { setJwt, useJwt } from "./session";
+import { setJwt, useJwt, type Viewer } from "./session";
 
 /** Who is signed in, as the API says, or a field for a JWT. */
-export function SignIn({ username }: { username: string | null }) {
+export function SignIn({ viewer }: { viewer: Viewer | null }) {
   if (useJwt() !== null) {
     return (
       <p className="session">
-        {username !== null && (
+        {viewer && (
           <span>
-            Signed in as <b>{username}</b>
+            Signed in as <b>{viewer.name}</b>
           </span>
         )}
         <button type="button" onClick={() => setJwt(null)}>

@@ -6,4 +6,4 @@ export { EVERYTHING, type Filter, passes, placeOf } from "./filter";
 export { Filters } from "./Filters";
 export { withEdge } from "./lists";
 export { Page, Summary } from "./Page";
-export { API, authorization, PRODUCT_ID, useJwt } from "./session";
+export { API, authorization, PRODUCT_ID, useJwt, type Viewer } from "./session";

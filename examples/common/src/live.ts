@@ -1,4 +1,6 @@
 import { type Client, createClient } from "graphql-ws";
+import { useRef } from "react";
+import type { Filter } from "./filter";
 import { API, authorization } from "./session";
 
 /**
@@ -29,4 +31,17 @@ export function liveClient(): Client {
       });
     },
   };
+}
+
+/**
+ * Return the event cursor of a list's first page, to subscribe with as `after`; null until it is read.
+ *
+ * Pages that are read later have later event cursors, which would miss events of the first page.
+ */
+export function useFirstCursor(filter: Filter, eventCursor: string | null | undefined) {
+  const first = useRef<{ filter: Filter; cursor: string } | null>(null);
+  if (first.current?.filter !== filter) {
+    first.current = eventCursor ? { filter, cursor: eventCursor } : null;
+  }
+  return first.current?.cursor ?? null;
 }

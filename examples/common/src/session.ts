@@ -28,6 +28,9 @@ export function useJwt(): string | null {
   }, jwt);
 }
 
+/** The signed-in user: the id that owns comments, and the name to show. */
+export type Viewer = { username: string; name: string };
+
 /** What names the user to the API, by HTTP as headers and by WebSocket as connectionParams. */
 export function authorization(): Record<string, string> {
   const token = jwt();

@@ -1,4 +1,13 @@
-import { CommentForm, type Draft, type Fault, type Filter, passes, PRODUCT_ID, sentence } from "common";
+import {
+  CommentForm,
+  type Draft,
+  type Fault,
+  type Filter,
+  passes,
+  PRODUCT_ID,
+  sentence,
+  type Viewer,
+} from "common";
 import { graphql, useMutation } from "react-relay";
 import type {
   AddCommentMutation,
@@ -6,11 +15,15 @@ import type {
 } from "./__generated__/AddCommentMutation.graphql";
 
 /** The form for a comment, which stands in the list before the server has answered. */
-export function AddComment(props: { connection: string; filter: Filter; username: string | null }) {
-  const { connection, filter, username } = props;
+export function AddComment(props: { connection: string; filter: Filter; viewer: Viewer | null }) {
+  const { connection, filter, viewer } = props;
   const [commitAdd] = useMutation<AddCommentMutation>(graphql`
-    mutation AddCommentMutation($input: AddCommentInput!, $connections: [ID!]!)
-    @raw_response_type {
+    mutation AddCommentMutation(
+      $input: AddCommentInput!
+      $rating: [Int!]
+      $language: [String!]
+      $connections: [ID!]!
+    ) @raw_response_type {
       addComment(input: $input) {
         commentEdge @prependEdge(connections: $connections) {
           cursor
@@ -21,7 +34,7 @@ export function AddComment(props: { connection: string; filter: Filter; username
         }
         comment {
           product {
-            ...Statistics_product
+            ...Statistics_product @arguments(rating: $rating, language: $language)
           }
         }
         userErrors {
@@ -39,11 +52,13 @@ export function AddComment(props: { connection: string; filter: Filter; username
       commitAdd({
         variables: {
           input: { productId: PRODUCT_ID, ...draft },
+          rating: filter.rating,
+          language: filter.language,
           connections: isShown ? [connection] : [],
         },
-        onCompleted: ({ addComment }) => resolve(addComment?.userErrors ?? []),
+        onCompleted: ({ addComment }, errors) => resolve(addComment?.userErrors ?? errors ?? []),
         onError: (error) => resolve([{ message: sentence(error) }]),
-        ...(username !== null && { optimisticResponse: expected(draft, username) }),
+        ...(viewer && { optimisticResponse: expected(draft, viewer) }),
       }),
     );
   }
@@ -52,7 +67,7 @@ export function AddComment(props: { connection: string; filter: Filter; username
 }
 
 /** Return what the server will say, as far as it can be known. */
-function expected(draft: Draft, username: string): AddCommentMutation$rawResponse {
+function expected(draft: Draft, viewer: Viewer): AddCommentMutation$rawResponse {
   const { idempotencyKey, ...written } = draft;
   return {
     addComment: {
@@ -63,7 +78,8 @@ function expected(draft: Draft, username: string): AddCommentMutation$rawRespons
           id: `new:${idempotencyKey}`,
           createdAt: new Date().toISOString(),
           verifiedPurchase: false,
-          author: { username },
+          username: viewer.username,
+          authorName: viewer.name,
         },
       },
       comment: null,

@@ -1,4 +1,4 @@
-import { CommentCard, type Fault, Faults, sentence } from "common";
+import { CommentCard, type Fault, Faults, type Filter, sentence, type Viewer } from "common";
 import { useState } from "react";
 import { graphql, useFragment, useMutation } from "react-relay";
 import type { CommentItem_comment$key } from "./__generated__/CommentItem_comment.graphql";
@@ -8,8 +8,10 @@ import type { CommentItemDeleteMutation } from "./__generated__/CommentItemDelet
 export function CommentItem(props: {
   comment: CommentItem_comment$key;
   connection: string;
-  username: string | null;
+  filter: Filter;
+  viewer: Viewer | null;
 }) {
+  const { rating, language } = props.filter;
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const comment = useFragment(
     graphql`
@@ -21,20 +23,23 @@ export function CommentItem(props: {
         language
         createdAt
         verifiedPurchase
-        author {
-          username
-        }
+        username
+        authorName
       }
     `,
     props.comment,
   );
   const [commitDelete] = useMutation<CommentItemDeleteMutation>(graphql`
-    mutation CommentItemDeleteMutation($input: DeleteCommentInput!, $connections: [ID!]!)
-    @raw_response_type {
+    mutation CommentItemDeleteMutation(
+      $input: DeleteCommentInput!
+      $rating: [Int!]
+      $language: [String!]
+      $connections: [ID!]!
+    ) @raw_response_type {
       deleteComment(input: $input) {
         deletedId @deleteEdge(connections: $connections)
         product {
-          ...Statistics_product
+          ...Statistics_product @arguments(rating: $rating, language: $language)
         }
         userErrors {
           message
@@ -45,16 +50,17 @@ export function CommentItem(props: {
 
   function remove() {
     commitDelete({
-      variables: { input: { id: comment.id }, connections: [props.connection] },
+      variables: { input: { id: comment.id }, rating, language, connections: [props.connection] },
       optimisticResponse: {
         deleteComment: { deletedId: comment.id, product: null, userErrors: [] },
       },
-      onCompleted: ({ deleteComment }) => setFaults(deleteComment?.userErrors ?? []),
+      onCompleted: ({ deleteComment }, errors) =>
+        setFaults(deleteComment?.userErrors ?? errors ?? []),
       onError: (error) => setFaults([{ message: sentence(error) }]),
     });
   }
 
-  const isMine = comment.author.username === props.username;
+  const isMine = comment.username === props.viewer?.username;
   const isSent = !comment.id.startsWith("new:");
   return (
     <>

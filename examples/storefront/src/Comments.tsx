@@ -1,4 +1,5 @@
-import { EndOfList, type Filter } from "common";
+import { EndOfList, Faults, type Filter, type Viewer } from "common";
+import { useFirstCursor } from "common/live";
 import { useCallback, useTransition } from "react";
 import { graphql, usePaginationFragment } from "react-relay";
 import type { Comments_product$key } from "./__generated__/Comments_product.graphql";
@@ -11,10 +12,10 @@ import { useLiveComments } from "./LiveComments";
 export function Comments(props: {
   product: Comments_product$key;
   filter: Filter;
-  username: string | null;
+  viewer: Viewer | null;
   isPending: boolean;
 }) {
-  const { filter, username } = props;
+  const { filter, viewer } = props;
   const [isReloading, startTransition] = useTransition();
   const { data, loadNext, hasNext, isLoadingNext, refetch } = usePaginationFragment<
     CommentsPaginationQuery,
@@ -38,6 +39,7 @@ export function Comments(props: {
           after: $cursor
         ) @connection(key: "Comments_comments") {
           __id
+          eventCursor
           edges {
             node {
               id
@@ -55,15 +57,20 @@ export function Comments(props: {
     () => startTransition(() => void refetch({}, { fetchPolicy: "network-only" })),
     [refetch],
   );
-  useLiveComments(connection, filter, reload);
+  const after = useFirstCursor(filter, data.comments?.eventCursor);
+  useLiveComments(connection, filter, after, reload);
+
+  if (!data.comments) {
+    return <Faults faults={[{ message: "The comments are not available now: reload the page." }]} />;
+  }
 
   return (
     <>
-      <AddComment connection={connection} filter={filter} username={username} />
+      <AddComment connection={connection} filter={filter} viewer={viewer} />
       <ol className="comments" aria-busy={props.isPending || isReloading}>
-        {data.comments?.edges.map(({ node }) => (
+        {data.comments.edges.map(({ node }) => (
           <li key={node.id}>
-            <CommentItem comment={node} connection={connection} username={username} />
+            <CommentItem comment={node} connection={connection} filter={filter} viewer={viewer} />
           </li>
         ))}
       </ol>

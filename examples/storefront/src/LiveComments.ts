@@ -10,9 +10,10 @@ const subscription = graphql`
     $productId: String!
     $rating: [Int!]
     $language: [String!]
+    $after: String
     $connections: [ID!]!
   ) {
-    commentEvents(productId: $productId, rating: $rating, language: $language) {
+    commentEvents(productId: $productId, rating: $rating, language: $language, after: $after) {
       kind
       cursor
       deletedId @deleteEdge(connections: $connections)
@@ -29,9 +30,9 @@ const subscription = graphql`
 `;
 
 const statistics = graphql`
-  query LiveCommentsStatisticsQuery($productId: String!) {
+  query LiveCommentsStatisticsQuery($productId: String!, $rating: [Int!], $language: [String!]) {
     product(productId: $productId) {
-      ...Statistics_product
+      ...Statistics_product @arguments(rating: $rating, language: $language)
     }
   }
 `;
@@ -39,26 +40,31 @@ const statistics = graphql`
 type Response = LiveCommentsSubscription["response"];
 
 /** Keep a list as it is on the server: what others write, change and delete comes by itself. */
-export function useLiveComments(connection: string, filter: Filter, reload: () => void): void {
+export function useLiveComments(
+  connection: string,
+  filter: Filter,
+  after: string | null,
+  reload: () => void,
+): void {
   const environment = useRelayEnvironment();
   const { rating, language } = filter;
   const config = useMemo(
     () => ({
       subscription,
-      variables: { productId: PRODUCT_ID, rating, language, connections: [connection] },
+      variables: { productId: PRODUCT_ID, rating, language, after, connections: [connection] },
       // What has changed is changed in the store by its id, what was deleted goes by @deleteEdge.
       updater: added(connection, filter),
       onNext: (response: Response | null | undefined) => {
         const kind = response?.commentEvents?.kind;
-        if (kind === "READY" || kind === "RELOAD") {
-          reload(); // what was written since the list was read has not been told
+        if (kind === "RELOAD") {
+          reload(); // events may be missing
         } else {
-          const variables = { productId: PRODUCT_ID };
+          const variables = { productId: PRODUCT_ID, rating, language };
           fetchQuery<LiveCommentsStatisticsQuery>(environment, statistics, variables).subscribe({});
         }
       },
     }),
-    [connection, environment, filter, language, rating, reload],
+    [after, connection, environment, filter, language, rating, reload],
   );
   useSubscription<LiveCommentsSubscription>(config);
 }

@@ -1,4 +1,4 @@
-import { type Filter, Filters, Summary } from "common";
+import { Faults, type Filter, Filters, Summary } from "common";
 import { graphql, useFragment } from "react-relay";
 import type { Statistics_product$key } from "./__generated__/Statistics_product.graphql";
 
@@ -10,28 +10,33 @@ export function Statistics(props: {
 }) {
   const { statistics } = useFragment(
     graphql`
-      fragment Statistics_product on Product {
-        statistics {
+      fragment Statistics_product on Product
+      @argumentDefinitions(rating: { type: "[Int!]" }, language: { type: "[String!]" }) {
+        statistics @catch {
           total
           average
-          histogram {
-            rating
-            count
-          }
-          languages {
-            language
-            count
+          facets(rating: $rating, language: $language) {
+            ratings {
+              rating
+              count
+            }
+            languages {
+              language
+              count
+            }
           }
         }
       }
     `,
     props.product,
   );
-  if (!statistics) return null;
+  // Without its counts the page still has its comments.
+  if (!statistics.ok) return <Faults faults={[{ message: "The counts are not available now." }]} />;
+  if (!statistics.value?.facets) return null;
   return (
     <>
-      <Summary {...statistics} />
-      <Filters counts={statistics} filter={props.filter} onChange={props.onFilter} />
+      <Summary {...statistics.value} />
+      <Filters counts={statistics.value.facets} filter={props.filter} onChange={props.onFilter} />
     </>
   );
 }

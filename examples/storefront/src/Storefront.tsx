@@ -19,25 +19,28 @@ export function Storefront() {
       ) {
         viewer {
           username
+          name
         }
         product(productId: $productId) {
-          ...Statistics_product
+          title
+          pictureUrl
+          ...Statistics_product @arguments(rating: $rating, language: $language)
           ...Comments_product @arguments(rating: $rating, language: $language, orderBy: $orderBy)
         }
       }
     `,
     { productId: PRODUCT_ID, ...shown },
-    { fetchPolicy: "store-and-network" },
+    // A list that was shown before is in the store, and its events since then follow.
+    { fetchPolicy: "store-or-network" },
   );
   if (!product) return null;
-  const username = viewer?.username ?? null;
   return (
-    <Page client="Relay" username={username}>
+    <Page client="Relay" viewer={viewer ?? null} product={product}>
       <Statistics product={product} filter={filter} onFilter={setFilter} />
       <Comments
         product={product}
         filter={shown}
-        username={username}
+        viewer={viewer ?? null}
         isPending={filter !== shown}
       />
     </Page>

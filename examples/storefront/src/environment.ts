@@ -44,8 +44,8 @@ const fetchGraphQL: FetchFunction = async (request, variables) => {
     body: JSON.stringify({ query: request.text, variables }),
   });
   const answer = await response.json();
-  // A page that is not whole is not shown: the API's sentences say why.
-  if (answer.errors) {
+  // A field that failed is null, or an error by @catch: the rest of the page is shown.
+  if (answer.errors && !answer.data) {
     throw new Error(answer.errors.map((error: { message: string }) => error.message).join(" "));
   }
   return answer;

@@ -13,7 +13,7 @@ function Root() {
     <RelayEnvironmentProvider environment={environment}>
       <ErrorBoundary
         key={jwt}
-        render={(error) => <Page client="Relay" username={null} error={error} />}
+        render={(error) => <Page client="Relay" viewer={null} error={error} />}
       >
         <Suspense fallback={<main>Loading …</main>}>
           <Storefront />

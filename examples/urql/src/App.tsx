@@ -8,19 +8,22 @@ import { STATISTICS, VIEWER } from "./documents";
 /** A product with its counts, and its comments as the reader has filtered them. */
 export function App({ onReload }: { onReload: () => void }) {
   const [filter, setFilter] = useState(EVERYTHING);
-  const [viewer] = useQuery({ query: VIEWER });
-  const [{ data, error }] = useQuery({ query: STATISTICS, variables: { productId: PRODUCT_ID } });
-  const statistics = data?.product?.statistics;
-  const username = viewer.data?.viewer?.username ?? null;
+  const [{ data: session }] = useQuery({ query: VIEWER });
+  const { rating, language } = filter;
+  const variables = { productId: PRODUCT_ID, rating, language };
+  const [{ data, error }] = useQuery({ query: STATISTICS, variables });
+  const product = data?.product;
+  const statistics = product?.statistics;
+  const viewer = session?.viewer ?? null;
   return (
-    <Page client="urql" username={username} error={error && reason(error)}>
-      {statistics && (
+    <Page client="urql" viewer={viewer} product={product} error={error && reason(error)}>
+      {statistics?.facets && (
         <>
           <Summary {...statistics} />
-          <Filters counts={statistics} filter={filter} onChange={setFilter} />
-          <Comments filter={filter} username={username} onReload={onReload} />
+          <Filters counts={statistics.facets} filter={filter} onChange={setFilter} />
         </>
       )}
+      <Comments filter={filter} viewer={viewer} onReload={onReload} />
     </Page>
   );
 }

@@ -7,7 +7,9 @@ import {
   Faults,
   type Filter,
   PRODUCT_ID,
+  type Viewer,
 } from "common";
+import { useFirstCursor } from "common/live";
 import { useCallback, useEffect, useState } from "react";
 import { useMutation, useQuery, useSubscription } from "urql";
 import { reason } from "./client";
@@ -16,15 +18,15 @@ import { ADD, COMMENTS, DELETE, EVENTS } from "./documents";
 /** The form for a comment, and the list of them, longer as the reader scrolls. */
 export function Comments(props: {
   filter: Filter;
-  username: string | null;
+  viewer: Viewer | null;
   onReload: () => void;
 }) {
-  const { filter, username, onReload } = props;
+  const { filter, viewer, onReload } = props;
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const [page, setPage] = useState<{ filter: Filter; after: string | null }>({ filter, after: null });
   const after = page.filter === filter ? page.after : null;
   // The cache puts all pages that have been read together, whichever is asked for.
-  const [{ data, error, fetching, stale }, readAgain] = useQuery({
+  const [{ data, error, fetching, stale }] = useQuery({
     query: COMMENTS,
     variables: { productId: PRODUCT_ID, ...filter, first: after === null ? 20 : 50, after },
     requestPolicy: after === null ? "cache-and-network" : "cache-first",
@@ -34,27 +36,27 @@ export function Comments(props: {
   const loadMore = useCallback(() => setPage({ filter, after: endCursor }), [filter, endCursor]);
 
   // What an event does to the lists is said in cache.ts.
+  const { rating, language } = filter;
+  const since = useFirstCursor(filter, list?.eventCursor);
   const [{ data: told }] = useSubscription({
     query: EVENTS,
-    variables: { productId: PRODUCT_ID, rating: filter.rating, language: filter.language },
+    variables: { productId: PRODUCT_ID, rating, language, after: since },
+    pause: since === null,
   });
   useEffect(() => {
-    const kind = told?.commentEvents?.kind;
-    if (kind === "RELOAD") onReload();
-    // What was written since the list was read has not been told.
-    if (kind === "READY") readAgain({ requestPolicy: "network-only" });
+    if (told?.commentEvents?.kind === "RELOAD") onReload(); // events may be missing
   }, [told]);
 
   const [, add] = useMutation(ADD);
   const [, remove] = useMutation(DELETE);
 
   async function send(draft: Draft): Promise<readonly Fault[]> {
-    const { data, error } = await add({ input: { productId: PRODUCT_ID, ...draft } });
+    const { data, error } = await add({ input: { productId: PRODUCT_ID, ...draft }, rating, language });
     return error ? [{ message: reason(error) }] : (data?.addComment?.userErrors ?? []);
   }
 
   async function removeComment(id: string) {
-    const { data, error } = await remove({ input: { id } });
+    const { data, error } = await remove({ input: { id }, rating, language });
     setFaults(error ? [{ message: reason(error) }] : (data?.deleteComment?.userErrors ?? []));
   }
 
@@ -67,7 +69,7 @@ export function Comments(props: {
           <li key={node.id}>
             <CommentCard
               comment={node}
-              {...(node.author.username === username &&
+              {...(node.username === viewer?.username &&
                 !node.id.startsWith("new:") && { onDelete: () => void removeComment(node.id) })}
             />
           </li>

@@ -18,10 +18,10 @@ const embedded = () => null;
 export function cache() {
   return cacheExchange({
     keys: {
-      Author: embedded,
+      CommentFacets: embedded,
       CommentStatistics: embedded,
-      LanguageCount: embedded,
-      RatingCount: embedded,
+      LanguageFacet: embedded,
+      RatingFacet: embedded,
     },
     resolvers: { Product: { comments: relayPagination() } },
     optimistic: { addComment: expectedAddition, deleteComment: expectedDeletion },
@@ -97,7 +97,8 @@ const expectedAddition: OptimisticMutationResolver<VariablesOf<typeof ADD>, any>
       id: `new:${idempotencyKey}`,
       createdAt: new Date().toISOString(),
       verifiedPurchase: false,
-      author: { __typename: "Author", username: viewer.username },
+      username: viewer.username,
+      authorName: viewer.name,
     },
   };
   return {

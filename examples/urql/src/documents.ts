@@ -5,6 +5,7 @@ export const VIEWER = graphql(`
     viewer {
       id
       username
+      name
     }
   }
 `);
@@ -15,13 +16,15 @@ const STATISTICS_FIELDS = graphql(`
     statistics {
       total
       average
-      histogram {
-        rating
-        count
-      }
-      languages {
-        language
-        count
+      facets(rating: $rating, language: $language) {
+        ratings {
+          rating
+          count
+        }
+        languages {
+          language
+          count
+        }
       }
     }
   }
@@ -38,17 +41,18 @@ const EDGE_FIELDS = graphql(`
       language
       createdAt
       verifiedPurchase
-      author {
-        username
-      }
+      username
+      authorName
     }
   }
 `);
 
 export const STATISTICS = graphql(
   `
-    query Statistics($productId: String!) {
+    query Statistics($productId: String!, $rating: [Int!], $language: [String!]) {
       product(productId: $productId) {
+        title
+        pictureUrl
         ...Statistics
       }
     }
@@ -75,6 +79,7 @@ export const COMMENTS = graphql(
           first: $first
           after: $after
         ) {
+          eventCursor
           edges {
             ...Edge
           }
@@ -91,7 +96,7 @@ export const COMMENTS = graphql(
 
 export const ADD = graphql(
   `
-    mutation AddComment($input: AddCommentInput!) {
+    mutation AddComment($input: AddCommentInput!, $rating: [Int!], $language: [String!]) {
       addComment(input: $input) {
         commentEdge {
           ...Edge
@@ -114,7 +119,7 @@ export const ADD = graphql(
 
 export const DELETE = graphql(
   `
-    mutation DeleteComment($input: DeleteCommentInput!) {
+    mutation DeleteComment($input: DeleteCommentInput!, $rating: [Int!], $language: [String!]) {
       deleteComment(input: $input) {
         deletedId
         product {
@@ -131,8 +136,13 @@ export const DELETE = graphql(
 
 export const EVENTS = graphql(
   `
-    subscription CommentEvents($productId: String!, $rating: [Int!], $language: [String!]) {
-      commentEvents(productId: $productId, rating: $rating, language: $language) {
+    subscription CommentEvents(
+      $productId: String!
+      $rating: [Int!]
+      $language: [String!]
+      $after: String
+    ) {
+      commentEvents(productId: $productId, rating: $rating, language: $language, after: $after) {
         kind
         cursor
         deletedId

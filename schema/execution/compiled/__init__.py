@@ -1,5 +1,5 @@
-"""Compiled execution: what a validated GraphQL operation does for each request, prepared once.
+"""Compiled execution: turns a validated operation into functions, once for all its requests.
 
-The results equal those of graphql-core's executor, errors included, and unusual cases are left to
-that executor. This package uses graphql-core and Strawberry and knows nothing of this schema.
+Results and errors equal those of graphql-core's executor, which itself executes unusual cases. This
+package uses graphql-core and Strawberry and knows nothing of this schema.
 """

@@ -2,48 +2,51 @@
 
 A field's value is an attribute, a direct call of the function behind a Strawberry field, or the
 result of the GraphQLField's own resolver. Strawberry's own resolver makes the same direct call, but
-finds out how in every request. Usual values are completed here as graphql-core's
-``complete_value`` does. It completes all others: null, an exception, a value of another type.
+determines in every request how to make it. This module completes usual values as graphql-core's
+``complete_value`` does. graphql-core completes all other values: null, an exception, a value of
+another type.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from keyword import iskeyword
 from typing import Any, cast
 
 from graphql import (
+    GraphQLAbstractType,
     GraphQLField,
     GraphQLOutputType,
     GraphQLSchema,
     Undefined,
-    get_named_type,
+    get_nullable_type,
     is_leaf_type,
+    is_list_type,
 )
 from graphql.execution import Executor
 from strawberry.relay import GlobalID
 from strawberry.schema.schema_converter import GraphQLCoreConverter
-from strawberry.types.arguments import StrawberryArgument
-from strawberry.types.base import StrawberryList, StrawberryMaybe, StrawberryOptional
+from strawberry.types.base import StrawberryContainer, StrawberryMaybe
 from strawberry.types.field import StrawberryField
 
-from schema.execution.compiled.coercion import Arguments, exact_class
+from schema.execution.compiled.coercion import arguments_of, exact_class
 from schema.execution.compiled.fields import (
     PLAIN,
-    Completion,
+    Complete,
     Field,
     PlainPath,
     Resolve,
     ResolveInfo,
     Selection,
     Slot,
+    of_awaited,
     path_of,
 )
 
 _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
-def attribute_of(definition: GraphQLField) -> str | None:
+def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
     """Return the attribute that is the whole value of a field; None for any other field."""
-    field = _strawberry_field(definition)
+    field = _strawberry_field(schema, definition)
     if field is None or not field.is_basic_field or definition.args:
         return None
     if field.default_resolver is not getattr or not getattr(
@@ -54,41 +57,36 @@ def attribute_of(definition: GraphQLField) -> str | None:
     return name if name.isascii() and name.isidentifier() and not iskeyword(name) else None
 
 
-def resolve_by(schema: GraphQLSchema, field: Field) -> None:
-    """Set how a field is resolved."""
-    attribute = attribute_of(field.definition)
-    if attribute is not None:
-        field.expression = f"source.{attribute}"
-    elif not _call_directly(schema, field):
-        field.resolve = _by_graphql(field)
-
-
-def _strawberry_field(definition: GraphQLField) -> StrawberryField | None:
+def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> StrawberryField | None:
+    """Return Strawberry's field; None if its value needs more than a function or an attribute."""
     field = definition.extensions.get(_BACK)
-    return field if type(field) is StrawberryField and definition.resolve is not None else None
+    if type(field) is not StrawberryField or definition.resolve is None:
+        return None
+    return None if field.extensions or schema.extensions[_BACK].exception_handlers else field
 
 
-def _by_graphql(field: Field) -> Resolve:
+def by_graphql(field: Field) -> Resolve:
     """Return a call of the GraphQLField's own resolver."""
-    arguments = Arguments(field.definition, field.nodes[0])
+    arguments = arguments_of(field.definition, field.nodes[0])
 
     def resolve(executor: Executor[Any], field: Field, source: Any, path: PlainPath) -> Any:
         function = field.definition.resolve or executor.field_resolver
         info = executor.build_resolve_info(
             field.definition, field.nodes, field.parent_type, path_of(path)
         )
-        return function(source, info, **arguments.values(executor.variable_values))
+        return function(source, info, **arguments(executor.variable_values))
 
     return resolve
 
 
-def _call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
-    """Call the function behind a Strawberry field; return False where Strawberry does more."""
-    field = _strawberry_field(compiled.definition)
-    if field is None or field.base_resolver is None or field.extensions:
-        return False
-    resolver = field.base_resolver
-    if schema.extensions[_BACK].exception_handlers or resolver.self_parameter:
+def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
+    """Compile a field to a call of its resolver's function, without Strawberry.
+
+    Return False, and change nothing, if Strawberry must do more, such as convert an argument.
+    """
+    field = _strawberry_field(schema, compiled.definition)
+    resolver = None if field is None else field.base_resolver
+    if field is None or resolver is None or resolver.self_parameter:
         return False
     conversions = _conversions(schema, compiled.definition, field)
     if conversions is None:
@@ -101,12 +99,12 @@ def _call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
         compiled.function = function
         compiled.expression = f"function({', '.join(f'{name}=source' for name in objects)})"
         return True
-    arguments = Arguments(compiled.definition, compiled.nodes[0])
+    arguments = arguments_of(compiled.definition, compiled.nodes[0])
     info_class = schema.extensions[_BACK].config.info_class
 
     def resolve(executor: Executor[Any], compiled: Field, source: Any, path: PlainPath) -> Any:
         keywords: dict[str, Any] = dict.fromkeys(objects, source)
-        for name, value in arguments.values(executor.variable_values).items():
+        for name, value in arguments(executor.variable_values).items():
             keyword, listed = conversions[name]
             keywords[keyword] = list(value) if listed and value is not None else value
         if info_name is not None:
@@ -123,38 +121,27 @@ def _call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
 def _conversions(
     schema: GraphQLSchema, definition: GraphQLField, field: StrawberryField
 ) -> Mapping[str, tuple[str, bool]] | None:
-    """Return the Python name of each argument, and whether it is a list.
+    """Return the Python name of each argument, and whether it is a list of leaves.
 
-    Every call gets its own list. None where Strawberry converts an argument to an object.
+    Every call gets a new list. Return None if Strawberry converts an argument to an object.
     """
-    name_of = schema.extensions[_BACK].config.name_converter.from_argument
     conversions = {}
     for argument in field.arguments:
-        name = name_of(argument)
-        listed = _is_list(definition, name, argument)
-        if listed is None:
+        name = schema.extensions[_BACK].config.name_converter.from_argument(argument)
+        declared = definition.args.get(name)
+        if declared is None or declared.out_name not in {None, name}:
+            return None
+        type_ = argument.type
+        while isinstance(type_, StrawberryContainer) and not isinstance(type_, StrawberryMaybe):
+            type_ = type_.of_type
+        item: Any = get_nullable_type(declared.type)
+        listed = is_list_type(item)
+        if listed:
+            item = get_nullable_type(item.of_type)
+        if not is_leaf_type(item) or isinstance(type_, StrawberryMaybe) or type_ is GlobalID:
             return None
         conversions[name] = argument.python_name, listed
     return conversions if conversions.keys() == definition.args.keys() else None
-
-
-def _is_list(definition: GraphQLField, name: str, argument: StrawberryArgument) -> bool | None:
-    """Return whether an argument is a list of leaves; None if it is neither that nor a leaf."""
-    type_ = argument.type
-    if isinstance(type_, StrawberryMaybe) or name not in definition.args:
-        return None
-    if isinstance(type_, StrawberryOptional):
-        type_ = type_.of_type
-    listed = isinstance(type_, StrawberryList)
-    if isinstance(type_, StrawberryList):
-        type_ = type_.of_type
-        if isinstance(type_, StrawberryOptional):
-            type_ = type_.of_type
-    declared = definition.args[name]
-    plain = is_leaf_type(get_named_type(declared.type)) and declared.out_name in {None, name}
-    if not plain or isinstance(type_, StrawberryList | StrawberryMaybe) or type_ is GlobalID:
-        return None
-    return listed
 
 
 class ForeignCompletion:
@@ -213,15 +200,51 @@ class ObjectCompletion(ForeignCompletion):
         return self._selection(executor, value, path)
 
 
+class AbstractCompletion(ForeignCompletion):
+    """Completes values of an interface or a union, each as a value of its object type."""
+
+    def __init__(
+        self, field: Field, type_: GraphQLOutputType, objects: Mapping[str, Complete]
+    ) -> None:
+        super().__init__(field, type_)
+        self._abstract = cast("GraphQLAbstractType", get_nullable_type(type_))
+        self._objects = objects
+
+    def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
+        """Return the result, or an awaitable of it."""
+        if value is None or value is Undefined or isinstance(value, Exception):
+            return super().complete(executor, value, path)
+        info: Any = ResolveInfo(executor, self.field, path)
+        resolve_type = self._abstract.resolve_type or executor.type_resolver
+        name = resolve_type(value, info, self._abstract)
+        if executor.is_awaitable(name):
+            return self._of_awaited_type(executor, value, path, name)
+        return self._of_type(executor, value, path, name)
+
+    async def _of_awaited_type(
+        self, executor: Executor[Any], value: Any, path: PlainPath, name: Awaitable[Any]
+    ) -> Any:
+        result = self._of_type(executor, value, path, await name)
+        return await result if executor.is_awaitable(result) else result
+
+    def _of_type(self, executor: Executor[Any], value: Any, path: PlainPath, name: Any) -> Any:
+        if not isinstance(name, str) or name not in self._objects:
+            info: Any = ResolveInfo(executor, self.field, path)
+            details = self.field.details
+            type_ = executor.ensure_valid_runtime_type(name, self._abstract, details, info, value)
+            name = type_.name
+        return self._objects[name](executor, value, path)
+
+
 class ListCompletion(ForeignCompletion):
     """Completes lists and tuples, item by item."""
 
     def __init__(
-        self, field: Field, type_: GraphQLOutputType, item_type: GraphQLOutputType, item: Completion
+        self, field: Field, type_: GraphQLOutputType, item_type: GraphQLOutputType, item: Complete
     ) -> None:
         super().__init__(field, type_)
         self._items = Slot(item_type, field.details)
-        self._items.completion = item
+        self._items.complete = item
         self._last_class: type = str
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
@@ -229,8 +252,8 @@ class ListCompletion(ForeignCompletion):
         if type(value) is not list and type(value) is not tuple:
             return super().complete(executor, value, path)
         results: list[Any] = []
-        awaited: list[int] = []
-        last_class, complete = self._last_class, self._items.completion.complete
+        awaited: dict[int, Any] = {}
+        last_class, complete = self._last_class, self._items.complete
         try:
             for index, item in enumerate(value):
                 if type(item) is last_class:
@@ -244,35 +267,24 @@ class ListCompletion(ForeignCompletion):
                     last_class = self._last_class
                 if type(result) not in PLAIN and executor.is_awaitable(result):
                     result = self._items.of_result(executor, result, (path, index, None))
-                    awaited.append(index)
+                    awaited[index] = result
                 results.append(result)
         except Exception:
-            # The error nulls the list: awaitables that were begun end in the background.
+            # The error makes the whole list null. Awaitables that have begun end in the background.
             left = value[len(results) + 1 :]
-            unsettled = [results[index] for index in awaited]
+            unsettled = [*awaited.values()]
             unsettled += [item for item in left if executor.is_awaitable(item)]
             if unsettled:
                 executor.settle_in_background(unsettled)
             raise
-        return _of_awaited(executor, results, awaited) if awaited else results
+        return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return the result of an item of another class than the last, or an awaitable of it."""
+        """Return the result of an item of another class than the last item's, or an awaitable."""
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)
         self._last_class = type(item)
         try:
-            return self._items.completion.complete(executor, item, path)
+            return self._items.complete(executor, item, path)
         except Exception as error:  # noqa: BLE001 - as above
             return self._items.failed(executor, error, path)
-
-
-async def _of_awaited(executor: Executor[Any], results: list[Any], indices: list[int]) -> list[Any]:
-    """Return all results; those at ``indices`` are awaited together."""
-    if len(indices) == 1:
-        results[indices[0]] = await results[indices[0]]
-        return results
-    waiting = [results[index] for index in indices]
-    for index, result in zip(indices, await executor.gather_async_work(waiting), strict=True):
-        results[index] = result
-    return results

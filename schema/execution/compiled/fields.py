@@ -1,25 +1,22 @@
 """Fields and selection sets as Python functions, which are executed for every object.
 
-The function of a selection set first reads the leaves that are attributes: to read them has no
-effect and awaits nothing. If a value is unusual, graphql-core executes the whole set for that
-object, since nothing of it has been executed yet. The other fields follow in the document's order.
-
+The function of a selection set first reads the leaves that are attributes, which has no effects and
+awaits nothing. If a value is unusual, nothing of the set has been executed yet, so graphql-core
+executes the whole set for that object. Then the other fields are executed in the document's order.
 Errors and awaitables are handled as in graphql-core's ``Executor.execute_field``.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from graphql import (
     FieldNode,
-    FragmentDefinitionNode,
     GraphQLField,
     GraphQLObjectType,
     GraphQLOutputType,
-    GraphQLSchema,
 )
 from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
@@ -37,7 +34,10 @@ show it, and a tuple is made faster."""
 Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
 """Returns the value of a field of an object, or an awaitable of it."""
 
-Selection = Callable[[Executor[Any], Any, PlainPath | None], Any]
+Execute = Callable[[Executor[Any], Any, PlainPath | None], Any]
+"""Returns the result of a field of an object, or an awaitable of it."""
+
+Selection = Execute
 """Returns the results for an object by response key, or an awaitable of them."""
 
 
@@ -66,17 +66,14 @@ def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any
     return result if instruments is None else instruments.field(type_name, name, result)
 
 
-class Completion(Protocol):
-    """Completes values of one type."""
-
-    def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
-        """Return the result, or an awaitable of it, or raise the field's error."""
+Complete = Callable[[Executor[Any], Any, PlainPath], Any]
+"""Returns the result of a value, or an awaitable of it, or raises the field's error."""
 
 
 class Slot:
     """A place for values of one type: a field, or the items of a list."""
 
-    completion: Completion
+    complete: Complete
 
     def __init__(self, type_: GraphQLOutputType, details: FieldDetailsList) -> None:
         self.type = type_
@@ -91,7 +88,7 @@ class Slot:
     ) -> Any:
         """Await a value and return its result."""
         try:
-            result = self.completion.complete(executor, await value, path)
+            result = self.complete(executor, await value, path)
             if type(result) not in PLAIN and executor.is_awaitable(result):
                 result = await result
         except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
@@ -152,7 +149,7 @@ class Field(Slot):
                     awaited = self.of_awaitable(executor, value, path)
                     return observed(self._parent_name, self.name, awaited)
                 self._last_class = type(value)
-            result = self.completion.complete(executor, value, path)
+            result = self.complete(executor, value, path)
         except Exception as error:  # noqa: BLE001 - as above
             return self.failed(executor, error, path)
         if type(result) not in PLAIN and executor.is_awaitable(result):
@@ -161,25 +158,22 @@ class Field(Slot):
         return result
 
 
-class ForeignField:
-    """A field that graphql-core's executor executes, with all fields below it."""
-
-    def __init__(self, parent_type: GraphQLObjectType, key: str, details: FieldDetailsList) -> None:
-        self.key = key
-        self._parent_type = parent_type
-        self._details = details
-
-    def execute(self, executor: Executor[Any], source: Any, parent: PlainPath | None) -> Any:
-        """Return the field's result for an object, or an awaitable of it."""
-        path = path_of((parent, self.key, self._parent_type.name))
-        return executor.execute_field(self._parent_type, source, self._details, path, None)
+_OF_FIELD = {
+    "memo": "memo",
+    "field_name": "name",
+    "field_nodes": "nodes",
+    "return_type": "type",
+    "parent_type": "parent_type",
+}
+_OF_EXECUTOR = {"context": "context_value", "fragments": "fragment_definitions"}
+"""Attributes of GraphQLResolveInfo, and their names in the compiled field and in the executor."""
 
 
 class ResolveInfo:
     """graphql-core's GraphQLResolveInfo, each of its attributes computed when it is read.
 
-    ``memo`` belongs to the compiled field: a resolver may keep there what follows from the document
-    alone.
+    ``memo`` belongs to the compiled field. A resolver may store values there that depend on the
+    document alone.
     """
 
     __slots__ = ("_executor", "_field", "_plain_path")
@@ -190,61 +184,24 @@ class ResolveInfo:
         self._plain_path = path
 
     @property
-    def memo(self) -> dict[Any, Any]:
-        """Results that resolvers of the field have kept."""
-        return self._field.memo
-
-    @property
-    def field_name(self) -> str:
-        """The field's name in the schema."""
-        return self._field.name
-
-    @property
-    def field_nodes(self) -> Sequence[FieldNode]:
-        """The field's nodes in the document."""
-        return self._field.nodes
-
-    @property
-    def return_type(self) -> GraphQLOutputType:
-        """The field's type."""
-        return self._field.type
-
-    @property
-    def parent_type(self) -> Any:
-        """The object type that has the field."""
-        return self._field.parent_type
-
-    @property
     def path(self) -> Path:
         """The field's path in the response."""
         return path_of(self._plain_path)
-
-    @property
-    def fragments(self) -> dict[str, FragmentDefinitionNode]:
-        """The document's fragments by name."""
-        return self._executor.fragment_definitions
-
-    @property
-    def schema(self) -> GraphQLSchema:
-        """The schema that is executed."""
-        return self._executor.schema
 
     @property
     def variable_values(self) -> dict[str, Any]:
         """The operation's coerced variables, as Strawberry shows them."""
         return self._executor.variable_values.coerced
 
-    @property
-    def context(self) -> Any:
-        """The context value of the request."""
-        return self._executor.context_value
-
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._executor, name)  # operation, root_value, is_awaitable and the like
+        if name in _OF_FIELD:
+            return getattr(self._field, _OF_FIELD[name])
+        return getattr(self._executor, _OF_EXECUTOR.get(name, name))
 
 
-# The text of a selection set's function holds attribute names and response keys, both of them
-# letters, digits and underscores. It names everything else by its number.
+# The texts that are put into these templates are names, such as attributes and response keys:
+# letters, digits and underscores. All other objects are passed under numbered names such as
+# `field3`, so a document cannot inject code.
 _LEAVES = """
     try:{leaves}
     except Exception:
@@ -274,44 +231,31 @@ _FIELDS = """
     if awaited: return of_awaited(executor, {results}, awaited)
 """
 
-Selected = str | Leaf | Field | ForeignField
-"""What a selection set has under a response key; a string is the result itself."""
+Selected = str | Leaf | Field | Execute
+"""The entry of a response key in a selection set; a string is the result itself."""
 
 
 def selection_of(
     object_type: GraphQLObjectType, grouped: GroupedFieldSet, selected: Sequence[Selected]
 ) -> Selection:
     """Return the function of a selection set; ``selected`` is in the order of ``grouped``."""
-    bound: dict[str, Any] = {"PLAIN": PLAIN, "of_awaited": _of_awaited}
-    keyed = list(zip(grouped, selected, strict=True))
-    for n, (_, item) in enumerate(keyed):
-        if isinstance(item, Leaf):
-            bound[f"leaf{n}"] = item.result
-        elif isinstance(item, Field) and item.expression is not None:
-            bound[f"function{n}"] = item.function
-            bound[f"failed{n}"] = item.failed
-            bound[f"completed{n}"] = item.completed
-        elif not isinstance(item, str):
-            bound[f"field{n}"] = item.execute
 
     def by_executor(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
         before = None if path is None else path_of(path)
         return executor.execute_fields(object_type, source, before, grouped, None)
 
-    bound["by_executor"] = by_executor
-    exec(_code(_text(keyed)), bound)  # noqa: S102 - the text holds only names
-    selection: Selection = bound["selection"]
-    return selection
-
-
-def _text(keyed: Iterable[tuple[str, Selected]]) -> str:
+    bound = {"PLAIN": PLAIN, "of_awaited": of_awaited, "by_executor": by_executor}
     leaves = fields = results = ""
-    for n, (key, item) in enumerate(keyed):
+    for n, (key, item) in enumerate(zip(grouped, selected, strict=True)):
         results += f"{key!r}: {item!r}, " if isinstance(item, str) else f"{key!r}: v{n}, "
         if isinstance(item, Leaf):
+            bound[f"leaf{n}"] = item.result
             unusual = item.unusual(f"v{n}")
             leaves += _LEAF.format(n=n, attribute=item.attribute, unusual=unusual)
         elif isinstance(item, Field) and item.expression is not None:
+            bound[f"function{n}"] = item.function
+            bound[f"failed{n}"] = item.failed
+            bound[f"completed{n}"] = item.completed
             fields += _DIRECT.format(
                 n=n,
                 key=key,
@@ -320,13 +264,15 @@ def _text(keyed: Iterable[tuple[str, Selected]]) -> str:
                 expression=item.expression.replace("function", f"function{n}"),
             )
         elif not isinstance(item, str):
+            bound[f"field{n}"] = item.execute if isinstance(item, Field) else item
             fields += _FIELD.format(n=n, key=key)
     text = "def selection(executor, source, path):"
     if leaves:
         text += _LEAVES.format(leaves=leaves)
     if fields:
         text += _FIELDS.format(fields=fields, results=f"{{{results}}}")
-    return f"{text}\n    return {{{results}}}\n"
+    exec(_code(f"{text}\n    return {{{results}}}\n"), bound)  # noqa: S102 - the text holds only names
+    return cast("Selection", bound["selection"])
 
 
 @lru_cache(maxsize=500)
@@ -335,14 +281,29 @@ def _code(text: str) -> CodeType:
     return compile(text, "<selection>", "exec")
 
 
-async def _of_awaited(
-    executor: Executor[Any], results: dict[str, Any], awaited: Mapping[str, Awaitable[Any]]
-) -> dict[str, Any]:
-    """Return all results; those in ``awaited`` are awaited together."""
+def serially(selections: Sequence[Selection]) -> Selection:
+    """Return the function of a mutation's root: its fields are executed one after another."""
+
+    async def selection(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
+        results: dict[str, Any] = {}
+        for one in selections:
+            found = one(executor, source, path)
+            results |= found if type(found) is dict else await found
+        return results
+
+    return selection
+
+
+async def of_awaited(
+    executor: Executor[Any], results: Any, awaited: Mapping[Any, Awaitable[Any]]
+) -> Any:
+    """Return all results; those in ``awaited``, by key or index, are awaited together."""
     if len(awaited) == 1:
         ((key, result),) = awaited.items()
         results[key] = await result
         return results
-    found = await executor.gather_async_work(list(awaited.values()))
-    results.update(zip(awaited, found, strict=True))
+    for key, result in zip(
+        awaited, await executor.gather_async_work(list(awaited.values())), strict=True
+    ):
+        results[key] = result
     return results

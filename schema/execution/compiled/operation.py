@@ -1,35 +1,34 @@
-"""An operation of a validated document, compiled, then executed as graphql-core's ``execute`` does.
+"""Compiles an operation of a validated document, and executes it as graphql-core does.
 
 The compiler leaves to graphql-core whatever it does not cover.
 """
 
-from collections.abc import AsyncIterable, Iterable, Mapping
-from functools import cached_property
+from collections.abc import AsyncIterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any
 
 from graphql import (
+    DirectiveNode,
     DocumentNode,
     ExecutionResult,
     FragmentDefinitionNode,
-    FragmentSpreadNode,
     GraphQLError,
     GraphQLObjectType,
     GraphQLOutputType,
     GraphQLSchema,
-    InlineFragmentNode,
     OperationDefinitionNode,
     OperationType,
-    SelectionSetNode,
     TypeNameMetaFieldDef,
     create_source_event_stream,
     default_field_resolver,
     default_type_resolver,
     get_nullable_type,
+    is_abstract_type,
     is_leaf_type,
     is_list_type,
     is_object_type,
 )
+from graphql.execution import Executor, get_variable_values
 from graphql.execution.collect_fields import (
     FieldDetailsList,
     FragmentDetails,
@@ -37,35 +36,47 @@ from graphql.execution.collect_fields import (
     collect_fields,
     collect_subfields,
 )
+from graphql.execution.get_variable_signature import get_variable_signature
 from graphql.execution.values import VariableValues
 from graphql.pyutils import Path
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from schema.execution.compiled.coercion import NO_VARIABLES, Leaf, Variables, has_variables
+from schema.execution.compiled.coercion import NO_VARIABLES, Leaf, nodes_of, variables_in
 from schema.execution.compiled.completion import (
+    AbstractCompletion,
     ForeignCompletion,
     LeafCompletion,
     ListCompletion,
     ObjectCompletion,
     attribute_of,
-    resolve_by,
+    by_graphql,
+    call_directly,
 )
 from schema.execution.compiled.fields import (
-    Completion,
+    Complete,
     Field,
-    ForeignField,
+    PlainPath,
     Selected,
     Selection,
     observed,
+    path_of,
     selection_of,
+    serially,
 )
+
+_MAX_ERRORS = 50
+"""graphql-core's default number of errors for the variables of one request."""
+
+MAX_CONDITIONS = 4
+"""The most variables of ``@skip`` and ``@include`` in a compiled operation. It is compiled once for
+each combination of their values."""
 
 
 class CompiledOperation:
     """One operation of a document that its schema's validation has passed.
 
-    graphql-core executes it the first ``plainly`` times.
+    graphql-core executes it the first ``plainly`` times, or always if ``plainly`` is infinite.
     """
 
     def __init__(
@@ -74,40 +85,59 @@ class CompiledOperation:
         document: DocumentNode,
         operation: OperationDefinitionNode,
         *,
-        plainly: int = 0,
+        plainly: float = 0,
     ) -> None:
         self._schema = schema
         self.node = operation
         self._fragments = {
-            definition.name.value: FragmentDetails(definition)
+            definition.name.value: _details(schema, definition)
             for definition in document.definitions
             if isinstance(definition, FragmentDefinitionNode)
         }
         self._left = plainly
+        self._conditions = self._of_operation(document)
+        self._selections: dict[tuple[Any, ...], Selection] = {}
 
-    @cached_property
-    def _variables(self) -> Variables:
-        return Variables(self._schema, self.node)
+    def _of_operation(self, document: DocumentNode) -> Sequence[str] | None:
+        """Return the variables that decide which fields are selected; None if it is not compiled.
 
-    @cached_property
-    def selection(self) -> Selection | None:
-        """The compiled function; None for graphql-core's executor."""
-        root_type = self._schema.query_type
-        if self.node.operation is not OperationType.QUERY or root_type is None:
+        A fragment's arguments may decide this, too, so documents with such fragments are not
+        compiled.
+        """
+        if self.node.operation is OperationType.SUBSCRIPTION:
             return None
-        try:
-            return _Compiler(self._schema, self._fragments, self.node).root(root_type)
-        except NotCoveredError:
+        if any(details.variable_signatures for details in self._fragments.values()):
             return None
+        names = conditions_in(document)
+        if names is None:
+            return None
+        # Another operation of the document may have further variables.
+        declared = (one.variable.name.value for one in self.node.variable_definitions or ())
+        conditions = [name for name in declared if name in names]
+        return conditions if len(conditions) <= MAX_CONDITIONS else None
 
-    def prepare(self) -> None:
-        """Compile the operation now if the next ``execute`` would."""
-        if self._left <= 0:
-            self.selection  # noqa: B018 - the property is cached
+    def selection(self, values: VariableValues) -> Selection | None:
+        """Compile and return the function of the next ``execute``; None if graphql-core runs it."""
+        root_type = self._schema.get_root_type(self.node.operation)
+        if self._left > 0 or self._conditions is None or root_type is None:
+            return None
+        of = tuple([values.coerced.get(name) for name in self._conditions])
+        if None in of:  # graphql-core words the error
+            return None
+        found = self._selections.get(of)
+        if found is None:
+            compiler = _Compiler(self._schema, self._fragments, self.node, values)
+            found = self._selections[of] = compiler.root(root_type)
+        return found
 
     def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
         """Return the coerced variables of a request, or their errors."""
-        return self._variables.values(inputs)
+        return get_variable_values(
+            self._schema,
+            self.node.variable_definitions or (),
+            dict(inputs),
+            max_errors=_MAX_ERRORS,
+        )
 
     async def execute(
         self,
@@ -118,14 +148,23 @@ class CompiledOperation:
         operation_extensions: Mapping[str, Any] | None = None,
     ) -> ExecutionResult:
         """Return the result of the operation for ``coerced`` variables."""
-        executor = self._executor(values, root_value, context_value, operation_extensions)
-        if self._left > 0 or self.selection is None:
+        executor = _LateExecutor(
+            self._schema,
+            self._fragments,
+            self.node,
+            values,
+            root_value,
+            context_value,
+            operation_extensions,
+        )
+        selection = self.selection(values)
+        if selection is None:
             self._left -= 1
             result: Any = executor.execute_operation()
             whole: ExecutionResult = await result if optimized_is_awaitable(result) else result
             return whole
         try:
-            data = self.selection(executor, root_value, None)
+            data = selection(executor, root_value, None)
             if type(data) is not dict:
                 data = await data
         except GraphQLError as error:
@@ -140,56 +179,60 @@ class CompiledOperation:
 
         A result has the errors of a subscription that cannot begin.
         """
-        found: Any = create_source_event_stream(self._executor(values, None, context_value, None))
+        executor = _LateExecutor(
+            self._schema, self._fragments, self.node, values, None, context_value, None
+        )
+        found: Any = create_source_event_stream(executor)
         events: AsyncIterable[Any] | ExecutionResult = (
             await found if optimized_is_awaitable(found) else found
         )
         return events
 
-    def _executor(
-        self,
-        values: VariableValues,
-        root_value: Any,
-        context_value: Any,
-        operation_extensions: Mapping[str, Any] | None,
-    ) -> "_LateExecutor":
-        return _LateExecutor(
-            self._schema,
-            self._fragments,
-            self.node,
-            root_value=root_value,
-            context_value=context_value,
-            variable_values=values,
-            operation_extensions=operation_extensions,
-        )
+
+def conditions_in(document: DocumentNode) -> set[str] | None:
+    """Return the variables of ``@skip`` and ``@include``; None if other directives have any."""
+    names: set[str] = set()
+    for node in nodes_of(document):
+        if isinstance(node, DirectiveNode) and (variables := variables_in(node)):
+            if node.name.value not in {"skip", "include"}:
+                return None
+            names |= variables
+    return names
+
+
+def _details(schema: GraphQLSchema, fragment: FragmentDefinitionNode) -> FragmentDetails:
+    """Return what graphql-core's executor needs of a fragment of a valid document."""
+    signatures: dict[str, Any] = {
+        node.variable.name.value: get_variable_signature(schema, node)
+        for node in fragment.variable_definitions or ()
+    }
+    return FragmentDetails(fragment, signatures or None)
 
 
 class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor, initialised when an attribute is read that is not set here.
+    """Strawberry's executor, initialised only when code reads an attribute that is not set here.
 
-    Most pages need few of its attributes, and initialising it takes as long as completing ten
-    objects.
+    Most pages need few attributes, and the initialisation takes as long as ten objects.
     """
 
     def __init__(
         self,
         schema: GraphQLSchema,
-        fragments: Mapping[str, FragmentDetails],
+        fragments: dict[str, FragmentDetails],
         operation: OperationDefinitionNode,
-        *,
+        values: VariableValues,
         root_value: Any,
         context_value: Any,
-        variable_values: VariableValues,
         operation_extensions: Mapping[str, Any] | None,
     ) -> None:
         self.schema = schema
-        self.fragments = fragments  # type: ignore[assignment]
+        self.fragments = fragments
         self.operation = operation
+        self.variable_values = values
         self.root_value = root_value
         self.context_value = context_value
-        self.variable_values = variable_values
-        self.is_awaitable = optimized_is_awaitable  # type: ignore[assignment]
         self.operation_extensions = operation_extensions
+        self.is_awaitable = optimized_is_awaitable  # type: ignore[assignment]
         self._late = True
 
     def execute_field(
@@ -235,51 +278,29 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
         return getattr(self, name)
 
 
-class NotCoveredError(Exception):
-    """The fields of a selection set depend on the request's variables."""
-
-
 class _Compiler:
-    """Compiles the selection sets of one operation."""
+    """Compiles the selection sets of one operation.
+
+    ``values`` decide which fields its directives select.
+    """
 
     def __init__(
         self,
         schema: GraphQLSchema,
-        fragments: Mapping[str, FragmentDetails],
+        fragments: dict[str, FragmentDetails],
         operation: OperationDefinitionNode,
+        values: VariableValues,
     ) -> None:
         self._schema = schema
-        self._fragments = dict(fragments)
+        self._of = schema, fragments, values
         self._operation = operation
 
     def root(self, root_type: GraphQLObjectType) -> Selection:
-        """Return the operation's function, or raise NotCoveredError."""
-        self._check([self._operation.selection_set])
-        collected = collect_fields(
-            self._schema, self._fragments, NO_VARIABLES, root_type, self._operation
-        )
-        return self._selection(root_type, collected.grouped_field_set)
-
-    def _below(self, object_type: GraphQLObjectType, details: FieldDetailsList) -> Selection:
-        self._check([each.node.selection_set for each in details if each.node.selection_set])
-        collected = collect_subfields(
-            self._schema, self._fragments, NO_VARIABLES, self._operation, object_type, details
-        )
-        return self._selection(object_type, collected.grouped_field_set)
-
-    def _check(self, selections: Iterable[SelectionSetNode]) -> None:
-        """Raise NotCoveredError if a variable in a directive decides which fields are selected."""
-        waiting = list(selections)
-        seen = set()
-        while waiting:
-            for node in waiting.pop().selections:
-                if any(map(has_variables, node.directives or ())):
-                    raise NotCoveredError
-                if isinstance(node, InlineFragmentNode):
-                    waiting.append(node.selection_set)
-                elif isinstance(node, FragmentSpreadNode) and node.name.value not in seen:
-                    seen.add(node.name.value)
-                    waiting.append(self._fragments[node.name.value].definition.selection_set)
+        """Return the operation's function."""
+        grouped = collect_fields(*self._of, root_type, self._operation).grouped_field_set
+        if self._operation.operation is OperationType.MUTATION:
+            return serially([self._selection(root_type, {key: of}) for key, of in grouped.items()])
+        return self._selection(root_type, grouped)
 
     def _selection(self, object_type: GraphQLObjectType, grouped: GroupedFieldSet) -> Selection:
         selected = [self._selected(object_type, key, of) for key, of in grouped.items()]
@@ -293,26 +314,36 @@ class _Compiler:
         if definition is TypeNameMetaFieldDef:
             return object_type.name
         if definition is None or name.startswith("__"):
-            return ForeignField(object_type, key, details)
-        attribute = attribute_of(definition)
+
+            def execute(executor: Executor[Any], source: Any, parent: PlainPath | None) -> Any:
+                path = path_of((parent, key, object_type.name))
+                return executor.execute_field(object_type, source, details, path, None)
+
+            return execute
+        attribute = attribute_of(self._schema, definition)
         if attribute is not None and is_leaf_type(get_nullable_type(definition.type)):
             return Leaf(attribute, definition.type)
         field = Field(object_type, definition, key, details)
-        resolve_by(self._schema, field)
-        field.completion = self._completion(field, definition.type)
+        if attribute is not None:
+            field.expression = f"source.{attribute}"
+        elif not call_directly(self._schema, field):
+            field.resolve = by_graphql(field)
+        field.complete = self._complete(field, definition.type)
         return field
 
-    def _completion(self, field: Field, type_: GraphQLOutputType) -> Completion:
+    def _complete(self, field: Field, type_: GraphQLOutputType) -> Complete:
         nullable: Any = get_nullable_type(type_)
         if is_leaf_type(nullable):
-            return LeafCompletion(field, type_)
+            return LeafCompletion(field, type_).complete
         if is_list_type(nullable):
-            item = self._completion(field, nullable.of_type)
-            return ListCompletion(field, type_, nullable.of_type, item)
+            item = self._complete(field, nullable.of_type)
+            return ListCompletion(field, type_, nullable.of_type, item).complete
         if is_object_type(nullable) and not iscoroutinefunction(nullable.is_type_of):
-            try:
-                selection = self._below(nullable, field.details)
-            except NotCoveredError:
-                return ForeignCompletion(field, type_)
-            return ObjectCompletion(field, type_, nullable.is_type_of, selection)
-        return ForeignCompletion(field, type_)
+            collected = collect_subfields(*self._of, self._operation, nullable, field.details)
+            selection = self._selection(nullable, collected.grouped_field_set)
+            return ObjectCompletion(field, type_, nullable.is_type_of, selection).complete
+        if is_abstract_type(nullable):
+            possible = self._schema.get_possible_types(nullable)
+            objects = {one.name: self._complete(field, one) for one in possible}
+            return AbstractCompletion(field, type_, objects).complete
+        return ForeignCompletion(field, type_).complete

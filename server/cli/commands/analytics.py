@@ -1,9 +1,9 @@
 """``marginalia analytics``: fills the analytics store, and prints trends and movers from it."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -23,7 +23,6 @@ from dal.analytics.questions import (
     TrendQuestion,
 )
 from dal.analytics.service import Analytics
-from dal.analytics.store import Export
 from dal.model import rules
 from server.analytics import analytics_of
 from server.analytics import refresh as fill
@@ -36,8 +35,6 @@ _BAR = 30
 _SHOWN = {Interval.DAY: "%Y-%m-%d", Interval.WEEK: "%G-W%V", Interval.MONTH: "%Y-%m"}
 
 _DATE = "A time in UTC, such as 2024-04-01 or 2024-04-01T12:00:00."
-
-Found = TypeVar("Found")
 
 From = Annotated[
     datetime | None,
@@ -58,12 +55,13 @@ Every = Annotated[
 
 @long_running
 @takes("analytics_url", *STORE)
-def refresh(settings: Settings) -> None:
+async def refresh(settings: Settings) -> None:
     """Copy all comments into the analytics store; servers may run meanwhile.
 
     Trends and movers show later changes only after the next refresh: run it from a timer.
     """
-    export = asyncio.run(_refresh(settings))
+    async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
+        export = await fill(settings, store, seen)
     typer.echo(
         f"Table {settings.table}: analytics has {export.rows:,} comments as of "
         f"{export.began:%Y-%m-%d %H:%M:%S} UTC."
@@ -71,7 +69,7 @@ def refresh(settings: Settings) -> None:
 
 
 @takes("analytics_url", *STORE)
-def trend(
+async def trend(
     *,
     product: Annotated[str, typer.Argument(help="The product's id.", show_default=False)],
     interval: Every = Interval.MONTH,
@@ -96,7 +94,8 @@ def trend(
         Span.of(interval, *rules.period(from_, to, ("from", "to"))),
         rules.languages("language", language) if language else None,
     )
-    found = asyncio.run(_asked(settings, lambda analytics: analytics.trend(question)))
+    async with _opened(settings) as analytics:
+        found = await analytics.trend(question)
     if not found.points:
         typer.echo(f"Product {product} has no comments as of {_utc(found.as_of)}.")
         return
@@ -104,7 +103,7 @@ def trend(
 
 
 @takes("analytics_url", *STORE)
-def movers(
+async def movers(
     *,
     interval: Every = Interval.MONTH,
     by: Annotated[
@@ -132,19 +131,16 @@ def movers(
     """
     earlier, later = rules.period(from_, to, ("from", "to"))
     question = MoversQuestion(interval, by, earlier, later, first, at_least)
-    found = asyncio.run(_asked(settings, lambda analytics: analytics.movers(question)))
+    async with _opened(settings) as analytics:
+        found = await analytics.movers(question)
     Console().print(_movers_grid(interval, found))
 
 
-async def _refresh(settings: Settings) -> Export:
-    async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
-        return await fill(settings, store, seen)
-
-
-async def _asked(settings: Settings, ask: Callable[[Analytics], Awaitable[Found]]) -> Found:
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[Analytics]:
     analytics = analytics_of(settings)
     try:
-        return await ask(analytics)
+        yield analytics
     finally:
         await analytics.close()
 

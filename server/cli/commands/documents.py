@@ -1,6 +1,5 @@
 """``marginalia documents``: GraphQL documents that clients request by id."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +21,7 @@ from server.settings import Settings
 
 
 @takes(*STORE)
-def add(
+async def add(
     files: Annotated[
         list[Path],
         typer.Argument(
@@ -40,36 +39,26 @@ def add(
     command stores none. Stored documents never change: an id keeps the document that it has.
     """
     texts = read_manifests(files)
-    new = asyncio.run(_add(settings, texts))
-    typer.echo(
-        f"{new:,} of {len(texts):,} documents are new; clients can request all by their ids."
-    )
-
-
-@takes(*STORE)
-def list_(*, settings: Settings) -> None:
-    """List the documents that the table holds."""
-    Console().print(_grid(asyncio.run(_kept(settings))))
-
-
-async def _add(settings: Settings, texts: Mapping[str, str]) -> int:
-    """Store new documents and return their number; CommandError if any document is invalid."""
     async with open_table(settings, share=True) as table:
         documents = Stores(table).documents
         kept = await documents.all()
         trusted = TrustedDocuments(build_schema().documents)
         trusted.add_all(kept)
-        broken = trusted.add_all(texts)
-        if broken:
+        if broken := trusted.add_all(texts):
             raise CommandError(" ".join(broken))
         new = {one: text for one, text in texts.items() if one not in kept}
         await documents.put(new)
-        return len(new)
+    typer.echo(
+        f"{len(new):,} of {len(texts):,} documents are new; clients can request all by their ids."
+    )
 
 
-async def _kept(settings: Settings) -> dict[str, str]:
+@takes(*STORE)
+async def list_(*, settings: Settings) -> None:
+    """List the documents that the table holds."""
     async with open_table(settings, share=True) as table:
-        return await Stores(table).documents.all()
+        texts = await Stores(table).documents.all()
+    Console().print(_grid(texts))
 
 
 def _grid(texts: Mapping[str, str]) -> Grid:

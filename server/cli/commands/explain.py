@@ -1,6 +1,5 @@
 """``marginalia explain``: reads a page of comments and prints its plan and cost."""
 
-import asyncio
 from dataclasses import replace
 from datetime import datetime
 from math import isnan
@@ -24,7 +23,7 @@ from server.settings import Settings
 
 
 @takes(*STORE)
-def explain(
+async def explain(
     product: Annotated[str, typer.Argument(help="Id of the product.")],
     *,
     rating: Annotated[
@@ -73,12 +72,8 @@ def explain(
         reverse=order_by is DateOrder.OLDEST,
         explain=True,
     )
-
-    async def read() -> Page[Comment]:
-        async with open_table(settings, share=True) as opened:
-            return await Stores(opened).comments.page(selection, cut)
-
-    page = asyncio.run(read())
+    async with open_table(settings, share=True) as table:
+        page = await Stores(table).comments.page(selection, cut)
     console = Console()
     console.print(_grid(page.stats))
     console.print(_summary(page))

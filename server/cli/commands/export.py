@@ -1,28 +1,25 @@
 """``marginalia export``: writes the stored rows to files that ``marginalia load`` reads."""
 
-import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from dal.client.concurrency import Pace
-from dal.client.scan import Progress
 from server.cli.long_running import ReadUnits, long_running, scanning
 from server.cli.options import STORE, takes
-from server.engine.storage import Store, open_store
+from server.engine.storage import open_store
 from server.errors import DIFFERS, CommandError
+from server.exporter.export_files import Target, directory_of, export_to_stdout, single_file
 from server.exporter.export_files import export as export_to
-from server.exporter.export_files import export_to_stdout
-from server.exporter.manifest import Manifest, Target, directory_of, single_file
-from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
+from server.exporter.export_rows import Format
+from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.losses import counted
 from server.settings import Settings
 
-KindName = Literal["all", "comments", "orders", "organizations", "tickets", "profiles", "products"]
+KindName = Literal["all", FileKindName]
 
 _STDOUT = Path("-")
 _SUFFIXES: dict[str, Format] = {
@@ -35,7 +32,7 @@ _SUFFIXES: dict[str, Format] = {
 
 @long_running
 @takes(*STORE)
-def export(
+async def export(
     *,
     output: Annotated[
         Path,
@@ -73,11 +70,25 @@ def export(
             raise CommandError(
                 "Parquet cannot be streamed to standard output: name a file with --output."
             )
-        manifest = asyncio.run(_streamed(settings, (kind, format_ or "jsonl"), read_units))
+        rows_of = kind, format_ or "jsonl"
+        write = partial(export_to_stdout, rows_of=rows_of, output=sys.stdout.buffer)
     else:
-        target = _target(output, kind, format_)
-        manifest = asyncio.run(_exported(settings, target, read_units, force=force))
-    _report(manifest, output)
+        write = partial(export_to, target=_target(output, kind, format_), force=force)
+    # An export needs no index: it also reads a table that `table upgrade` cannot upgrade.
+    async with open_store(settings, share=True, usable=False) as store:
+        store.table.read_pace = Pace(read_units, reads=True)
+        async with scanning(store, "read") as (_, seen):
+            manifest = await write(store.table, store=store.place, seen=seen)
+    counts = ", ".join(f"{one.rows:,} {name}" for name, one in manifest.files.items())
+    place = "standard output" if output == _STDOUT else output
+    period = f"from {manifest.begun} to {manifest.ended}"
+    typer.echo(f"{place}: {counts}, as they were {period}.", err=output == _STDOUT)
+    if manifest.unreadable:
+        raise CommandError(
+            f"{counted(manifest.unreadable, 'item')} with keys of this program could not be read: "
+            "not exported.",
+            DIFFERS,
+        )
 
 
 def _target(output: Path, kind: KindName, format_: Format | None) -> Target:
@@ -88,46 +99,7 @@ def _target(output: Path, kind: KindName, format_: Format | None) -> Target:
                 f"{output} is the name of one file, and all kinds need a directory: name a "
                 "directory, or one kind with --kind."
             )
-        return directory_of(output, list(ROW_KINDS), format_ or "jsonl")
+        return directory_of(output, list(FILE_KINDS), format_ or "jsonl")
     if output.is_dir():
         output /= f"{kind}.{format_ or 'jsonl'}"
     return single_file(output, kind, format_ or _SUFFIXES.get(output.suffix.lower(), "jsonl"))
-
-
-async def _exported(
-    settings: Settings, target: Target, read_units: float | None, *, force: bool
-) -> Manifest:
-    async with _opened(settings, read_units) as (store, seen):
-        return await export_to(store.table, target, store.place, seen, force=force)
-
-
-async def _streamed(
-    settings: Settings, rows_of: tuple[ExportKind, Format], read_units: float | None
-) -> Manifest:
-    async with _opened(settings, read_units) as (store, seen):
-        return await export_to_stdout(store.table, store.place, rows_of, sys.stdout.buffer, seen)
-
-
-@asynccontextmanager
-async def _opened(
-    settings: Settings, read_units: float | None
-) -> AsyncIterator[tuple[Store, Progress]]:
-    """Open the store for a scan that shows its progress and keeps to ``read_units`` a second."""
-    # An export needs no index: it also reads a table that `table upgrade` cannot upgrade.
-    async with open_store(settings, share=True, usable=False) as store:
-        store.table.read_pace = Pace(read_units, reads=True)
-        async with scanning(store, "read") as (_, seen):
-            yield store, seen
-
-
-def _report(manifest: Manifest, output: Path) -> None:
-    counts = ", ".join(f"{one.rows:,} {kind}" for kind, one in manifest.files.items())
-    place = "standard output" if output == _STDOUT else output
-    period = f"from {manifest.begun} to {manifest.ended}"
-    typer.echo(f"{place}: {counts}, as they were {period}.", err=output == _STDOUT)
-    if manifest.unreadable:
-        raise CommandError(
-            f"{counted(manifest.unreadable, 'item')} with keys of this program could not be read: "
-            "not exported.",
-            DIFFERS,
-        )

@@ -2,7 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,9 +15,7 @@ from server.cli.options import STORE, takes
 from server.engine.storage import open_store
 from server.errors import INTERRUPTED, CommandError, exit_code
 from server.importer.column_mapping import (
-    ColumnMapping,
     FormatName,
-    Preset,
     find_preset,
     listed,
     make_column_mapping,
@@ -26,7 +24,7 @@ from server.importer.column_mapping import (
 from server.importer.field_parsers import DateUnit
 from server.importer.file_kinds import FILE_KINDS, FileKindName, Put
 from server.importer.losses import Losses, counted
-from server.importer.opening import Opened, open_file
+from server.importer.opening import open_file
 from server.importer.rows import RejectsFile, rejects_file
 from server.importer.run import SHOWN_REJECTS, Load, Tally
 from server.importer.writer import DryRun
@@ -168,79 +166,65 @@ def load(
         if opened.empty:
             typer.echo(f"{opened.source.name} is empty: 0 rows loaded.")
             return
-        _Loading(settings, Pace(write_units), chosen, mapping, rejects, dry_run=dry_run).run(
-            file, opened
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Loading:
-    """A load or a dry run. Exits with 1 if a row was rejected or different rows have one id."""
-
-    settings: Settings
-    pace: Pace
-    preset: Preset
-    mapping: ColumnMapping[Any]
-    rejects: Path | None
-    dry_run: bool
-
-    def run(self, file: Path, opened: Opened) -> None:
-        """Load the rows of a file and print a summary."""
-        rejects = RejectsFile(_NO_REJECTS) if self.dry_run else rejects_file(self.rejects, file)
-        with closing(Losses(self.preset, self.mapping)) as losses:
+        rejected = RejectsFile(_NO_REJECTS) if dry_run else rejects_file(rejects, file)
+        rehearsal = DryRun() if dry_run else None
+        with closing(Losses(chosen, mapping)) as losses:
             rows = losses.kept(opened.rows)
-            work = Load(opened.source, rows, self.mapping, rejects, note=losses.loaded)
-            self._report(work, losses, self._load_all(work))
+            work = Load(opened.source, rows, mapping, rejected, note=losses.loaded)
+            try:
+                asyncio.run(_load(work, rehearsal, settings, write_units))
+            except (DalError, CommandError) as error:
+                if not work.tally.read or dry_run:
+                    raise
+                sentence = f"{str(error).removesuffix('.')}; {_written(work.tally)}"
+                raise CommandError(sentence, exit_code(error)) from error
+            except KeyboardInterrupt:
+                written = "" if dry_run else f"; {_written(work.tally)}"
+                typer.echo(f"marginalia: stopped{written}", err=True)
+                raise typer.Exit(INTERRUPTED) from None
+            _report(work, losses, rehearsal)
+            if work.tally.rejected or losses.shared:
+                raise typer.Exit(1)
 
-    def _load_all(self, work: Load[Any]) -> DryRun:
-        """Load all rows; return the dry run, which is empty if rows were written."""
-        rehearsal = DryRun()
-        try:
-            asyncio.run(self._load(work, rehearsal))
-        except (DalError, CommandError) as error:
-            if not work.tally.read or self.dry_run:
-                raise
-            sentence = str(error).removesuffix(".")
-            raise CommandError(f"{sentence}; {_written(work.tally)}", exit_code(error)) from error
-        except KeyboardInterrupt:
-            written = "" if self.dry_run else f"; {_written(work.tally)}"
-            typer.echo(f"marginalia: stopped{written}", err=True)
-            raise typer.Exit(INTERRUPTED) from None
-        return rehearsal
 
-    async def _load(self, work: Load[Any], rehearsal: DryRun) -> None:
-        async with AsyncExitStack() as opened:
-            put: Put[Any] = rehearsal.put
-            if not self.dry_run:
-                store = await opened.enter_async_context(open_store(self.settings, share=True))
-                store.table.pace = self.pace
-                put = self.mapping.kind.put(store.table)
-            with ProgressBar(work.source.name, work.source.size) as progress:
-                await work.run(put, progress)
+async def _load(
+    work: Load[Any], rehearsal: DryRun | None, settings: Settings, write_units: float | None
+) -> None:
+    """Write all rows to the table, or to the ``rehearsal`` of a dry run."""
+    async with AsyncExitStack() as opened:
+        put: Put[Any]
+        if rehearsal is not None:
+            put = rehearsal.put
+        else:
+            store = await opened.enter_async_context(open_store(settings, share=True, create=True))
+            store.table.pace = Pace(write_units)
+            put = work.mapping.kind.put(store.table)
+        with ProgressBar(work.source.name, work.source.size) as progress:
+            await work.run(put, progress)
 
-    def _report(self, work: Load[Any], losses: Losses, rehearsal: DryRun) -> None:
-        tally = work.tally
-        if more := max(tally.rejected - SHOWN_REJECTS, 0):
-            typer.echo(f"… and {counted(more, 'row')} more.", err=True)
+
+def _report(work: Load[Any], losses: Losses, rehearsal: DryRun | None) -> None:
+    tally = work.tally
+    if more := max(tally.rejected - SHOWN_REJECTS, 0):
+        typer.echo(f"… and {counted(more, 'row')} more.", err=True)
+    if rehearsal is not None:
         for line in rehearsal.first():
             typer.echo(line)
-        if self.dry_run:
-            rows = counted(tally.written, "row")
-            summary = f"{rows} would load, {tally.rejected:,} would be rejected"
-        else:
-            see = f", see {work.rejects.path}" if tally.rejected else ""
-            summary = (
-                f"{tally.new:,} new, {tally.changed:,} changed, {tally.unchanged:,} unchanged, "
-                f"{tally.rejected:,} rejected{see}"
-            )
-        unused = f"; columns not used: {listed(losses.unused)}" if losses.unused else ""
-        typer.echo(f"{work.source.name}: {summary}{unused}.")
-        for sentence in losses.sentences():
-            typer.echo(sentence)
-        if tally.rejected or losses.shared:
-            raise typer.Exit(1)
+        rows = counted(tally.outcome.total, "row")
+        summary = f"{rows} would load, {tally.rejected:,} would be rejected"
+    else:
+        new, changed, unchanged = tally.outcome
+        see = f", see {work.rejects.path}" if tally.rejected else ""
+        summary = (
+            f"{new:,} new, {changed:,} changed, {unchanged:,} unchanged, "
+            f"{tally.rejected:,} rejected{see}"
+        )
+    unused = f"; columns not used: {listed(losses.unused)}" if losses.unused else ""
+    typer.echo(f"{work.source.name}: {summary}{unused}.")
+    for sentence in losses.sentences():
+        typer.echo(sentence)
 
 
 def _written(tally: Tally) -> str:
-    rows = counted(tally.written, "row")
+    rows = counted(tally.outcome.total, "row")
     return f"at least {rows} written. You can run the same command again."

@@ -1,23 +1,55 @@
 """``marginalia serve``: the GraphQL server. ``marginalia schema``: what it serves."""
 
+import asyncio
+from typing import Annotated
+
 import typer
 
 from schema.build import build_schema
+from schema.federation import subgraph_sdl
+from server.checks import Level, findings
 from server.cli.options import ALL, takes
+from server.errors import DIFFERS
 from server.run import run
 from server.settings import Settings
 
 
 @takes(*ALL)
-def serve(settings: Settings) -> None:
+def serve(
+    *,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Check these settings and what they name, such as the table, files and services; "
+            "print a line for each, and serve nothing. Exit code 1 if any is a danger.",
+        ),
+    ] = False,
+    settings: Settings,
+) -> None:
     """Serve GraphQL and GraphiQL at /graphql, and pages for people at /.
 
     Without --endpoint-url and --aws, an embedded engine keeps the data in a file in the data
     directory. The engine starts and stops with the server. Reading needs no JWT; writing does.
     """
-    run(settings)
+    if check:
+        asyncio.run(_check(settings))
+    else:
+        run(settings)
 
 
-def schema() -> None:
+async def _check(settings: Settings) -> None:
+    """Print a line for each finding; exit code 1 after a danger."""
+    worst = set()
+    async for level, subject, sentence in findings(settings):
+        worst.add(level)
+        typer.echo(f"{level:8} {subject:14} {sentence}")
+    if Level.DANGER in worst:
+        raise typer.Exit(DIFFERS)
+
+
+@takes("federation")
+def schema(settings: Settings) -> None:
     """Print the schema in GraphQL's schema definition language."""
-    typer.echo(build_schema().as_str())
+    sdl = build_schema().as_str()
+    typer.echo(subgraph_sdl(sdl) if settings.federation else sdl)

@@ -6,6 +6,7 @@ Functions import ``stream`` where they need it: other commands start without it.
 import asyncio
 import logging
 import signal
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -45,7 +46,7 @@ _KEPT_BY = {
 
 @long_running
 @takes(*STORE)
-def rebuild(
+async def rebuild(
     *,
     mode: Annotated[
         MaintenanceMode | None,
@@ -63,45 +64,6 @@ def rebuild(
 
     If the command is interrupted, run it again.
     """
-    kept = asyncio.run(_rebuild(settings, mode, read_units))
-    typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[kept]}.")
-
-
-@long_running
-@takes(*STORE)
-def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
-    """Count all comments and compare the statistics; exit code 1 if any differs.
-
-    The command also corrects the places of products on leaderboards.
-    """
-    mode, found, moved = asyncio.run(_verify(settings, read_units))
-    if moved:
-        typer.echo(
-            f"{moved:,} places on leaderboards were behind their counts; they are corrected."
-        )
-    if not found:
-        typer.echo(f"Table {settings.table}: the statistics equal a recount.")
-        return
-    Console().print(_grid(found))
-    raise CommandError(
-        f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}", DIFFERS
-    )
-
-
-@takes(*STORE, "metrics_port", "metrics_host")
-def follow(settings: Settings) -> None:
-    """Update the statistics from the table's stream until Ctrl-C; several may run.
-
-    Run 'marginalia stats rebuild --mode stream' once before.
-    """
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
-    with followed(settings) as metrics:
-        asyncio.run(_follow(settings, metrics))
-
-
-async def _rebuild(
-    settings: Settings, mode: MaintenanceMode | None, read_units: float | None
-) -> MaintenanceMode:
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         wanted = mode or (await MaintenanceStore(store.table).read()).mode
@@ -120,35 +82,53 @@ async def _rebuild(
 
                 async with connect_streams(store.connection) as streams:
                     await rebuild_stream(store.table, streams, wait_for_writers, seen)
-    return wanted
+    typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[wanted]}.")
 
 
-async def _verify(
-    settings: Settings, read_units: float | None
-) -> tuple[MaintenanceMode, list[Difference], int]:
+@long_running
+@takes(*STORE)
+async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
+    """Count all comments and compare the statistics; exit code 1 if any differs.
+
+    The command also corrects the places of products on leaderboards.
+    """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
-        maintenance = await MaintenanceStore(store.table).read()
+        mode = (await MaintenanceStore(store.table).read()).mode
+        boards = Boards(store.table)
         async with scanning(store) as (_, seen):
-            boards = Boards(store.table)
             found = await verify_table(store.table, seen, boards)
-    return maintenance.mode, found, boards.moved
+    if boards.moved:
+        typer.echo(
+            f"{boards.moved:,} places on leaderboards were behind their counts; they are corrected."
+        )
+    if not found:
+        typer.echo(f"Table {settings.table}: the statistics equal a recount.")
+        return
+    Console().print(_grid(found))
+    raise CommandError(
+        f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}", DIFFERS
+    )
 
 
-async def _follow(settings: Settings, metrics: str | None) -> None:
+@takes(*STORE, "metrics_port", "metrics_host")
+async def follow(settings: Settings) -> None:
+    """Update the statistics from the table's stream until Ctrl-C; several may run.
+
+    Run 'marginalia stats rebuild --mode stream' once before.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - asyncio.run made it
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    try:
+    with followed(settings) as metrics, suppress(asyncio.CancelledError):
         async with open_store(settings, share=True) as store:
-            await _follow_store(store, metrics)
-    except asyncio.CancelledError:
-        return
+            await _follow(store, metrics)
 
 
-async def _follow_store(store: Store, metrics: str | None) -> None:
-    from dal.stream.follower import caught_up, follow  # noqa: PLC0415 - see above
+async def _follow(store: Store, metrics: str | None) -> None:
+    from dal.stream import follower  # noqa: PLC0415 - see above
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
         raise CommandError(
@@ -156,12 +136,12 @@ async def _follow_store(store: Store, metrics: str | None) -> None:
             "it, run `marginalia stats rebuild --mode stream` first."
         )
     async with connect_streams(store.connection) as streams:
-        reached = await caught_up(store.table)
+        reached = await follower.caught_up(store.table)
         since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
         if metrics is not None:
             typer.echo(f"Metrics are at {metrics}.")
         typer.echo(f"Counting the changes of {store.place} since {since}. Ctrl-C ends.")
-        following = asyncio.ensure_future(follow(store.table, streams))
+        following = asyncio.ensure_future(follower.follow(store.table, streams))
         try:
             ends: list[asyncio.Future[Any]] = [following, store.died]
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)

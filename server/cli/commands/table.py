@@ -1,6 +1,5 @@
 """``marginalia table``: creates, upgrades and describes the table, and prints its data model."""
 
-import asyncio
 import json
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -13,9 +12,9 @@ from dal.client import admin
 from dal.client.concurrency import Pace
 from dal.client.streams import latest_stream
 from dal.entities import INDEXES
-from dal.maintenance.tables import IndexProgress, Upgraded, create_table
+from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
-from dal.statistics.mode import Maintenance, MaintenanceStore
+from dal.statistics.mode import MaintenanceStore
 from dal.table.definition import differences, listed
 from server.cli.long_running import WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
@@ -39,13 +38,14 @@ _NO_STREAM = "The stream of changes is off. Only counting in stream mode needs i
 
 @long_running
 @takes(*STORE)
-def create(settings: Settings) -> None:
+async def create(settings: Settings) -> None:
     """Create the table with its indexes; an existing table stays as it is.
 
     If the command is interrupted, run it again. The embedded engine does not need the command: it
     creates its table when it is first opened.
     """
-    made = asyncio.run(_create(settings))
+    async with open_store(settings, share=True, create=True, usable=False) as store:
+        made = store.created or await create_table(store.table)
     typer.echo(
         f"Table {settings.table} is created."
         if made
@@ -55,18 +55,22 @@ def create(settings: Settings) -> None:
 
 @long_running
 @takes(*STORE)
-def upgrade(
-    *,
-    write_units: WriteUnits = None,
-    settings: Settings,
-) -> None:
+async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None:
     """Upgrade a table of an older version while servers of that version run.
 
     The command adds missing indexes, one at a time, lets records expire, and adds missing keys to
     items. If it is interrupted, run it again. If DynamoDB cannot make a change that the upgrade
     needs, the command names it and changes nothing.
     """
-    done = asyncio.run(_upgrade(settings, write_units))
+    async with open_store(settings, share=True, usable=False) as store:
+        store.table.pace = Pace(write_units)
+        async with scanning(store) as (progress, seen):
+            done = await upgrade_table(
+                store.table,
+                index_progress=_changes_of(progress),
+                scan_progress=seen,
+                wait_for_writers=writers_settled(store, progress),
+            )
     typer.echo(
         f"Table {settings.table} fits this version: {len(done.indexes)} indexes added, keys added "
         f"to {done.items:,} items."
@@ -77,7 +81,7 @@ def upgrade(
 
 @long_running
 @takes(*STORE)
-def describe(
+async def describe(
     *,
     as_json: Annotated[
         bool,
@@ -86,7 +90,10 @@ def describe(
     settings: Settings,
 ) -> None:
     """Show the table's keys and indexes and its number of items."""
-    description, expires, maintenance = asyncio.run(_describe(settings))
+    async with open_store(settings, share=True, usable=False) as store:
+        maintenance = await MaintenanceStore(store.table).read()
+        description = await admin.describe(store.table)
+        expires = await admin.expires(store.table)
     if as_json:
         typer.echo(json.dumps(description, indent=2, default=str))
         return
@@ -112,46 +119,19 @@ def workbench(settings: Settings) -> None:
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
-async def _create(settings: Settings) -> bool:
-    async with open_store(settings, share=True, usable=False) as store:
-        return store.created or await create_table(store.table)
-
-
-async def _upgrade(settings: Settings, write_units: float | None) -> Upgraded:
-    async with open_store(settings, share=True, usable=False) as store:
-        store.table.pace = Pace(write_units)
-        async with scanning(store) as (progress, seen):
-            return await upgrade_table(
-                store.table,
-                index_progress=_changes_of(progress),
-                scan_progress=seen,
-                wait_for_writers=writers_settled(store, progress),
-            )
-
-
 def _changes_of(progress: ProgressBar) -> IndexProgress:
     """Return a function that prints the state of an index whenever the state changes."""
     printed: dict[str, str] = {}
 
-    def tell(name: str, words: str) -> None:
+    def show(name: str, words: str) -> None:
         if printed.get(name) != words:
             progress.say(f"{name}: {words}")
         printed[name] = words
 
-    return tell
-
-
-async def _describe(settings: Settings) -> tuple[dict[str, Any], bool, Maintenance]:
-    async with open_store(settings, share=True, usable=False) as store:
-        maintenance = await MaintenanceStore(store.table).read()
-        return await admin.describe(store.table), await admin.expires(store.table), maintenance
+    return show
 
 
 def _grid(description: dict[str, Any]) -> Grid:
-    indexes = [
-        *description.get("LocalSecondaryIndexes", []),
-        *description.get("GlobalSecondaryIndexes", []),
-    ]
     grid = Grid(
         title=f"Table {description['TableName']}: {description['TableStatus'].lower()}, "
         f"{description['ItemCount']:,} items",
@@ -160,8 +140,9 @@ def _grid(description: dict[str, Any]) -> Grid:
     for heading in ("Index", "Partition key", "Sort key", "Projects"):
         grid.add_column(heading)
     grid.add_row("(table)", *_keys(description), "everything")
-    for index in indexes:
-        grid.add_row(index["IndexName"], *_keys(index), _projection(index["Projection"]))
+    for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
+        for index in description.get(kind, []):
+            grid.add_row(index["IndexName"], *_keys(index), _projection(index["Projection"]))
     return grid
 
 

@@ -10,6 +10,7 @@ from dal.model import rules
 from server.auth.authenticator import make_token
 from server.auth.secret import ensure_secret, secret_source
 from server.cli.options import takes
+from server.engine.data_directory import DataDirectory
 from server.settings import Settings
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -26,7 +27,10 @@ def parse_lifetime(text: str) -> timedelta:
 @takes("data_dir", "jwt_secret")
 def token(
     *,
-    user: Annotated[str, typer.Option(help="User name that the user's comments show.")],
+    user: Annotated[str, typer.Option(help="Id of the user, which owns the user's comments.")],
+    name: Annotated[
+        str | None, typer.Option(help="Name that the user's comments show. Default: the id.")
+    ] = None,
     role: Annotated[
         list[str] | None,
         typer.Option(
@@ -46,10 +50,13 @@ def token(
 ) -> None:
     """Print a JWT that names a user, for the header 'Authorization: Bearer <JWT>'.
 
-    The secret that signs it is --jwt-secret, or else the one in the data directory. The command
-    creates the latter where none exists.
+    The secret that signs the JWT is --jwt-secret, or else the secret in the server's data
+    directory. If the directory has none, the command creates it.
     """
-    username = rules.identifier("user", user)
-    find_secret = secret_source(settings.jwt_secret, settings.data_dir)
-    secret = find_secret() or ensure_secret(settings.data_dir)
-    typer.echo(make_token(secret, username=username, roles=role or [], lifetime=lifetime))
+    user_id = rules.identifier("user", user)
+    shown = None if name is None else rules.name("name", name)
+    secret = secret_source(settings.jwt_secret, settings.data_dir)()
+    if secret is None:  # the server would refuse a JWT of another directory's secret
+        DataDirectory(settings.data_dir).require_data("set MARGINALIA_JWT_SECRET to its secret")
+        secret = ensure_secret(settings.data_dir)
+    typer.echo(make_token(secret, user=user_id, name=shown, roles=role or [], lifetime=lifetime))

@@ -5,6 +5,7 @@ let stream = null;
 let list = null;
 let cursor = null;
 let fresh = new Set();
+let shown = 0;
 
 /* Listens to the list that is shown now; after a swap it may be another one. */
 export function listen() {
@@ -12,6 +13,7 @@ export function listen() {
     list = document.getElementById("news");
     cursor = null;
     fresh = new Set();
+    shown = Date.now();
   }
   stream?.close();
   stream = null;
@@ -23,16 +25,20 @@ export function listen() {
   });
 }
 
-/* The address of the list's events, from the last one on. */
+/* The address of the list's events: from the page's event cursor on, or from the last event on. */
 function address() {
   const url = new URL(list.dataset.live, location.href);
   const variables = JSON.parse(url.searchParams.get("variables"));
-  url.searchParams.set("variables", JSON.stringify({ ...variables, after: cursor }));
+  if (cursor) variables.after = cursor;
+  url.searchParams.set("variables", JSON.stringify(variables));
   return url;
 }
 
 function take(event) {
+  /* Servers without Redis do not know each other's event cursors; the list was read just now. */
+  const unknown = !cursor && event.kind === "RELOAD" && Date.now() - shown < 10_000;
   cursor = event.cursor;
+  if (unknown) return;
   if (event.kind === "ADDED") fresh.add(event.commentEdge.node.id);
   if (event.kind === "DELETED") fresh.delete(event.deletedId);
   if (event.kind === "RELOAD") say(list.dataset.some);

@@ -23,6 +23,36 @@ graphql`
         node {
           id
           text
+          authorName
+          author {
+            id
+            username
+          }
+        }
+      }
+    }
+  }
+`
+
+graphql`
+  query AuthorQuery($username: String!, $first: Int) {
+    author(username: $username) {
+      ...Author_comments @arguments(first: $first)
+    }
+  }
+`
+
+graphql`
+  fragment Author_comments on Author
+  @argumentDefinitions(first: { type: "Int" }, after: { type: "String" })
+  @refetchable(queryName: "AuthorPaginationQuery") {
+    name
+    comments(first: $first, after: $after) @connection(key: "Author_comments") {
+      __id
+      edges {
+        node {
+          id
+          text
         }
       }
     }
@@ -36,6 +66,11 @@ graphql`
         node {
           id
           text
+          authorName
+          author {
+            id
+            username
+          }
         }
       }
       userErrors {

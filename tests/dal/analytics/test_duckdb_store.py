@@ -69,7 +69,7 @@ async def test_what_was_never_filled_or_installed_says_how(
 ) -> None:
     with pytest.raises(AnalyticsUnavailableError, match=r"run `marginalia analytics refresh`"):
         await counts(duckdb_store)
-    with pytest.raises(AnalyticsUnavailableError, match="has no analytics store"):
+    with pytest.raises(AnalyticsUnavailableError, match="does not offer analytics"):
         await Analytics().trend(ASKED)
     for module in ("dal.analytics.duckdb_store", "dal.analytics.clickhouse_store"):
         monkeypatch.delitem(sys.modules, module, raising=False)

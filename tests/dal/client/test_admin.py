@@ -27,19 +27,14 @@ def absent(each_table: Table) -> Table:
     return Table(each_table.service, f"test-{uuid.uuid4().hex}")
 
 
-async def expires(table: Table) -> bool:
-    answer = await table.call("describe_time_to_live")
-    return answer["TimeToLiveDescription"]["TimeToLiveStatus"] in {"ENABLED", "ENABLING"}
-
-
 async def test_the_next_create_completes_one_that_lacked_a_permission(absent: Table) -> None:
     client = FaultyClient(absent.service, *[reach] * 2, refuse(DENIED))
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
     assert client.calls[-1][0] == "update_time_to_live"
-    assert not await expires(absent)
+    assert not await admin.expires(absent)
     assert await create_table(absent)
-    assert await expires(absent)
+    assert await admin.expires(absent)
     assert (await MaintenanceStore(absent).read()).complete
     assert not await create_table(absent)
 

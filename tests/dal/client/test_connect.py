@@ -61,9 +61,12 @@ def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("no_settings")
-async def test_a_missing_region_is_reported() -> None:
-    with pytest.raises(errors.StoreRefusedError, match=r"AWS settings do not work.*region"):
-        async with connect(TableAddress()):
+@pytest.mark.parametrize("endpoint_url", [None, "http://127.0.0.1:9"])
+async def test_a_missing_region_is_reported_with_the_variable_to_set(
+    endpoint_url: str | None,
+) -> None:
+    with pytest.raises(errors.StoreRefusedError, match=r"No AWS region .* AWS_DEFAULT_REGION"):
+        async with connect(TableAddress(endpoint_url=endpoint_url)):
             pass
 
 

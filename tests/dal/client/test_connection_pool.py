@@ -10,7 +10,7 @@ import pytest
 import uvloop
 
 from dal.client import connection_pool
-from dal.client.connection_pool import ConnectionPool, Origin, UnansweredError
+from dal.client.connection_pool import ConnectionPool
 from tests.engines import free_port
 
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
@@ -85,13 +85,13 @@ async def server() -> AsyncIterator[Server]:
 
 @pytest.fixture
 async def kept(server: Server) -> AsyncIterator[ConnectionPool]:
-    opened = ConnectionPool(Origin("127.0.0.1", server.port))
+    opened = ConnectionPool("127.0.0.1", server.port)
     yield opened
     opened.close()
 
 
-async def send(kept: ConnectionPool, *, repeatable: bool = True) -> str:
-    answer = await kept.send(REQUEST, repeatable=repeatable)
+async def send(kept: ConnectionPool) -> str:
+    answer = await kept.send(REQUEST)
     assert answer.status == 200
     return answer.body.decode()
 
@@ -130,7 +130,7 @@ async def test_a_response_may_arrive_in_parts(
     server: Server, kept: ConnectionPool, parts: tuple[bytes, ...]
 ) -> None:
     server.replies = [saying(*parts)]
-    answer = await kept.send(REQUEST, repeatable=True)
+    answer = await kept.send(REQUEST)
     assert answer.body == b"text"
     assert answer.checksum == (b"7" if b"CRC32" in b"".join(parts) else b"")
     assert await send(kept) == "2"
@@ -150,37 +150,20 @@ async def test_a_closed_idle_connection_is_not_reused(
     server.replies = [answer_and_end]
     assert await send(kept) == "1"
     await server.done(1)
-    assert await send(kept, repeatable=False) == "2"
+    assert await send(kept) == "2"
     assert server.opened == 2
 
 
 @pytest.mark.parametrize("end", [close, reset])
-async def test_a_read_that_an_idle_connection_lost_is_sent_again_at_once(
+async def test_a_request_that_a_closed_connection_lost_is_left_to_the_retries(
     server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
     await send(kept)
     server.replies = [end]
-    assert await send(kept) == "3"
-    assert server.opened == 2
-
-
-@pytest.mark.parametrize("end", [close, reset])
-async def test_a_write_that_an_idle_connection_lost_is_left_to_the_retries(
-    server: Server, kept: ConnectionPool, end: Reply
-) -> None:
-    await send(kept)
-    server.replies = [end]
-    with pytest.raises(UnansweredError):
-        await send(kept, repeatable=False)
-    assert server.requests == 2
-
-
-async def test_a_request_is_sent_again_only_once(server: Server, kept: ConnectionPool) -> None:
-    await asyncio.gather(*(send(kept) for _ in range(3)))
-    server.replies = [reset] * 9
-    with pytest.raises(UnansweredError):
+    with pytest.raises(ConnectionError):
         await send(kept)
-    assert server.requests == 3 + 2
+    assert server.requests == 2
+    assert await send(kept) == "3"
 
 
 BROKEN = {
@@ -204,7 +187,7 @@ async def test_a_broken_response_is_an_error(
     server.replies = [break_off]
     with pytest.raises(OSError, match="closed"):
         await send(kept)
-    assert server.requests == 2, "the answer was begun: the request is not sent again"
+    assert server.requests == 2
     assert await send(kept) == "3"
 
 
@@ -250,7 +233,7 @@ async def test_a_connection_with_unexpected_bytes_is_not_reused(
     server.replies = [saying(*reply)]
     assert await send(kept) == "once"
     await server.done(1)
-    assert await send(kept, repeatable=False) == "2"
+    assert await send(kept) == "2"
     assert server.opened == 2
 
 
@@ -265,7 +248,7 @@ async def test_a_connection_that_was_idle_for_long_is_not_reused(
 
 async def test_a_refused_connection_is_an_error_of_the_system() -> None:
     with pytest.raises(ConnectionRefusedError):
-        await ConnectionPool(Origin("127.0.0.1", free_port())).send(REQUEST, repeatable=True)
+        await ConnectionPool("127.0.0.1", free_port()).send(REQUEST)
 
 
 # --- hosts with several addresses ---
@@ -297,14 +280,14 @@ async def test_an_address_that_drops_packets_is_passed_over(
 ) -> None:
     resolved += [("127.0.0.2", server.port), ("127.0.0.1", server.port)]
     with swallowing("127.0.0.2", server.port):
-        kept = ConnectionPool(Origin("dynamodb.example", server.port))
+        kept = ConnectionPool("dynamodb.example", server.port)
         assert await send(kept) == "1"
         kept.close()
 
 
 async def test_uvloop_connects_too(server: Server) -> None:
     async def answered() -> str:
-        kept = ConnectionPool(Origin("localhost", server.port))
+        kept = ConnectionPool("localhost", server.port)
         try:
             return await send(kept)
         finally:

@@ -31,8 +31,8 @@ def item(name: str) -> Item:
 
 
 @pytest.fixture
-async def opened(each_table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
-    async with through_proxy(each_table) as both:
+async def opened(table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
+    async with through_proxy(table) as both:
         yield both
 
 

@@ -41,6 +41,8 @@ def requests(table: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "get nothing": ("get_item", {**name, **TOTAL, "Key": ABSENT}),
         "batch": ("batch_get_item", {"RequestItems": {table: {"Keys": [*KEYS, ABSENT]}}, **TOTAL}),
         "put": ("transact_write_items", {"TransactItems": [_put(table, ABSENT)], **TOTAL}),
+        "put in a batch": ("batch_write_item", _batch(table, ROWS[0])),
+        "put a half item": ("batch_write_item", _batch(table, {"PK": {"S": "a"}})),
         "describe nothing": ("describe_table", {"TableName": "nowhere"}),
         "create what is there": ("create_table", table_definition(table, INDEXES)),
         "expire nothing": (
@@ -77,6 +79,10 @@ def requests(table: str) -> dict[str, tuple[str, dict[str, Any]]]:
 
 def _put(table: str, item: dict[str, Any], **more: str) -> dict[str, Any]:
     return {"Put": {"TableName": table, "Item": item, **more}}
+
+
+def _batch(table: str, item: dict[str, Any]) -> dict[str, Any]:
+    return {"RequestItems": {table: [{"PutRequest": {"Item": item}}]}, **TOTAL}
 
 
 async def outcome(service: Service, operation: str, arguments: dict[str, Any]) -> Any:

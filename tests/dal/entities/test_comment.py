@@ -43,7 +43,9 @@ def test_positions_sort_by_time_and_then_differ_by_id(one: Comment, other: Comme
 def test_optional_facts_take_no_room_while_they_are_absent() -> None:
     plain = orjson.loads(COMMENT.encode(comment())["data"]["S"])
     assert {"updatedAt", "verifiedPurchase"}.isdisjoint(plain)
-    full = comment(updated_at=comment().created_at, verified_purchase=True)
+    assert "name" not in plain
+    full = comment(updated_at=comment().created_at, verified_purchase=True, name="Ana Pérez")
     packed = orjson.loads(COMMENT.encode(full)["data"]["S"])
     assert packed["updatedAt"] == format_instant(full.created_at)
     assert packed["verifiedPurchase"] is True
+    assert packed["name"] == "Ana Pérez"

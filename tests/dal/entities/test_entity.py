@@ -13,17 +13,31 @@ from dal.entities.comment import COMMENT
 from dal.entities.entity import Entity, Row
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
+from dal.entities.product import PRODUCT_DETAILS
+from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET
 from dal.model import OrganizationUser, UserType
 from dal.table.index import Index, QueryRequest
 from dal.table.items import Item
 from dal.table.ranges import Range
-from tests.strategies import FEW, MORE, comments, orders, organization_users, tickets
+from tests.strategies import (
+    FEW,
+    MORE,
+    comments,
+    details,
+    identifiers,
+    orders,
+    organization_users,
+    submissions,
+    tickets,
+)
 
 STRATEGIES: dict[int, st.SearchStrategy[Any]] = {
     id(COMMENT): comments,
+    id(SUBMISSION): submissions,
     id(ORDER): orders,
     id(ORGANIZATION_USER): organization_users,
+    id(PRODUCT_DETAILS): st.tuples(identifiers, details),
     id(TICKET): tickets,
 }
 DRAWN = st.sampled_from(ENTITIES).flatmap(
@@ -31,11 +45,23 @@ DRAWN = st.sampled_from(ENTITIES).flatmap(
 )
 
 
+def lists(entity: Entity[Any], model: Any) -> list[Index]:
+    """Return the indexes that contain an object."""
+    values = entity.values(model)
+    return [
+        index
+        for index in entity.indexes
+        if index.holds(values) and entity.positions[index.order](model) is not None
+    ]
+
+
 def row_of(entity: Entity[Any], index: Index, model: Any, item: Item) -> Row:
     """Return a row as a segment of the index yields it: without keys of other indexes."""
     values = entity.values(model)
     fixed = {name: values[name] for name in index.fields}
-    return Row(entity.positions[index.order](model), item, fixed)
+    position = entity.positions[index.order](model)
+    assert position is not None
+    return Row(position, item, fixed)
 
 
 @MORE
@@ -52,21 +78,10 @@ def test_the_row_of_each_index_is_enough_for_the_whole_object(
 ) -> None:
     entity, model = drawn
     item = entity.encode(model)
-    for index in entity.indexes:
-        if index.holds(entity.values(model)):
-            shown = item if index.name is None else {n: item.get(n) for n in index.attributes}
-            assert entity.decode_row(row_of(entity, index, model, shown)) == model
-
-
-@MORE
-@given(DRAWN)
-def test_a_row_is_decoded_without_its_index_keys(drawn: tuple[Entity[Any], Any]) -> None:
-    entity, model = drawn
-    item = entity.encode(model)
-    for index in entity.indexes:
-        if index.name is not None and index.holds(entity.values(model)):
-            shown = {name: item[name] for name in ("PK", "SK", *index.projects)}
-            assert entity.decode_row(row_of(entity, index, model, shown)) == model
+    for index in lists(entity, model):
+        projected = {name: item[name] for name in ("PK", "SK", *index.projects)}
+        shown = item if index.name is None else projected  # without the index's keys
+        assert entity.decode_row(row_of(entity, index, model, shown)) == model
 
 
 @MORE
@@ -107,9 +122,7 @@ async def test_indexes_project_on_the_engine_what_is_declared(
     entity, model = drawn
     item = entity.encode(model)
     await each_table.put_many([item])
-    for index in entity.indexes:
-        if not index.holds(entity.values(model)):
-            continue
+    for index in lists(entity, model):
         answer = await each_table.query(
             QueryRequest(
                 index,

@@ -1,4 +1,4 @@
-"""What a listener was told, and the list that it makes of that."""
+"""The events of a listener, and the list that the listener makes of them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ async def waiting(listener: Listener) -> list[CommentEvent]:
 
 
 def applied(shown: dict[str, Comment], events: list[CommentEvent]) -> None:
-    """Do to a list what events say; what cannot be done was missed or told twice."""
+    """Apply events to a list; an event that cannot be applied was missed or sent twice."""
     for event in events:
         assert event.change is not None
         key = event.change.position

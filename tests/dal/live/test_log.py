@@ -1,4 +1,4 @@
-"""The log: order, resuming, filters, and what happens to whoever falls behind."""
+"""The log: order, resuming, filters, and slow listeners."""
 
 import random
 from itertools import pairwise

@@ -36,7 +36,7 @@ def lasting() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def redis(lasting: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
-    """An empty Redis, as seen by somebody else; servers say quickly that they live."""
+    """An empty Redis, as another client sees it; servers send heartbeats quickly."""
     monkeypatch.setattr(redis_stream, "HEARTBEAT_INTERVAL", 0.1)
     async with Redis.from_url(lasting.url, protocol=2) as client:
         await client.flushall()
@@ -74,7 +74,7 @@ async def test_all_processes_read_the_same_entries_in_one_order(
         first, second, third = ([*one.log._entries] for one in made)
         assert first == second == third
         assert {one.log.last.epoch for one in made} == {start.epoch}
-        # What one has told, any other resumes from.
+        # Every server can resume after an event that another server sent.
         after = start._replace(number=start.number + 490)
         assert len(await waiting(made[2].log.listen(ALL, after))) == 10
 
@@ -90,7 +90,7 @@ async def test_a_restarted_server_continues_the_epoch(redis: Redis, lasting: Red
             resumed = starts.log.listen(ALL, stays.log.last._replace(number=0))
             assert await kinds(resumed, 2) == [KIND.ADDED, KIND.DELETED]
         assert await kinds(listener, 3) == [KIND.READY, KIND.ADDED, KIND.DELETED]
-        await asyncio.sleep(0.3)  # several beats: nobody is missed
+        await asyncio.sleep(0.3)  # several heartbeats: no server is missed
         assert await waiting(listener) == []
 
 

@@ -1,4 +1,4 @@
-"""Rebuilds beside running writers: whatever was wrong and whatever happens, they end exact."""
+"""Rebuilds during writes: they end with exact counters, whatever was wrong and whatever happens."""
 
 import asyncio
 import random
@@ -83,7 +83,7 @@ async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
     with suppress(BaseExceptionGroup, Killed):
         await rebuild(Table(engine, table.name), at_once, ignore)
     writer = Stores(table).comments
-    for row in ROWS[at : at + 5]:  # between the runs, by what was announced
+    for row in ROWS[at : at + 5]:  # between the runs, in the announced mode
         with suppress(errors.NotFoundError):
             await writer.update(row.comment_id, {"rating": 1, "language": "de"}, lambda _: None)
     engine.left = None

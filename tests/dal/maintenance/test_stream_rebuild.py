@@ -1,4 +1,4 @@
-"""Rebuilds beside programs that know nothing of counters; whoever counts afterwards goes on."""
+"""Rebuilds during writes of programs that do not know the counters; a follower continues."""
 
 import asyncio
 import contextlib
@@ -32,10 +32,10 @@ from dal.maintenance.verify import verify
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
+from dal.stream.applier import Record, changes_of, sequence_of
 from dal.stream.checkpoints import Checkpoint
 from dal.stream.follower import Follower, caught_up, open_follower
 from dal.stream.lambda_handler import apply
-from dal.stream.records import Record, changes_of, sequence_of
 from dal.table.items import Item, key_of
 from tests.amazon import settle
 from tests.dal.conftest import connection_of
@@ -154,7 +154,7 @@ async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Stre
 
 
 class Lagging(Streams):
-    """A stream whose shards are listed late, and whose records come seconds later."""
+    """A stream with shards that are listed late, and records that come a second late."""
 
     def __init__(self, streams: Streams) -> None:
         super().__init__(self._lag)
@@ -174,7 +174,7 @@ class Lagging(Streams):
 
     def _silent(self) -> bool:
         if self._silent_until is None:
-            self._silent_until = monotonic() + 3
+            self._silent_until = monotonic() + 1
         return monotonic() < self._silent_until
 
 

@@ -1,4 +1,4 @@
-"""Tables of older versions: what an upgrade makes of them, interrupted, beside writers, refused."""
+"""Upgrades of older tables: complete, interrupted, during writes, and refused."""
 
 import random
 import uuid
@@ -11,20 +11,22 @@ from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.entities.comment import COMMENT, KEYED, comment_key, is_comment
+from dal.entities.entity import packed, unpacked
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
-from dal.entities.ticket import TICKET
+from dal.entities.product import PRODUCT_DETAILS
+from dal.entities.ticket import TICKET, TICKETS_OF_ORGANIZATION
 from dal.errors import StoreRefusedError
 from dal.maintenance import tables
 from dal.maintenance.rebuild import rebuild
 from dal.maintenance.tables import Upgraded, upgrade
 from dal.maintenance.verify import verify
-from dal.model import OrderStatus
+from dal.model import OrderStatus, ProductDetails
 from dal.repositories.comments import Selection
 from dal.statistics.mode import KEY, Maintenance, MaintenanceStore
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated, table_definition
-from dal.table.items import Item
+from dal.table.items import Item, key_of
 from tests import oracle
 from tests.dal.maintenance import first_release
 from tests.fakes import Answer, FaultyClient, Operation, client_error
@@ -107,15 +109,20 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     whole = {
         "order": ORDER.encode(order("1")),
         "shipped": ORDER.encode(order("2", status=OrderStatus.SHIPPED)),
-        "ticket": TICKET.encode(ticket(1)),
+        "ticket": TICKET.encode(ticket(0)),
         "user": ORGANIZATION_USER.encode(ROSTERS[0].users[0]),
+        "titled": PRODUCT_DETAILS.encode(("1", ProductDetails("Red kettle"))),
+        "untitled": PRODUCT_DETAILS.encode(("2", ProductDetails(url="/2"))),
     }
     assert "PlacedId" not in whole["shipped"]
+    subject = {name: unpacked(whole["ticket"])[name] for name in ("subject", "text")}
     older = [
         without(whole["order"], "GSI1PK", "GSI1SK", "PlacedId"),
         without(whole["shipped"], "OrderDate"),
-        without(whole["ticket"], "GSIPK", "GSISK"),
-        without(whole["user"], "GSI1PK", "GSI1SK"),
+        without(whole["ticket"], "GSIPK", "GSISK", "GSI3PK", "GSI4PK") | packed(subject),
+        without(whole["user"], "GSI1PK", "GSI1SK", "GSI5PK", "GSISK"),
+        without(whole["titled"], "GSI1PK", "GSI1SK"),
+        whole["untitled"],
     ]
     strange = {**comment_key("strange"), "GSISK": {"S": "?"}, "data": {"S": "{}"}}
     tombstone = {**comment_key("gone"), KEYED: {"S": "digest"}}
@@ -128,7 +135,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         "GSI1",
         "openOrders",
     ]
-    assert done.items == len(COMMENTS) + 4
+    assert done.items == len(COMMENTS) + 5
     comments = [COMMENT.encode(one) for one in COMMENTS]
     for item in (*whole.values(), strange, tombstone, *comments):
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
@@ -136,17 +143,23 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     assert (await upgraded(absent)).items == 0
 
 
-@pytest.mark.parametrize("change", ["edited", "deleted"])
+@pytest.mark.parametrize("change", ["edited", "deleted", "retitled"])
 async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -> None:
     await first_release.create(old, COMMENTS[:3], "all")
+    titled, retitled = (
+        PRODUCT_DETAILS.encode(("1", ProductDetails(title))) for title in ("Kettle", "Teapot")
+    )
+    await old.put_many([without(titled, "GSI1PK", "GSI1SK")])
     mine = COMMENTS[0]
     edited = mine._replace(rating=6 - mine.rating, language="fr")
     real = old.service
 
     async def between(operation: Operation, arguments: Answer) -> Answer:
-        """Change a comment after it was read, and before it is written."""
+        """Change an item after it was read, and before it is written."""
         if change == "edited":
             await Table(real, old.name).put_many([COMMENT.encode(edited)])
+        elif change == "retitled":
+            await Table(real, old.name).put_many([without(retitled, "GSI1PK", "GSI1SK")])
         else:
             deletion = [{"Delete": {"Key": comment_key(mine.comment_id)}}]
             await Table(real, old.name).write(deletion)
@@ -162,13 +175,14 @@ async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -
             return await real.call(operation, arguments)
 
     await upgraded(Table(Racing(real, between), old.name))
-    left = [edited, *COMMENTS[1:3]] if change == "edited" else COMMENTS[1:3]
+    left = {"edited": [edited, *COMMENTS[1:3]], "deleted": COMMENTS[1:3]}.get(change, COMMENTS[:3])
     store = Stores(old).comments
     assert await oracle.walk(store, Selection("4/2"), 5, backward=False) == oracle.newest_first(
         left
     )
     found = filter(is_comment, (await old.scan(0, 1, None)).items)
     assert len(list(found)) == len(left)
+    assert await old.get(key_of(titled)) == (retitled if change == "retitled" else titled)
 
 
 async def test_killed_at_any_request_it_goes_on(old: Table) -> None:
@@ -190,8 +204,29 @@ async def test_killed_at_any_request_it_goes_on(old: Table) -> None:
     )
 
 
+async def test_an_interrupted_upgrade_of_another_version_is_not_continued(
+    old: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other version has the same indexes, and fewer kinds of rows in them."""
+    await first_release.create(old, COMMENTS[:5])
+
+    class DyingAtTheEnd(Engine):
+        async def call(self, operation: str, arguments: Answer) -> Answer:
+            if "Delete" in str(arguments.get("TransactItems")):
+                raise Killed
+            return await super().call(operation, arguments)
+
+    with monkeypatch.context() as other:
+        other.setattr(tables, "_ENTITIES", ())
+        rows = [index for index in INDEXES if index is not TICKETS_OF_ORGANIZATION]
+        other.setattr(tables, "INDEXES", rows)
+        with pytest.raises(Killed):
+            await upgraded(Table(DyingAtTheEnd(old.service), old.name))
+    assert (await upgraded(old)).items == 5
+
+
 async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table: Table) -> None:
-    """Nobody could read the comment, so nobody has counted it."""
+    """The comment could not be read, so it was not counted."""
     item = COMMENT.encode(COMMENTS[0])
     await table.put_many([without(item, "GSI4PK")])
     waited: list[Maintenance] = []
@@ -267,6 +302,25 @@ async def test_an_index_that_is_being_made_is_not_there_yet(old: Table) -> None:
     made["IndexStatus"] = "CREATING"
     with pytest.raises(StoreRefusedError, match="lacks the index GSI1,"):
         refuse_outdated(description, INDEXES)
+
+
+class NoPermission(Engine):
+    """An account that may not change tables."""
+
+    async def call(self, operation: str, arguments: Answer) -> Answer:
+        if operation == "update_table":
+            raise client_error("AccessDeniedException")
+        return await super().call(operation, arguments)
+
+
+async def test_an_upgrade_that_dynamodb_refuses_does_not_keep_a_rebuild_from_starting(
+    old: Table,
+) -> None:
+    await first_release.create(old, COMMENTS[:5])
+    with pytest.raises(StoreRefusedError, match="AccessDenied"):
+        await upgraded(Table(NoPermission(old.service), old.name))
+    assert not (await MaintenanceStore(old).read()).upgrading
+    await rebuild(old, nobody, ignore)
 
 
 async def unchanged_by(table: Table, match: str) -> None:

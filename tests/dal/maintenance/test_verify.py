@@ -1,4 +1,4 @@
-"""Verification tells every wrong number, and nothing that is right."""
+"""Verification reports every wrong number, and no right one."""
 
 import asyncio
 import random
@@ -16,6 +16,7 @@ from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
 from dal.table.items import Item
 from tests import oracle
+from tests.writers import ignore
 
 ROWS = oracle.make_comments("42", 90, seed=1) + oracle.make_comments("4/2", 40, seed=2)
 GERMAN = StatisticsKey("42", "de")
@@ -24,10 +25,6 @@ GERMAN = StatisticsKey("42", "de")
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
-
-
-def ignore(_: int) -> None:
-    """Show no progress."""
 
 
 async def wrong(table: Table) -> list[tuple[StatisticsKey, str, int, int]]:
@@ -124,7 +121,7 @@ async def test_an_uncounted_comment_and_one_gone_uncounted_are_told(table: Table
 async def test_what_others_write_meanwhile_is_no_difference(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One real error among writes that never pause: it alone is told."""
+    """One real error during writes that never pause: only this error is reported."""
     store = Stores(each_table)
     await store.comments.put_many(ROWS)
     item = await each_table.get(item_key(GERMAN)) or {}

@@ -4,8 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
-from tests.strategies import MORE, identifiers, instants
+from dal.model.key_parts import (
+    INSTANT_LENGTH,
+    LAST_CHARACTER,
+    escape,
+    fold,
+    fold_prefix,
+    format_instant,
+    parse_instant,
+    unescape,
+)
+from tests.strategies import MORE, identifiers, instants, texts
 
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 
@@ -86,3 +95,31 @@ def test_a_zone_changes_how_an_instant_is_told_and_not_the_instant(instant: date
 def test_only_what_format_instant_writes_is_parsed(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_instant(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "folded", "prefix"),
+    [
+        ("Red kettle", "red kettle", "red kettle"),
+        ("  RED\t\nKettle ", "red kettle", "red kettle "),
+        ("\N{FULLWIDTH LATIN CAPITAL LETTER A}\N{IDEOGRAPHIC SPACE}", "a", "a "),
+        ("Straße", "strasse", "strasse"),
+        ("e\u0301", "é", "é"),
+        ("\N{LATIN SMALL LIGATURE FI}ne", "fine", "fine"),
+        (f"a{LAST_CHARACTER}b", "ab", "ab"),
+        ("x" * 99 + " yz", "x" * 99, "x" * 99),
+        ("x" * 200 + " ", "x" * 100, "x" * 100),
+        ("", "", ""),
+    ],
+)
+def test_a_title_in_keys_has_one_case_form_and_space(text: str, folded: str, prefix: str) -> None:
+    assert fold(text) == folded
+    assert fold_prefix(text) == prefix
+
+
+@MORE
+@given(texts)
+def test_a_folded_title_stays_as_it_is(text: str) -> None:
+    """A cursor contains it, and is checked so."""
+    assert fold(fold(text)) == fold(text)
+    assert "\t" not in fold(text)

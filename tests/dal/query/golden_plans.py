@@ -7,6 +7,8 @@ indentation is a query: the list, its filters (``rating=`` selects nothing), and
 - ``span=2020..2021``, the positions of the page, and ``from=`` and ``before=``, the query's bounds;
 - ``counts=en:1/2/3/4/5`` by language and rating, which are the statistics, with ``bytes=400`` of a
   row and ``extent=2020-01-01..2021-01-01`` of all rows' dates;
+- ``rows=1/3/5/3x25``, the ratings of 100 rows at the positions 00 to 99, which are the statistics,
+  and ``read=1,5`` or ``read=all``, the partitions that earlier pages read to their ends;
 - ``pattern=A5``, the name of a query that is no access pattern, and ``shards=4`` of each index.
 """
 
@@ -19,13 +21,14 @@ from dal.entities.order import ORDER
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError
+from dal.model import RATINGS
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 from dal.query.access_patterns import query_of
-from dal.query.plan import Query
+from dal.query.optimizer import TableStatistics
+from dal.query.plan import EqualityKey, Query
+from dal.query.row_locations import LocatedRow, RowLocations
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentStatistics, RatingCounts
-from dal.statistics.reader import ProductStatistics
-from dal.statistics.row_locations import RowLocations
 from dal.table.index import Index
 from dal.table.ranges import Range
 from tests.dal.planning import plan
@@ -40,9 +43,15 @@ LISTS: Mapping[str, Sequence[Index]] = {
     "users": [USERS_OF_ORGANIZATION],
     "tickets": [TICKETS_OF_USER],
 }
-FIELDS = ("product", "language", "rating", "username", "user", "status", "order", "organization")
+FIELDS = (
+    *("product", "language", "rating", "author"),
+    *("username", "user", "status", "order", "organization"),
+)
 FLAGS = ("ascending", "consistent", "head")
-OPTIONS = ("limit", "span", "from", "before", "counts", "bytes", "extent", "pattern", "shards")
+OPTIONS = (
+    *("limit", "span", "from", "before", "pattern", "shards"),
+    *("counts", "bytes", "extent", "rows", "read"),
+)
 
 
 def golden() -> list[tuple[str, str]]:
@@ -69,7 +78,7 @@ def drawn(line: str) -> str:
             _range(*asked.get("span", "..").split("..")),
             descending="ascending" not in asked,
             limit=int(asked.get("limit", "20")),
-            statistics=_statistics(asked) if "counts" in asked else None,
+            statistics=_statistics(asked),
         )
     except NoIndexError as error:
         return f"{type(error).__name__}: {error}"
@@ -99,7 +108,11 @@ def _range(low: str, high: str) -> Range:
     return Range(low or None, high or None, high_open=bool(high))
 
 
-def _statistics(asked: Mapping[str, str]) -> ProductStatistics:
+def _statistics(asked: Mapping[str, str]) -> TableStatistics | None:
+    if "rows" in asked:
+        return _read_before(asked)
+    if "counts" not in asked:
+        return None
     languages = dict(one.split(":") for one in asked["counts"].split(","))
     counts = {
         language: RatingCounts(tuple(map(int, one.split("/"))))
@@ -111,7 +124,28 @@ def _statistics(asked: Mapping[str, str]) -> ProductStatistics:
     ]
     overall = sum(counts.values(), RatingCounts())
     size = float(asked.get("bytes", "400"))
-    return ProductStatistics(CommentStatistics(overall, counts), size, RowLocations(), *extent)
+    known = CommentStatistics(overall, counts)
+    return TableStatistics(known.cardinality, size, None, *extent)
+
+
+def _read_before(asked: Mapping[str, str]) -> TableStatistics:
+    """Return the statistics of rows, with the locations of those that were read."""
+    ratings, _, times = asked["rows"].partition("x")
+    size = int(asked.get("bytes", "400"))
+    values = [_rated(rating) for rating in ratings.split("/") * int(times)]
+    rows = [LocatedRow(f"{place:02}", one, size) for place, one in enumerate(values)]
+    locations = RowLocations()
+    for one in filter(None, asked["read"].split(",")):
+        key = _rated(None if one == "all" else one)
+        locations.note(key, Range(), [row for row in rows if key <= row.values])
+    counts = [sum(_rated(str(rating)) == one for one in values) for rating in RATINGS]
+    known = CommentStatistics.summed({"en": RatingCounts(tuple(counts))})
+    return TableStatistics(known.cardinality, size, locations)
+
+
+def _rated(rating: str | None) -> EqualityKey:
+    key = {"product": "42"} if rating is None else {"product": "42", "rating": rating}
+    return frozenset(key.items())
 
 
 def _is_query(line: str) -> bool:

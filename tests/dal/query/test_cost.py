@@ -1,4 +1,4 @@
-"""What reads are estimated to cost, and how many rows a segment is asked for."""
+"""The estimated cost of reads, and the limit of a segment."""
 
 import random
 from statistics import fmean, pstdev
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.query import cost
-from dal.query.cost import BLOCK, Selectivity, best_estimate, expected_capacity, least_cost
+from dal.query.cost import BLOCK, best_estimate, expected_capacity, least_cost, spread
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (20, 3), (2_000, 201)])
@@ -72,7 +72,7 @@ def test_no_plan_costs_less_than_the_least(
 def test_the_spread_is_that_of_pages_drawn_by_lot(share: float, residual: float) -> None:
     chance = random.Random(1)
     drawn = [_rows_of_a_page(chance, share, residual) for _ in range(4_000)]
-    mean, deviation = Selectivity(share, residual).spread(20)
+    mean, deviation = spread(20, share, residual)
     assert fmean(drawn) == pytest.approx(mean, rel=0.03)
     assert pstdev(drawn) == pytest.approx(deviation, rel=0.06)
 

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
-from dal.model.key_parts import escape, format_count
+from dal.model.key_parts import escape, fold, format_count
 from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
-from tests.strategies import MORE, comment, comments, identifiers
+from tests.strategies import MORE, comment, comments, identifiers, texts
 
 INSTANT = "2020-11-20T12:00:00.000000Z#b7f1c2"
 POSITIONS = {
     CursorKind.INSTANT: INSTANT,
     CursorKind.COUNT: "000000000010#4%2F2",
     CursorKind.NAME: "ana",
+    CursorKind.TITLE: "red kettle #2\t4%2F2",
 }
 CURSOR = encode_cursor(INSTANT)
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -29,10 +30,12 @@ counted = st.builds(
     st.integers(0, 10**12 - 1),
     identifiers,
 )
+titled = st.builds(lambda title, name: f"{fold(title)}\t{escape(name)}", texts, identifiers)
 positions = (
     st.tuples(st.builds(comment_position, comments), st.just(CursorKind.INSTANT))
     | st.tuples(counted, st.just(CursorKind.COUNT))
     | st.tuples(identifiers.map(escape), st.just(CursorKind.NAME))
+    | st.tuples(titled, st.just(CursorKind.TITLE))
 )
 
 
@@ -86,6 +89,7 @@ def test_every_year_of_the_calendar_has_a_cursor(year: int) -> None:
         ("1969-07-20T20:17:40.000001Z#x", "EVueQTP___MZxuZBAXg", CursorKind.INSTANT),
         ("000000000010#4%2F2", "Eiz3uicwMDAwMDAwMDAwMTAjNCUyRjI", CursorKind.COUNT),
         ("ana", "E3efb-JhbmE", CursorKind.NAME),
+        ("red kettle\t4%2F2", "FDr2Zg5yZWQga2V0dGxlCTQlMkYy", CursorKind.TITLE),
     ],
 )
 def test_clients_may_keep_a_cursor_of_an_earlier_release(
@@ -209,6 +213,13 @@ def test_a_right_checksum_does_not_save_a_wrong_count(kind: CursorKind, body: st
 @pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])
 def test_a_right_checksum_does_not_save_a_wrong_name(name: str) -> None:
     assert refused(encode_cursor(name), CursorKind.NAME)
+
+
+@pytest.mark.parametrize(
+    "title", ["", "Red\t1", " red\t1", "red \t1", "red\ta/b", "red\t", "r" * 101 + "\t1", "a\tb\t1"]
+)
+def test_a_right_checksum_does_not_save_a_wrong_title(title: str) -> None:
+    assert refused(forged(title.encode(), CursorKind.TITLE), CursorKind.TITLE)
 
 
 @MORE

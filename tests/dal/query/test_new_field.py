@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import ALL, COMMENT, comment_position
 from dal.entities.entity import Entity
-from dal.errors import NoIndexError
+from dal.errors import NoIndexError, TooManySegmentsError
 from dal.model import RATINGS, Comment
 from dal.query.plan import Filters, Query, access_paths
 from dal.table.index import BY_DATE, Index
@@ -24,7 +24,7 @@ def mood_of(comment: Comment) -> str:
 
 
 def moody(*, own_index: bool, carried: bool) -> Entity[Comment]:
-    """Return comments with a mood: in an index of its own, on the rows of the others, or both."""
+    """Return comments with a mood: in a separate index, on rows of the other indexes, or both."""
     indexes = COMMENT.indexes
     if carried:
         indexes = tuple(replace(one, projects=(*one.projects, "mood")) for one in indexes)
@@ -91,7 +91,7 @@ async def test_pages_by_a_field_that_is_not_counted_are_exact(
     backward: bool,
     most_rows: int | None,
 ) -> None:
-    """Each list is read twice: what is remembered of the first time must not mislead the second."""
+    """Each list is read twice: the memory of the first read must not mislead the second."""
     product = KnownProduct(entity, rows, most_rows=most_rows)
     by_rating = [{name: one[name] for name in one if name != "mood"} for one in asked]
     for wanted in [*asked, *by_rating, *asked]:
@@ -104,6 +104,23 @@ def test_a_field_that_no_index_has_and_no_row_carries_is_refused() -> None:
     wanted = {"product": frozenset({PRODUCT}), "mood": frozenset({"glad"})}
     with pytest.raises(NoIndexError, match="mood"):
         access_paths(entity.indexes, Query("?", wanted))
+
+
+def test_an_index_with_too_many_ranges_is_left_out_and_refused_if_no_other_answers() -> None:
+    indexes = moody(own_index=False, carried=True).indexes
+    glad = {"product": frozenset({PRODUCT}), "mood": frozenset({"glad"})}
+    wanted = {**glad, "language": frozenset(f"l{number}" for number in range(61))}
+    assert [path.index for path in access_paths(indexes, Query("?", wanted))] == [indexes[0]]
+    products = {**glad, "product": frozenset(f"p{number}" for number in range(61))}
+    with pytest.raises(TooManySegmentsError, match="61 partitions"):
+        access_paths(indexes, Query("?", products))
+
+
+def test_of_paths_with_as_many_residual_filters_the_one_with_fewest_ranges_is_first() -> None:
+    wanted = {"product": {PRODUCT}, "mood": {"glad"}, "language": {"de", "en"}}
+    query = Query("?", {name: frozenset(values) for name, values in wanted.items()})
+    paths = access_paths(moody(own_index=True, carried=True).indexes, query)
+    assert [path.index.name for path in paths] == ["byMood", "byLang", "all"]
 
 
 def test_a_field_is_compared_by_conditional_updates_as_soon_as_a_row_carries_it() -> None:

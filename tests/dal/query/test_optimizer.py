@@ -9,11 +9,10 @@ from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
 from dal.limits import MAX_SEGMENTS
 from dal.model import RATINGS
+from dal.query.optimizer import TableStatistics, prove, worth_proving
 from dal.query.plan import Plan, Query, Segment
 from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentStatistics, RatingCounts
-from dal.statistics.reader import ProductStatistics
-from dal.statistics.row_locations import RowLocations
 from dal.table.index import BY_DATE, Index
 from dal.table.ranges import Range
 from tests.dal.planning import plan
@@ -54,12 +53,6 @@ def test_a_prefix_alone_selects_no_range() -> None:
         plan([index], Query("?", {}), SPAN, descending=True, limit=1)
 
 
-def test_the_range_of_a_prefix_is_closed_at_both_ends() -> None:
-    keys = Segment("P", Range(), 1, "SHIPPED#").sort_keys
-    assert keys == Range("SHIPPED#", "SHIPPED#\U0010ffff")
-    assert Segment("P", Range(), 1).sort_keys == Range()
-
-
 def _wide(languages: int, ratings: int | None) -> Selection:
     return Selection(
         "42",
@@ -72,20 +65,17 @@ def _wide(languages: int, ratings: int | None) -> Selection:
     ("index", "head", "position"),
     [(USERS_OF_ORGANIZATION, "METADATA#acme", ""), (TICKETS_OF_USER, "USER#bob", "\U0010ffff")],
 )
-def test_the_item_at_the_beginning_of_a_list_stands_at_the_end_of_its_rows(
+def test_the_head_of_a_list_is_below_or_above_all_rows(
     index: Index, head: str, position: str
 ) -> None:
-    beside = Segment("P", Range(), 5, index.label, head=index.head)
-    assert beside.position_of(head) == position
-    rows = [beside.position_of(f"{index.label}{one}") for one in ("0", "2021#7", "é")]
-    assert rows == ["0", "2021#7", "é"]
-    assert sorted([*rows, position]).index(position) in {0, 3}
-    assert beside._replace(head="").position_of(f"{index.label}2021#7") == "2021#7"
+    segment = Segment("P", Range(), 5, index.label, head=index.head)
+    assert segment.position_of(head) == position
+    assert segment.position_of(f"{index.label}2021#7") == "2021#7"
 
 
-def known(held: tuple[int, ...], row_bytes: float) -> ProductStatistics:
+def known(held: tuple[int, ...], row_bytes: float) -> TableStatistics:
     counts = RatingCounts(held)
-    return ProductStatistics(CommentStatistics(counts, {"en": counts}), row_bytes, RowLocations())
+    return TableStatistics(CommentStatistics(counts, {"en": counts}).cardinality, row_bytes)
 
 
 @pytest.mark.parametrize("row_bytes", [200, 400, 900])
@@ -109,3 +99,22 @@ def test_where_a_filter_covers_most_of_a_product_one_partition_is_read(
                 covering += 1
                 assert found.index.name == "all"
     assert covering > 3
+
+
+def test_a_proof_skips_empty_segments_and_is_worth_its_price_for_two() -> None:
+    one, two = (
+        plan(
+            COMMENT.indexes,
+            Selection("42", ratings).query(),
+            Range(),
+            descending=True,
+            limit=20,
+            statistics=known((3, 0, 0, 200, 600), 400),
+        )
+        for ratings in (frozenset({1, 2}), frozenset({2, 3}))
+    )
+    assert [worth_proving(one), worth_proving(two)] == [False, True]
+    assert prove(one, []) == one
+    proven = prove(one, [segment.key for segment in one.segments if ("rating", "2") in segment.key])
+    assert [segment.skipped for segment in proven.segments] == [False, True]
+    assert (one.capacity, proven.capacity) == (1.0, 0.5)

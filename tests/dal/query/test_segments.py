@@ -1,9 +1,9 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from dal.entities.comment import ALL, COMMENT, comment_position
-from dal.errors import ThrottledError
 from dal.query.executor import PageProgress, SegmentReader
 from dal.query.plan import Plan
 from dal.query.trace import ExecutionStatistics
@@ -28,18 +28,12 @@ def planned(limit: int, span: Range | None = None, *, descending: bool = True) -
     return plan(COMMENT.indexes, query, span or Range(), descending=descending, limit=limit)
 
 
-def reader_of(
-    engine: FakeEngine, whole: Plan
-) -> tuple[SegmentReader, ExecutionStatistics, PageProgress]:
-    reading, progress = ExecutionStatistics("AP1"), PageProgress(whole.segments[0].limit)
-    return SegmentReader(engine, whole, whole.segments[0], reading, progress), reading, progress
-
-
 async def read(
     engine: FakeEngine, whole: Plan, most: int = 100
 ) -> tuple[list[str], ExecutionStatistics]:
     """Read until there are ``most`` positions, or the end."""
-    reader, reading, _ = reader_of(engine, whole)
+    reading, progress = ExecutionStatistics("AP1"), PageProgress(whole.segments[0].limit)
+    reader = SegmentReader(engine, whole, whole.segments[0], reading, progress)
     positions: list[str] = []
     while len(positions) < most and (rows := await reader.more()):
         for position, item, values in rows:
@@ -62,12 +56,6 @@ async def test_a_segment_is_read_to_its_end_however_it_is_answered(
     assert positions == sorted(POSITIONS, reverse=descending)
     assert (reading.requests, reading.items_read) == (len(engine.requests), 10)
     assert engine.rows_answered == 10
-
-
-async def test_a_range_bounds_what_is_read() -> None:
-    span = Range(POSITIONS[2], POSITIONS[5], low_open=True)
-    positions, _ = await read(loaded(), planned(2, span))
-    assert positions == [POSITIONS[5], POSITIONS[4], POSITIONS[3]]
 
 
 @pytest.mark.parametrize(
@@ -101,15 +89,6 @@ async def test_requests_say_what_the_plan_says() -> None:
     assert [request.start is None for request in engine.requests] == [True, False]
 
 
-async def test_an_empty_range_is_not_asked_for() -> None:
-    engine = loaded()
-    positions, reading = await read(engine, planned(5, Range("b", "a")))
-    assert (positions, engine.requests, reading.requests) == ([], [], 0)
-    (account,) = reading.segments
-    assert account.skipped
-    assert account.items_read == 0
-
-
 async def test_the_account_names_partition_range_and_limit() -> None:
     _, reading = await read(loaded(), planned(4, Range(low=POSITIONS[3], low_open=True)))
     (account,) = reading.segments
@@ -119,12 +98,14 @@ async def test_the_account_names_partition_range_and_limit() -> None:
     assert (reading.requests, reading.items_read, reading.consumed_capacity) == (2, 6, 1.0)
 
 
-async def test_a_fault_is_raised_where_it_happens() -> None:
-    engine = loaded(faults={1: ThrottledError("busy")})
-    whole = planned(3)
-    reader, reading, _ = reader_of(engine, whole)
-    before = [row.position for row in await reader.more()]
-    with pytest.raises(ThrottledError):
-        await reader.more()
-    assert before == POSITIONS[:-4:-1]
-    assert reading.requests == 1
+async def test_each_refill_doubles_the_rows_that_are_expected_up_to_all_that_are_missing() -> None:
+    engine = loaded()
+    whole = planned(1)
+    whole = replace(whole, segments=(whole.segments[0]._replace(share=0.25),))
+    reader = SegmentReader(
+        engine, whole, whole.segments[0], ExecutionStatistics("AP1"), PageProgress(8)
+    )
+    while await reader.more():
+        pass
+    # A quarter of 8 rows, and a deviation of 1.2.
+    assert [request.limit for request in engine.requests] == [1, 4, 8]

@@ -20,7 +20,7 @@ from tests.strategies import FEW, comment
 
 
 class Slow:
-    """Answers its number, once it is let go."""
+    """Answers its number when the test allows it."""
 
     def __init__(self, *faults: Exception) -> None:
         self.reads = 0
@@ -188,7 +188,7 @@ async def test_a_read_sees_every_write_that_was_acknowledged_before_it_began(
 
 
 def _answering_late(table: Table) -> Table:
-    """Return a table whose Queries are answered, and on their way for longer than writes take."""
+    """Return a table whose answers to Queries arrive later than a write takes."""
     late = copy(table)
 
     async def query(request: QueryRequest) -> QueryResponse:

@@ -1,4 +1,4 @@
-"""What is noted of a page that is to be explained: every row once, and the same page as ever."""
+"""The trace of an explained page: every row once, and the same page as without a trace."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -69,8 +69,8 @@ async def test_a_page_without_statistics_is_the_same_and_its_rows_are_all_told(
 async def test_a_page_with_statistics_tells_all_its_rows(
     selection: Selection, size: int, backward: bool, reverse: bool
 ) -> None:
-    """Also one that was read before, by where its rows stood; and explaining reads no more."""
-    product, unexplained = KnownProduct(COMMENT, ROWS), KnownProduct(COMMENT, ROWS)
+    """Also for a page that was read before, by its row locations. Explaining reads nothing more."""
+    product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
     page = await product.read(selection.query(), cut)
     agrees(page)

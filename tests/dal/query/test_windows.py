@@ -1,4 +1,4 @@
-"""Lists bounded in time: exact, and read in few Queries where little stands in the time."""
+"""Lists between dates: exact, and read in few Queries if few rows are between the dates."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -86,7 +86,7 @@ async def test_a_time_that_holds_no_instant_takes_no_request(end: datetime) -> N
 
 
 async def test_a_busy_time_is_read_by_its_own_partitions() -> None:
-    """What stands in it is dense enough that other ratings would cost more than a Query each."""
+    """Its rows are so dense that other ratings would cost more than a Query each."""
     product = KnownProduct(COMMENT, ROWS)
     few = Selection("42", frozenset({2}), None, FIRST, FIRST + timedelta(hours=200))
     page = await product.read(few.query(), Slice(20))

@@ -21,6 +21,7 @@ from dal.statistics.mode import MaintenanceStore
 from dal.stores import Stores
 from dal.table.definition import refuse_outdated
 from tests import oracle
+from tests.edges import edge_of
 from tests.strategies import comment
 from tests.writers import Engine, Killed, ignore
 
@@ -88,14 +89,14 @@ async def test_pages_go_on_exactly_while_others_write(table: Table, seed: int) -
             edited = await store.update(
                 which.comment_id, {"rating": 1, "text": "?"}, lambda _: None
             )
-            rows[which.comment_id] = edited.node
+            rows[which.comment_id] = edge_of(edited).node
         tie = chance.choice(list(listed.values())).created_at
         new = comment(f"new/{step}", username="ana", created_at=tie)
-        rows[new.comment_id] = (await store.add(new)).node
+        rows[new.comment_id] = edge_of(await store.add(new)).node
 
 
 async def older_table(table: Table) -> Table:
-    """A counted table without the index, some of whose comments an older version wrote."""
+    """A counted table without the index; an older version wrote some of its comments."""
     await Stores(table).comments.put_many(COMMENTS)
     older = [COMMENT.encode(one) for one in OLDER]
     added = {BY_AUTHOR.partition_key, "product", "createdAt"}
@@ -117,7 +118,7 @@ async def upgraded(table: Table) -> Upgraded:
 
 
 async def nobody() -> None:
-    """Wait where there is nobody."""
+    """Return at once: there are no writers."""
 
 
 async def test_a_live_table_gets_the_index_with_every_comment_and_keeps_its_counts(

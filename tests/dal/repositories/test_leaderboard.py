@@ -94,34 +94,6 @@ async def test_boards_of_languages_are_their_own(store: Stores) -> None:
     assert await read(store, "fr") == []
 
 
-async def test_a_comment_that_changes_its_language_changes_boards(store: Stores) -> None:
-    await store.comments.update("d-en-1", {"language": "de"}, lambda _: None)
-    await store.boards.finish()
-    assert await read(store, "de") == [(1, "d", 1)]
-    assert await read(store, "en") == listed(COUNTS, ORDER[:-1])
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 100])
-async def test_ranks_go_on_from_page_to_page(store: Stores, size: int) -> None:
-    pages = 0
-    shown = []
-    after = None
-    while True:
-        cut = Slice(size, after=after, next_page=True, previous_page=True)
-        page = await store.leaderboard.page(None, cut, ranked=True)
-        assert page.page_info.has_previous_page == (pages > 0)
-        shown += [(node.rank, node.product.product_id, node.count) for node in page.nodes]
-        if not page.page_info.has_next_page:
-            break
-        pages += 1
-        after = page.edges[-1].position
-    assert shown == listed(COUNTS, ORDER)
-
-
-async def test_ranks_are_right_from_the_other_end_too(store: Stores) -> None:
-    assert await read(store, size=2, backward=True) == listed(COUNTS, ORDER)[-2:]
-
-
 async def test_a_rank_is_of_the_board_as_it_is_now(store: Stores) -> None:
     """Products that rise past the cursor count, though the cursor was made before."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
@@ -158,16 +130,8 @@ async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
     assert await read(store, size=5, backward=True) == listed(COUNTS, ORDER)[2:]
 
 
-async def test_an_empty_board_has_an_empty_page(each_table: Table) -> None:
-    store = Stores(each_table)
-    page = await store.leaderboard.page(None, Slice(5, next_page=True), ranked=True)
-    assert page.nodes == []
-    assert page.page_info.has_next_page is False
-    assert await read(store, backward=True) == []
-
-
 class Board:
-    """The board of a language of its own, in the store and as plain counts, while both change."""
+    """The board of a separate language, in the store and as plain counts, while both change."""
 
     def __init__(self, table: Table) -> None:
         self.store = Stores(table)

@@ -1,4 +1,4 @@
-"""Whoever observes writes of comments hears of each once, and of what is not known."""
+"""An observer of comments receives each write once, and writes with an unknown outcome."""
 
 import asyncio
 
@@ -9,7 +9,8 @@ from dal.client.table import Table
 from dal.model import Comment
 from dal.stores import Stores
 from tests import oracle
-from tests.fakes import Answer, FaultyClient, Operation, lose_answer
+from tests.edges import edge_of
+from tests.fakes import FaultyClient, anybody, lose_answer
 
 ONE = oracle.make_comments("42", 1, seed=1)[0]
 
@@ -25,20 +26,12 @@ class Recorder:
         self.told.append(product_id)
 
 
-def anybody(_: Comment) -> None:
-    """Refuse nobody."""
-
-
-async def let_pass(real: Operation, arguments: Answer) -> Answer:
-    return await real(**arguments)
-
-
 async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
     recorder = Recorder()
     store = Stores(table, recorder).comments
-    added = (await store.add(ONE, "key", dated=False)).node
+    added = edge_of(await store.add(ONE, "key", dated=False)).node
     await store.add(ONE, "key", dated=False)
-    edited = (await store.update(added.comment_id, {"rating": 1}, anybody)).node
+    edited = edge_of(await store.update(added.comment_id, {"rating": 1}, anybody)).node
     await store.delete(added.comment_id, anybody)
     with pytest.raises(errors.NotFoundError):
         await store.delete(added.comment_id, anybody)

@@ -74,7 +74,9 @@ class Shop:
             self.orders[old.order_id] = replace(old, status=status)
 
     async def check_page(self, selection: OrderSelection, cut: Slice) -> tuple[list[str], bool]:
-        """Read a page, compare it with the list as it stands; return it, and whether more come."""
+        """Read a page, and compare it with the current list; return it, and whether more rows
+        follow.
+        """
         page = await self.store.page(selection, cut)
         positions = [edge.position for edge in page.edges]
         wanted = page_of(listed(self.orders.values(), selection), cut)
@@ -165,47 +167,6 @@ async def test_walks_over_every_subset_of_statuses(each_table: Table, backward: 
             cut = next_cut(4, end, backward=backward)
             positions, more = await shop.check_page(selection, cut)
             end = positions[0 if backward else -1] if positions else None
-
-
-@pytest.mark.parametrize(
-    ("since", "before", "ids"),
-    [
-        (None, None, "cba"),
-        (0, None, "cba"),
-        (1, None, "cb"),  # from is inclusive
-        (None, 1, "a"),  # before is exclusive
-        (None, 0, ""),
-        (1, 2, "b"),
-        (1, 1, ""),
-        (-5, -1, ""),
-        (3, None, ""),
-    ],
-)
-async def test_dates_that_equal_an_orders_instant(
-    table: Table, since: int | None, before: int | None, ids: str
-) -> None:
-    first = datetime(2023, 1, 1, tzinfo=UTC)
-    tick = timedelta(microseconds=1)
-    store = Stores(table).orders
-    await store.put_many([order(one, created_at=first + n * tick) for n, one in enumerate("abc")])
-    selection = OrderSelection(
-        "ana",
-        frozenset({OrderStatus.PLACED, OrderStatus.SHIPPED}),
-        None if since is None else first + since * tick,
-        None if before is None else first + before * tick,
-    )
-    page = await store.page(selection, Slice(10))
-    assert "".join(one.order_id for one in page.nodes) == ids
-
-
-async def test_a_cursor_from_outside_the_dates_goes_on_inside_them(table: Table) -> None:
-    shop = Shop(Stores(table).orders, [order(str(day), created_at=day) for day in TIES])
-    await shop.store.put_many(list(shop.orders.values()))
-    selection = OrderSelection("ana", created_before=TIES[1])
-    newest, oldest = (order_position(shop.orders[str(day)]) for day in (TIES[2], TIES[0]))
-    for cut in (next_cut(5, newest, backward=False), next_cut(5, oldest, backward=False)):
-        await shop.check_page(selection, cut)
-        await shop.check_page(selection, replace(cut, after=None, before=cut.after))
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ async def test_what_is_not_there_has_no_status(table: Table) -> None:
 async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) -> None:
     store, calls = Stores(table).orders, calls_of(table)
     await store.place(order("7"))
-    for order_id in ("7", "8"):  # another's and a missing one look alike
+    for order_id in ("7", "8"):  # another user's order looks like a missing one
         calls.clear()
         with pytest.raises(NotFoundError, match="Order not found"):
             await store.set_status(order_id, SHIPPED, owner="bob")
@@ -113,7 +113,7 @@ async def _race(clients: list[OrderRepository]) -> OrderStatus:
 
 
 async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table) -> None:
-    """Else it would put the old lines back; the status alone tells nothing of it."""
+    """Otherwise it would restore the old lines; the status alone does not show that."""
     loaded = order("7", lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
 
     async def load_after(real: Operation, arguments: Answer) -> Answer:

@@ -1,20 +1,43 @@
 import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
+from typing import Any
 
 import pytest
 
 from dal.client.table import Table
-from dal.errors import AlreadyExistsError, NotFoundError
+from dal.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from dal.limits import MAX_FIRST_USERS
 from dal.model import Organization, OrganizationUser, Roster, UserType
+from dal.model.key_parts import escape
 from dal.query.pagination import Slice
+from dal.repositories import organizations
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.organizations import OrganizationRepository
 from dal.stores import Stores
 from tests.calls import calls_of
-from tests.organizations import ACME, ROSTERS
+from tests.fakes import Answer, FaultyClient
+from tests.oracle import walk_pages
+from tests.organizations import ACME, ADMIN, COLLEAGUE, MEMBER, ROSTERS
 
 USERS = sorted(ROSTERS[0].users, key=lambda user: user.username)
 ALL = Slice(100, next_page=True, previous_page=True)
+
+
+class Meeting(FaultyClient):
+    """A client that does another change before its first write."""
+
+    def __init__(self, client: Any, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        super().__init__(client)
+        self._change: Callable[[], Coroutine[Any, Any, None]] | None = change
+
+    async def call(self, operation: str, arguments: Answer) -> Answer:
+        change = self._change
+        if change is not None and operation not in {"get_item", "query"}:
+            self._change = None
+            await change()
+        return await super().call(operation, arguments)
 
 
 @pytest.fixture
@@ -112,3 +135,132 @@ async def test_loading_again_keeps_the_users_that_came_since(store: Organization
     organization, page = await store.with_users(ACME.name, ALL)
     assert organization == Organization(ACME.name, "Free")
     assert page.nodes == [*USERS, OrganizationUser(ACME.name, "zoe")]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+async def test_the_organisations_of_a_user_are_walked_by_name(
+    each_table: Table, *, backward: bool
+) -> None:
+    store = Stores(each_table).organizations
+    names = [f"{name}{number}" for number in range(6) for name in ("b", "a/", "B#")]
+    users = [OrganizationUser(name, "bob", UserType.ADMIN) for name in names]
+    others = [OrganizationUser(name, "bo") for name in names]
+    await store.put_many(
+        [
+            Roster(Organization(name, "Pro"), two)
+            for name, two in zip(names, zip(users, others, strict=True), strict=True)
+        ]
+    )
+    added = OrganizationUser("b30", "bob")
+    await store.create(Roster(Organization("b30", "Pro")))
+    await store.add_user(added)
+    in_order = sorted([*users, added], key=lambda user: escape(user.organization))
+    for size in (1, 4, 100):
+        found = await walk_pages(partial(store.of_user, "bob"), size, backward=backward)
+        assert found == in_order
+    assert (await store.of_user("b", ALL)).nodes == []
+
+
+Change = Callable[[OrganizationRepository], Coroutine[Any, Any, None]]
+
+
+def removed(username: str, by: str | None) -> Change:
+    return lambda store: store.remove_user(ACME.name, username, by=by)
+
+
+def made(username: str, kind: UserType, by: str | None) -> Change:
+    changed = OrganizationUser(ACME.name, username, kind)
+    return lambda store: store.set_user_type(changed, by=by)
+
+
+async def types(store: OrganizationRepository) -> dict[str, str]:
+    return {one.username: one.type for one in (await store.users(ACME.name, ALL)).nodes}
+
+
+async def test_a_user_is_removed_and_changed_by_an_admin(store: OrganizationRepository) -> None:
+    await made(MEMBER, UserType.ADMIN, ADMIN)(store)
+    await made(MEMBER, UserType.ADMIN, ADMIN)(store)
+    await removed(ADMIN, MEMBER)(store)
+    assert await types(store) == {MEMBER: "ADMIN", COLLEAGUE: "MEMBER"}
+    for change in (removed(ADMIN, MEMBER), made(ADMIN, UserType.MEMBER, None)):
+        with pytest.raises(NotFoundError, match="has no such user"):
+            await change(store)
+    await removed(COLLEAGUE, COLLEAGUE)(store)
+    assert await types(store) == {MEMBER: "ADMIN"}
+    await store.add_user(OrganizationUser(ACME.name, ADMIN, UserType.ADMIN))
+    await removed(ADMIN, ADMIN)(store)
+    assert (await store.of_user(ADMIN, ALL)).nodes == []
+
+
+@pytest.mark.parametrize("change", [removed(ADMIN, ADMIN), made(ADMIN, UserType.MEMBER, ADMIN)])
+async def test_the_last_admin_stays_except_for_staff(
+    store: OrganizationRepository, change: Change
+) -> None:
+    with pytest.raises(InvalidArgumentError, match="last admin: make another user an admin first"):
+        await change(store)
+    await removed(ADMIN, None)(store)
+    assert await types(store) == {MEMBER: "MEMBER", COLLEAGUE: "MEMBER"}
+
+
+async def test_an_admin_is_found_among_many_users(
+    store: OrganizationRepository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(organizations, "_ADMINS_AMONG", 2)
+    await store.add_user(OrganizationUser(ACME.name, "zoe", UserType.ADMIN))
+    await removed(ADMIN, ADMIN)(store)
+    with pytest.raises(InvalidArgumentError, match="'zoe' is the organisation's last admin"):
+        await removed("zoe", "zoe")(store)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (removed(ADMIN, ADMIN), removed(MEMBER, MEMBER)),
+        (removed(ADMIN, MEMBER), removed(MEMBER, ADMIN)),
+        (made(ADMIN, UserType.MEMBER, MEMBER), removed(MEMBER, MEMBER)),
+        (made(ADMIN, UserType.MEMBER, ADMIN), made(MEMBER, UserType.MEMBER, ADMIN)),
+    ],
+)
+async def test_of_two_admins_who_go_at_once_one_stays(
+    each_table: Table, changes: tuple[Change, Change]
+) -> None:
+    """Each change is complete between the reads of the other and its write."""
+    store = Stores(each_table).organizations
+    for first, second in (changes, changes[::-1]):
+        await store.put_many(ROSTERS)
+        await made(MEMBER, UserType.ADMIN, None)(store)
+        meeting = Meeting(each_table.service, partial(second, store))
+        refused = (NotFoundError, InvalidArgumentError)
+        with pytest.raises(refused, match=r"not an admin|last admin|has no such user"):
+            await first(Stores(Table(meeting, each_table.name)).organizations)
+        assert list((await types(store)).values()).count("ADMIN") == 1
+
+
+async def test_an_admin_who_is_demoted_meanwhile_takes_nothing_back(
+    each_table: Table, store: OrganizationRepository
+) -> None:
+    demotion = partial(made(ADMIN, UserType.MEMBER, None), store)
+    for change in (made(COLLEAGUE, UserType.ADMIN, ADMIN), made(ADMIN, UserType.ADMIN, ADMIN)):
+        meeting = Meeting(each_table.service, demotion)
+        with suppress(NotFoundError):
+            await change(Stores(Table(meeting, each_table.name)).organizations)
+        await demotion()
+        with pytest.raises(NotFoundError, match="You are not an admin"):
+            await change(store)
+    assert set((await types(store)).values()) == {"MEMBER"}
+
+
+async def test_of_many_who_remove_a_user_one_does(store: OrganizationRepository) -> None:
+    outcomes = await asyncio.gather(
+        *(removed(MEMBER, by)(store) for by in (None, ADMIN, MEMBER) * 2), return_exceptions=True
+    )
+    assert sorted(type(one).__name__ for one in outcomes) == ["NoneType", *["NotFoundError"] * 5]
+    assert await types(store) == {ADMIN: "ADMIN", COLLEAGUE: "MEMBER"}
+
+
+async def test_a_plan_is_of_an_organisation(store: OrganizationRepository) -> None:
+    await store.set_plan(Organization(ACME.name, "Free"))
+    assert await store.get(ACME.name) == Organization(ACME.name, "Free")
+    with pytest.raises(NotFoundError, match="Organisation not found"):
+        await store.set_plan(Organization("nobody's", "Free"))
+    assert await store.get("nobody's") is None

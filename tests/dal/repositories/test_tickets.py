@@ -1,7 +1,7 @@
 import asyncio
 import uuid
 from dataclasses import replace
-from itertools import product
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +11,8 @@ from dal.client.table import Table
 from dal.entities.ticket import ticket_position
 from dal.errors import ConflictError, IdempotencyKeyReusedError, NotFoundError
 from dal.model import OrganizationUser, Roster, Ticket, TicketStatus
-from dal.query.pagination import Edge, Page, Slice
-from dal.repositories.tickets import TicketRepository, TicketSelection
+from dal.query.pagination import Edge, Slice
+from dal.repositories.tickets import TicketSelection
 from dal.stores import Stores
 from tests.calls import calls_of
 from tests.engines import SECOND_IN_SOAK
@@ -62,23 +62,6 @@ async def test_a_user_comes_with_the_newest_tickets_in_one_query(
         assert page.stats.index == "GSI1"
 
 
-async def test_tickets_of_any_statuses_page_in_both_directions(stores: Stores) -> None:
-    for statuses, backward in product(SUBSETS, (False, True)):
-        wanted = [one for one in MINE if statuses is None or one.status in statuses]
-        assert await walk(stores.tickets, statuses, backward=backward) == wanted
-
-
-async def walk(
-    store: TicketRepository, statuses: frozenset[TicketStatus] | None, *, backward: bool
-) -> list[Ticket]:
-    async def read(cut: Slice) -> Page[Ticket]:
-        page = await store.page(TicketSelection(ACME.name, MEMBER, statuses), cut)
-        assert page.stats.requests <= max(1, len(statuses or ()))
-        return page
-
-    return await walk_pages(read, 4, backward=backward)
-
-
 numbers = st.none() | st.integers(0, 40)
 kinds = st.sampled_from(["open", "close", "page"])
 
@@ -87,6 +70,7 @@ kinds = st.sampled_from(["open", "close", "page"])
 @settings(max_examples=20)
 @given(
     happenings=st.lists(st.tuples(kinds, st.integers(0, 40)), max_size=12),
+    of=st.sampled_from(["user", "organisation", "user in two organisations"]),
     statuses=st.sampled_from(SUBSETS),
     size=st.integers(0, 6),
     backward=st.booleans(),
@@ -96,7 +80,9 @@ kinds = st.sampled_from(["open", "close", "page"])
 )
 async def test_every_page_is_the_slice_of_the_sorted_list(
     each_table: Table,
+    *,
     happenings: list[tuple[str, int]],
+    of: str,
     statuses: frozenset[TicketStatus] | None,
     size: int,
     backward: bool,
@@ -104,7 +90,10 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     created: tuple[int | None, int | None],
     reverse: bool,
 ) -> None:
-    """With tickets opened and closed between pages; the head never counts as a row."""
+    """With tickets opened and closed between pages.
+
+    The head never counts as a row.
+    """
     store = Stores(each_table).tickets
     name = uuid.uuid4().hex
     await Stores(each_table).organizations.put_many(
@@ -116,9 +105,13 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     )
     cut = Slice(size, backward, after, before, True, True, reverse)
     since, until = (None if one is None else ticket(one, MEMBER).created_at for one in created)
-    selection = TicketSelection(name, MEMBER, statuses, since, until)
+    username = None if of == "organisation" else MEMBER
+    names = frozenset({name, f"{name}2"}) if of == "user in two organisations" else name
+    selection = TicketSelection(names, username, statuses, since, until)
     for kind, number in [*happenings, ("page", 0)]:
-        one = replace(ticket(number, MEMBER, name), ticket_id=f"{name}{number}")
+        author = COLLEAGUE if number % 3 else MEMBER
+        place = name if number % 4 else f"{name}2"
+        one = replace(ticket(number, author, place), ticket_id=f"{name}{number}")
         if kind == "open":
             live[one.ticket_id] = replace(one, status=OPEN)
             await store.put_many([live[one.ticket_id]])
@@ -129,7 +122,9 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
             rows = [
                 t
                 for t in live.values()
-                if (statuses is None or t.status in statuses)
+                if username in {None, t.username}
+                and (t.organization == name or names != name)
+                and (statuses is None or t.status in statuses)
                 and (since is None or t.created_at >= since)
                 and (until is None or t.created_at < until)
             ]
@@ -148,6 +143,30 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
                     info.has_previous_page,
                 ) == page_of(positions, cut)
                 assert shown.nodes == [live[node.ticket_id] for node in shown.nodes]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("backward", [False, True])
+async def test_open_tickets_of_everyone_are_walked_in_both_orders(
+    stores: Stores, *, backward: bool, reverse: bool
+) -> None:
+    """A ticket leaves the list when it is closed."""
+    live = newest_first([one for one in TICKETS if one.status is OPEN])
+    assert {one.organization for one in live} == {ACME.name, OTHER.name}
+    closed = live.pop(3)
+    await stores.tickets.close(closed)
+    since, until = live[-2].created_at, live[1].created_at
+    for start, end in ((None, None), (since, until)):
+        read = partial(stores.tickets.open_page, created_from=start, created_before=end)
+        rows = [
+            one
+            for one in live
+            if (start is None or one.created_at >= start) and (end is None or one.created_at < end)
+        ]
+        assert len(rows) > 4
+        for size in (1, 3, 20):
+            found = await walk_pages(read, size, backward=backward, reverse=reverse)
+            assert found == (rows[::-1] if reverse else rows)
 
 
 async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
@@ -197,17 +216,6 @@ async def test_of_many_who_close_a_ticket_one_does(stores: Stores) -> None:
     refused = [outcome for outcome in outcomes if not isinstance(outcome, Edge)]
     assert [type(outcome) for outcome in refused] == [ConflictError] * 7
     assert await stores.tickets.get(one.ticket_id) == closed[0]
-
-
-async def test_a_closed_ticket_leaves_the_open_ones_and_keeps_its_place(stores: Stores) -> None:
-    one = MINE[0]
-    await stores.tickets.close(one)
-    still_open = await stores.tickets.page(
-        TicketSelection(ACME.name, MEMBER, frozenset({OPEN})), Slice(100)
-    )
-    assert one.ticket_id not in {row.ticket_id for row in still_open.nodes}
-    page = await stores.tickets.page(TicketSelection(ACME.name, MEMBER), Slice(1))
-    assert page.nodes == [replace(one, status=CLOSED)]
 
 
 async def test_a_ticket_that_became_anothers_is_not_closed(stores: Stores) -> None:

@@ -7,7 +7,6 @@ import pytest
 from dal import errors
 from dal.client import retries
 from dal.client.table import Table, TableAddress, connect
-from dal.model import Comment
 from dal.statistics import boards as module
 from dal.statistics.boards import Boards
 from dal.statistics.counter_items import encode, item_key
@@ -15,17 +14,22 @@ from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.amazon import settle
-from tests.fakes import Answer, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.fakes import (
+    Answer,
+    FaultyClient,
+    Operation,
+    anybody,
+    client_error,
+    let_pass,
+    lose_answer,
+    refuse,
+)
 from tests.strategies import comment
 from tests.writers import PRODUCTS, Writers
 
 FIVES = [row._replace(rating=5, language="en") for row in oracle.make_comments("42", 12, seed=4)]
 WHOLE = StatisticsKey("42")
 BUSY = client_error("ProvisionedThroughputExceededException")
-
-
-def anybody(_: Comment) -> None:
-    """Refuse nobody."""
 
 
 def watched(table: Table) -> tuple[Table, FaultyClient]:
@@ -111,18 +115,6 @@ async def test_who_read_older_counts_and_comes_late_looks_again(table: Table) ->
     await mover.boards.finish()
     assert mover.boards.moved > 1
     await settled(table, "42")
-
-
-async def let_pass(real: Operation, arguments: Answer) -> Answer:
-    return await real(**arguments)
-
-
-async def test_of_two_who_move_at_once_both_leave_the_place_right(each_table: Table) -> None:
-    stores = [Stores(each_table) for _ in range(4)]
-    rows = zip(stores, FIVES, strict=False)
-    await asyncio.gather(*(store.comments.add(row) for store, row in rows))
-    await asyncio.gather(*(store.boards.finish() for store in stores))
-    await settled(each_table, "42")
 
 
 async def test_a_lost_answer_leaves_the_place_right(each_table: Table) -> None:

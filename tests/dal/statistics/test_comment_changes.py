@@ -1,5 +1,6 @@
-"""What becomes of a comment, by whoever counts."""
+"""Changes of comments and their counters, in each maintenance mode."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
@@ -12,15 +13,16 @@ from dal.statistics.comment_changes import (
     CommentChange,
     CountedWrite,
     TransactionBatch,
+    failures,
     joined,
 )
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, in_generation
 from dal.statistics.mode import Maintenance, MaintenanceMode
-from dal.table.items import Item
+from dal.table.items import Action, Item
 from tests.strategies import comment
 
 OLD, NEW = comment("1", rating=5), comment("1", rating=2, language="de")
-HELD = COMMENT.encode(OLD)
+HELD, NEXT = COMMENT.encode(OLD), COMMENT.encode(NEW)
 WRITERS = Maintenance()
 FOLLOWER = Maintenance(MaintenanceMode.STREAM)
 REBUILD = Maintenance(generation=7, rebuilding=True)
@@ -33,14 +35,15 @@ def stamped(generation: int) -> Item:
 
 @pytest.mark.parametrize(("old", "new"), [(None, NEW), (HELD, NEW), (HELD, None)])
 def test_writers_count_what_changes(old: Item | None, new: object) -> None:
-    one = CommentChange(old, NEW if new else None)
-    assert one.write(WRITERS).changes == deltas(OLD if old else None, one.new)
+    one = CommentChange(old, NEXT if new else None)
+    assert one.write(WRITERS).changes == deltas(OLD if old else None, one.after)
+    assert one.after == (NEW if new else None)
     assert one.products == {"42"}
 
 
 @pytest.mark.parametrize("counting", [FOLLOWER, REBUILT_STREAM])
 def test_where_the_stream_is_counted_writers_count_nothing(counting: Maintenance) -> None:
-    for one in (CommentChange(None, NEW), CommentChange(HELD, NEW), CommentChange(HELD, None)):
+    for one in (CommentChange(None, NEXT), CommentChange(HELD, NEXT), CommentChange(HELD, None)):
         assert one.write(counting).changes == {}
         assert one.write(counting).actions == one.write(WRITERS).actions
 
@@ -50,7 +53,7 @@ def test_where_the_stream_is_counted_writers_count_nothing(counting: Maintenance
 )
 def test_a_rebuild_gets_the_new_and_loses_what_it_had(held: Item, *, taken_out: bool) -> None:
     for new in (NEW, OLD._replace(text="other"), None):
-        changes = CommentChange(held, new).write(REBUILD).changes
+        changes = CommentChange(held, new and COMMENT.encode(new)).write(REBUILD).changes
         recount = {key: counts for key, counts in changes.items() if key.generation == 7}
         assert recount == in_generation(deltas(OLD if taken_out else None, new), 7)
         assert {key: counts for key, counts in changes.items() if key not in recount} == deltas(
@@ -59,51 +62,58 @@ def test_a_rebuild_gets_the_new_and_loses_what_it_had(held: Item, *, taken_out: 
 
 
 def test_a_rebuilds_stamp_is_on_what_is_written_while_it_runs() -> None:
-    (put,) = CommentChange(HELD, NEW).write(REBUILD).actions
+    (put,) = CommentChange(HELD, NEXT).write(REBUILD).actions
     assert put["Put"]["Item"] == COMMENT.encode(NEW) | {"counted": {"N": "7"}}
-    (put,) = CommentChange(stamped(7), NEW).write(WRITERS).actions
+    (put,) = CommentChange(stamped(7), NEXT).write(WRITERS).actions
     assert put["Put"]["Item"] == COMMENT.encode(NEW)
 
 
 def test_what_is_no_comment_was_not_counted() -> None:
     garbage = {**HELD, "data": {"S": "{}"}}
-    assert CommentChange(garbage, NEW).changes == deltas(None, NEW)
+    assert CommentChange(garbage, NEXT).changes == deltas(None, NEW)
+    assert CommentChange(HELD, garbage).changes == deltas(OLD, None)
 
 
 KEYED = HELD | idempotency.mark(OLD)
 
 
-def test_an_edit_keeps_the_mark_of_a_key_and_a_deletion_leaves_a_tombstone() -> None:
+def test_a_tombstone_counts_as_a_deletion_and_gets_no_stamp() -> None:
     for counting in (WRITERS, FOLLOWER, REBUILD):
-        (put,) = CommentChange(KEYED, NEW).write(counting).actions
-        assert put["Put"]["Item"]["keyed"] == KEYED["keyed"]
-        deletion = CommentChange(KEYED, None).write(counting)
+        deletion = CommentChange(KEYED, idempotency.tombstone(KEYED)).write(counting)
         (put,) = deletion.actions
         assert put["Put"]["Item"] == idempotency.tombstone(KEYED)
         assert deletion.changes == CommentChange(HELD, None).write(counting).changes
 
 
+@pytest.mark.parametrize("counting", [WRITERS, FOLLOWER, REBUILD])
+def test_actions_beside_are_of_the_same_transaction_in_every_mode(counting: Maintenance) -> None:
+    other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
+    change = CommentChange(HELD, NEXT, [other])
+    assert change.write(counting).actions[1:] == [other]
+    assert change.keys == [("COMMENT#1", "COMMENT#1"), ("CASE#1", "CASE")]
+
+
 def test_a_comment_without_a_date_gets_that_of_each_write() -> None:
-    change = CommentChange(None, OLD, dated=False)
+    change = CommentChange(None, lambda now: COMMENT.encode(OLD._replace(created_at=now)))
     dates = []
     for counting in (WRITERS, REBUILD, FOLLOWER):
         before = datetime.now(UTC)
         (put,) = change.write(counting).actions
-        assert change.new is not None
-        assert before <= change.new.created_at <= datetime.now(UTC)
-        assert comment_in(put["Put"]["Item"]) == change.new
-        dates.append(change.new.created_at)
+        assert change.after is not None
+        assert before <= change.after.created_at <= datetime.now(UTC)
+        assert comment_in(put["Put"]["Item"]) == change.after
+        dates.append(change.after.created_at)
     assert dates == sorted({*dates})
 
 
 def test_a_comment_with_a_date_keeps_it() -> None:
-    change = CommentChange(None, OLD)
+    change = CommentChange(None, HELD)
     change.write(WRITERS)
-    assert change.new == OLD
+    assert change.after == OLD
 
 
-def edit(number: int, **fields: object) -> CommentChange:
-    return CommentChange(None, comment(f"c{number}", **fields))
+def edit(number: int, beside: Sequence[Action] = (), **fields: object) -> CommentChange:
+    return CommentChange(None, COMMENT.encode(comment(f"c{number}", **fields)), beside)
 
 
 def taken(edits: list[CommentChange]) -> int:
@@ -125,6 +135,21 @@ def test_a_bundle_has_room_for_its_counters_and_those_of_a_rebuild() -> None:
     assert actions(edits[: taken(edits)]) == MOST_ACTIONS
 
 
+def test_actions_beside_take_room_too() -> None:
+    others = [{"Put": {"Item": {"PK": {"S": f"CASE#{n}"}, "SK": {"S": "CASE"}}}} for n in range(90)]
+    edits = [edit(number, [others[number]]) for number in range(90)]
+    assert taken(edits) == (MOST_ACTIONS - 2) // 2
+    assert actions(edits[: taken(edits)]) == MOST_ACTIONS
+    assert taken([edit(1, [others[1]]), edit(2, [others[1]])]) == 1
+
+
+def test_a_change_knows_which_of_its_own_actions_failed() -> None:
+    other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
+    changes = [edit(1), edit(2, [other]), edit(3)]
+    assert failures(changes, [2]) == [[], [1], []]
+    assert failures(changes, [0, 1, 3]) == [[0], [0], [0]]
+
+
 def test_every_language_takes_other_places() -> None:
     tags = [f"en-{number:03}" for number in range(100, 200)]
     edits = [edit(n, language=tag) for n, tag in enumerate(tags)]
@@ -134,7 +159,10 @@ def test_every_language_takes_other_places() -> None:
 
 def test_a_changed_text_may_be_counted_by_a_rebuild() -> None:
     olds = [comment(f"c{n}", language=f"en-{n + 100}") for n in range(60)]
-    edits = [CommentChange(COMMENT.encode(old), old._replace(text="other")) for old in olds]
+    edits = [
+        CommentChange(COMMENT.encode(old), COMMENT.encode(old._replace(text="other")))
+        for old in olds
+    ]
     assert not any(edit.changes for edit in edits)
     assert actions(edits[: taken(edits)]) <= MOST_ACTIONS
 

@@ -68,17 +68,6 @@ def test_an_attribute_that_was_never_touched_is_zero() -> None:
     assert counter_items.decode(item) == (StatisticsKey("42", "en"), RatingCounts((0, 7, 0, 0, 0)))
 
 
-def test_statistics_of_all_languages_are_the_sum() -> None:
-    items = [
-        counter_items.encode(StatisticsKey("42"), RatingCounts((0, 0, 0, 0, 7))),
-        counter_items.encode(StatisticsKey("42", "de"), RatingCounts((0, 0, 0, 1, 0))),
-        counter_items.encode(StatisticsKey("42", "en"), RatingCounts((0, 0, 0, 0, 2))),
-    ]
-    whole = statistics_of(items)
-    assert (whole.total, whole.of(["en"]).total) == (3, 2)
-    assert statistics_of([]).total == 0
-
-
 def test_the_items_of_some_counts_are_those_of_languages_and_the_products_place() -> None:
     counted = {EN: RatingCounts((0, 0, 0, 0, 2)), StatisticsKey("42", "de"): ONE_FIVE}
     assert list(counter_items.encode_all(counted)) == [
@@ -88,7 +77,7 @@ def test_the_items_of_some_counts_are_those_of_languages_and_the_products_place(
 
 
 def test_a_count_below_zero_shows_as_zero() -> None:
-    """It is wrong, whatever made it so; nobody should see minus one comment."""
+    """The count is wrong, whatever the cause; no client should see minus one comment."""
     item = counter_items.encode(StatisticsKey("42", "en"), RatingCounts((-2, 0, 0, 0, 3)))
     assert statistics_of([item]).total == 3
 

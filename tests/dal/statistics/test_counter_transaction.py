@@ -12,13 +12,20 @@ from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
 from tests import oracle, recount
-from tests.fakes import Answer, Fault, FaultyClient, Operation, client_error, lose_answer, refuse
+from tests.edges import edge_of
+from tests.fakes import (
+    Answer,
+    Fault,
+    FaultyClient,
+    Operation,
+    anybody,
+    client_error,
+    let_pass,
+    lose_answer,
+    refuse,
+)
 
 ROWS = [row._replace(rating=5) for row in oracle.make_comments("42", 32, seed=4)]
-
-
-def anybody(_: Comment) -> None:
-    """Refuse nobody."""
 
 
 def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
@@ -57,26 +64,6 @@ async def test_different_products_do_not_wait_for_each_other(table: Table) -> No
     store, client = watched(table)
     await asyncio.gather(*map(store.add, rows))
     assert transactions(client) == [2] * len(rows)
-
-
-async def test_a_refused_add_leaves_the_others_of_its_group(each_table: Table) -> None:
-    store, _ = watched(each_table)
-    await store.add(ROWS[7])
-    taken = ROWS[7]._replace(text="another")
-    rows = [*ROWS[:7], taken, *ROWS[8:]]
-    ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
-    assert [type(end) for end in ends].count(errors.AlreadyExistsError) == 1
-    assert isinstance(ends[7], errors.AlreadyExistsError)
-    assert set(await recount.check(each_table, "42")) == set(ROWS)
-
-
-async def test_an_item_that_dynamodb_refuses_leaves_the_others_of_its_group(table: Table) -> None:
-    store, _ = watched(table)
-    huge = ROWS[3]._replace(text="x" * 450_000)
-    rows = [*ROWS[:3], huge, *ROWS[4:]]
-    ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
-    assert isinstance(ends[3], errors.StoreRefusedError)
-    assert set(await recount.check(table, "42")) == {*ROWS} - {ROWS[3]}
 
 
 async def together(table: Table, rows: Sequence[Comment]) -> tuple[Sequence[object], list[int]]:
@@ -124,7 +111,7 @@ async def test_what_nobody_may_do_is_not_tried_again_for_each(table: Table) -> N
 async def test_the_same_add_twice_at_once_counts_once(each_table: Table) -> None:
     store, _ = watched(each_table)
     edges = await asyncio.gather(*(store.add(ROWS[0]) for _ in range(5)))
-    assert {edge.node for edge in edges} == {ROWS[0]}
+    assert {edge_of(one).node for one in edges} == {ROWS[0]}
     assert await recount.check(each_table, "42") == [ROWS[0]]
 
 
@@ -149,12 +136,8 @@ class Gate:
         return await real(**arguments)
 
 
-async def let_pass(real: Operation, arguments: Answer) -> Answer:
-    return await real(**arguments)
-
-
 async def test_a_client_that_leaves_takes_nobody_along(table: Table) -> None:
-    """Neither the one whose turn it is, in whose name a whole group is written, nor one behind."""
+    """Neither the client that writes the group, nor a client that waits."""
     first, second = Gate(), Gate()
     store, _ = watched(table, first, second)
     tasks = [asyncio.create_task(store.add(row)) for row in ROWS]
@@ -238,7 +221,8 @@ async def test_conflicts_until_the_deadline_are_told(
 async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
     store, _ = watched(each_table, *[lose_answer] * lost)
     first, again = await store.add(ROWS[0], "key"), await store.add(ROWS[0], "key")
-    assert await recount.check(each_table, "42") == [first.node] == [again.node]
+    assert await recount.check(each_table, "42") == [edge_of(first).node]
+    assert first == again
 
 
 async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
@@ -260,7 +244,7 @@ async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
 
 async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS[:3])
-    # An update reads its comment, and is one transaction; a delete likewise.
+    # An update reads its comment, and is one transaction, and so is a deletion.
     store, _ = watched(each_table, let_pass, lose_answer, lose_answer)
     await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)
     store, _ = watched(each_table, let_pass, lose_answer, lose_answer)

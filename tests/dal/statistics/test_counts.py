@@ -27,36 +27,10 @@ from tests import oracle
 from tests.strategies import LANGUAGES, MORE, comment, identifiers
 
 FIVE_EN = comment(product_id="p", rating=5, language="en")
-EN, DE = (StatisticsKey("p", language) for language in ("en", "de"))
 
 
 def counts(*by_rating: int) -> RatingCounts:
     return RatingCounts(by_rating)
-
-
-def test_an_add_counts_in_its_language_alone() -> None:
-    assert deltas(None, FIVE_EN) == {EN: counts(0, 0, 0, 0, 1)}
-
-
-def test_a_delete_takes_back_what_the_add_counted() -> None:
-    assert deltas(FIVE_EN, None) == {EN: counts(0, 0, 0, 0, -1)}
-
-
-def test_another_rating_moves_within_an_item() -> None:
-    moved = counts(0, 1, 0, 0, -1)
-    assert deltas(FIVE_EN, FIVE_EN._replace(rating=2)) == {EN: moved}
-
-
-def test_another_language_leaves_the_product_as_it_is() -> None:
-    assert deltas(FIVE_EN, FIVE_EN._replace(language="de")) == {
-        EN: counts(0, 0, 0, 0, -1),
-        DE: counts(0, 0, 0, 0, 1),
-    }
-
-
-def test_another_product_is_a_delete_and_an_add() -> None:
-    moved = FIVE_EN._replace(product_id="q", rating=1)
-    assert deltas(FIVE_EN, moved) == {**deltas(FIVE_EN, None), **deltas(None, moved)}
 
 
 def test_another_text_changes_nothing() -> None:
@@ -165,16 +139,11 @@ filters = st.builds(
 )
 
 
-def statistics_of(rows: list[Comment]) -> CommentStatistics:
-    counted = summed(deltas(None, row) for row in rows)
-    return CommentStatistics.summed({key.language or "": one for key, one in counted.items()})
-
-
 @MORE
 @given(comments, filters)
 def test_a_count_is_what_its_value_would_show(rows: list[Comment], chosen: Selection) -> None:
     rows = [row._replace(product_id="p") for row in rows]
-    found = facets(statistics_of(rows), chosen.ratings, chosen.languages)
+    found = facets(statistics(rows), chosen.ratings, chosen.languages)
     shown = oracle.selected(rows, chosen)
     assert found.total == len(shown)
     assert found.average == (sum(row.rating for row in shown) / len(shown) if shown else None)
@@ -191,7 +160,7 @@ def test_a_count_is_what_its_value_would_show(rows: list[Comment], chosen: Selec
 
 
 def test_no_value_moves_when_one_is_chosen() -> None:
-    statistics = CommentStatistics.summed(
+    held = CommentStatistics.summed(
         {
             "en": RatingCounts((0, 0, 0, 0, 9)),
             "de": RatingCounts((5, 0, 0, 0, 0)),
@@ -199,6 +168,6 @@ def test_no_value_moves_when_one_is_chosen() -> None:
         }
     )
     for ratings in (None, {1}, {5}, set[int]()):
-        found = facets(statistics, ratings, {"xx", "de"})
+        found = facets(held, ratings, {"xx", "de"})
         assert [one.rating for one in found.ratings] == [5, 4, 3, 2, 1]
         assert [one.language for one in found.languages] == ["en", "fr", "de", "xx"]

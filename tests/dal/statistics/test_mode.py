@@ -1,4 +1,4 @@
-"""Who counts: said in the table, asked before each transaction, believed for five seconds."""
+"""The maintenance mode: stored in the table, read before transactions, cached for five seconds."""
 
 import asyncio
 from dataclasses import replace
@@ -26,6 +26,7 @@ from dal.statistics.mode import (
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.conftest import Clients
+from tests.edges import edge_of
 from tests.writers import at_once, ignore
 
 FLAGS = ("rebuilding", "complete")
@@ -99,13 +100,12 @@ async def test_what_is_said_is_what_is_read(each_table: Table) -> None:
 
 @pytest.mark.parametrize("attribute", ["shards", "step", "counter_shards", "counter_target"])
 async def test_a_table_with_shards_is_refused(table: Table, attribute: str) -> None:
-    announced = await say(table, complete=True)
+    await say(table, complete=True)
     item = await table.get(mode.KEY)
     assert item is not None
     await table.put_many([{**item, attribute: {"N": "4"}}])
     with pytest.raises(errors.StoreRefusedError, match="over shards, which this version cannot"):
         await MaintenanceStore(table).read()
-    assert announced.complete
 
 
 async def test_of_two_who_say_something_one_is_refused(each_table: Table) -> None:
@@ -162,8 +162,8 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
     await say(each_table, mode=MaintenanceMode.STREAM)
     store = Stores(each_table).comments
     edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS))
-    added = [edge.node for edge in edges]
-    assert (await store.add(ROWS[0], ROWS[0].comment_id)).node == added[0]
+    added = [edge_of(one).node for one in edges]
+    assert edge_of(await store.add(ROWS[0], ROWS[0].comment_id)).node == added[0]
     await store.update(added[0].comment_id, {"rating": 1}, lambda _: None)
     await store.delete(added[1].comment_id, lambda _: None)
     await store.put_many([added[2]._replace(rating=3)])
@@ -211,7 +211,7 @@ async def test_a_rebuilds_stamp_does_not_make_a_row_another(each_table: Table) -
 
 
 async def test_a_stamp_between_reading_and_writing_is_seen(table: Table) -> None:
-    """What a rebuild has counted must be taken out of its counters again."""
+    """Comments that a rebuild has counted must be subtracted from its counters again."""
     await Stores(table).comments.add(ROWS[0])
     held = await table.get(comment_key(ROWS[0].comment_id)) or {}
     await table.put_many([held | {COUNTED: {"N": "4"}}])

@@ -1,4 +1,4 @@
-"""What the planner knows of a product: its counts and how large its rows are."""
+"""The optimizer's statistics of a product: its counts and the size of its rows."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,10 @@ from dal.entities.comment import COMMENT, comment_position
 from dal.entities.entity import Row
 from dal.errors import ThrottledError
 from dal.model.key_parts import format_instant
+from dal.query.optimizer import PageSpan, TableStatistics
 from dal.query.pagination import Slice
 from dal.query.plan import EqualityKey, Query, equality_keys
-from dal.query.protocols import RangeRead, TableStatistics
+from dal.query.row_locations import RangeRead
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import Selection
 from dal.statistics import counter_items
@@ -36,7 +37,7 @@ from tests.strategies import TIES, comment
 
 @dataclass
 class Counted:
-    """Answers each Query with as many fives as Queries were asked before; one item a Query."""
+    """Answers each Query with as many fives as there were Queries before; one item a Query."""
 
     requests: list[QueryRequest] = field(default_factory=list)
     pages: int = 1
@@ -78,14 +79,6 @@ async def test_one_query_reads_all_items_of_the_product(each_table: Table) -> No
         wanted = len(oracle.selected(rows, selection))
         assert statistics.count(selection.query()) == wanted
     assert len(spent) == 1
-
-
-async def test_reading_consistently_costs_twice(table: Table) -> None:
-    store = StatisticsReader(table.query)
-    spent: list[float] = []
-    for consistent in (False, True):
-        await store.read("42", consistent=consistent, spend=spent.append)
-    assert spent == [0.5, 1.0]
 
 
 async def test_it_asks_the_table_itself() -> None:
@@ -187,7 +180,7 @@ async def test_a_stores_own_writes_reach_its_planning(table: Table) -> None:
 
 
 async def test_each_item_is_decoded_once(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For what is shown and for places on leaderboards alike."""
+    """For counts on pages and for places on leaderboards."""
     store = Stores(table)
     await store.comments.put_many(oracle.make_comments("42", 40, seed=1))
     decoded: list[Item] = []
@@ -278,7 +271,7 @@ async def test_what_was_read_is_remembered_of_the_products_read_last(
     for query, known in zip(queries, (False, True, True), strict=True):
         statistics = await provider.inexact(query, ExecutionStatistics("AP3b"))
         assert statistics is not None
-        page = statistics.located(keys_of(query), UNBOUNDED, descending=True, count=1)
+        page = statistics.located(keys_of(query), PageSpan(UNBOUNDED, 1, descending=True))
         assert (page is not None) == known
 
 
@@ -314,8 +307,9 @@ async def test_what_is_not_counted_by_is_neither_remembered_nor_proved(table: Ta
     statistics = await provider.inexact(by_mood, stats)
     assert statistics is not None
     assert statistics.cardinality(by_mood.filters) == 3
-    assert statistics.located(keys_of(by_mood), UNBOUNDED, descending=True, count=1) is None
-    page = statistics.located(keys_of(QUERY), UNBOUNDED, descending=False, count=9)
+    span = PageSpan(UNBOUNDED, 9, descending=False)
+    assert statistics.located(keys_of(by_mood), span) is None
+    page = (await known(provider, stats)).located(keys_of(QUERY), span)
     assert page is not None
     assert (page.rows, page.until) == (len(read), None)
 

@@ -15,13 +15,10 @@ from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of
-from tests.fakes import Answer, FaultyClient, Operation, lose_answer
+from tests.edges import edge_of
+from tests.fakes import Answer, FaultyClient, Operation, anybody, let_pass, lose_answer
 
 ROWS = oracle.make_comments("42", 120, seed=11)
-
-
-def anybody(_: Comment) -> None:
-    """Refuse nobody."""
 
 
 @pytest.fixture
@@ -44,9 +41,9 @@ async def test_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
     calls = calls_of(streamed)
     store = Stores(streamed).comments
     edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS[:20]))
-    await store.update(edges[0].node.comment_id, {"rating": 1}, anybody)
-    await store.delete(edges[1].node.comment_id, anybody)
-    await store.delete((await store.add(ROWS[30])).node.comment_id, anybody)
+    await store.update(edge_of(edges[0]).node.comment_id, {"rating": 1}, anybody)
+    await store.delete(edge_of(edges[1]).node.comment_id, anybody)
+    await store.delete(edge_of(await store.add(ROWS[30])).node.comment_id, anybody)
     assert await store.put_many(ROWS[40:]) == Outcome(new=80)
     assert "TransactWriteItems" not in calls.operations
     assert calls.operations["PutItem"] == 20 + 1 + 1 + 1 + 80
@@ -105,9 +102,6 @@ async def test_observers_hear_of_one_comment_in_order(table: Table, mode: Mainte
         await asyncio.sleep(0.1)
         return answer
 
-    async def let_pass(real: Operation, arguments: Answer) -> Answer:
-        return await real(**arguments)
-
     client._faults = [let_pass, answer_late]
     first = asyncio.create_task(store.update(ROWS[0].comment_id, {"text": "first"}, anybody))
     await written.wait()
@@ -132,18 +126,14 @@ async def test_of_many_only_those_that_others_changed_are_looked_at_again(
 
 async def test_lost_answers_of_many_are_no_failures(streamed: Table) -> None:
     store, client = watched(streamed)
-    client._faults = [_pass, *[lose_answer] * 20]  # it looks first whether they are there
+    client._faults = [let_pass, *[lose_answer] * 20]  # it looks first whether they are there
     assert await store.put_many(ROWS[:40]) == Outcome(new=40)
     client._faults = [lose_answer] * 3
-    edge = await store.add(ROWS[50], "key")
+    edge = edge_of(await store.add(ROWS[50], "key"))
     assert (await store.add(ROWS[50], "key")) == edge
-    client._faults = [_pass, lose_answer, lose_answer]
+    client._faults = [let_pass, lose_answer, lose_answer]
     await store.delete(edge.node.comment_id, anybody)
     assert set(await recount.comments_of(store, "42")) == set(ROWS[:40])
-
-
-async def _pass(real: Operation, arguments: Answer) -> Answer:
-    return await real(**arguments)
 
 
 async def test_an_item_that_dynamodb_refuses_is_its_own_fault(table: Table) -> None:

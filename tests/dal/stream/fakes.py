@@ -1,4 +1,4 @@
-"""A fake of DynamoDB Streams whose shards split, whose iterators expire and whose records go."""
+"""A fake of DynamoDB Streams: shards split, iterators expire, and records disappear."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dal.client.streams import RateLimit, Streams
-from dal.stream.records import Record, sequence_of
+from dal.stream.applier import Record, sequence_of
 from tests.fakes import client_error
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

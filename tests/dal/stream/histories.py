@@ -1,4 +1,4 @@
-"""Histories: writes of a program that knows nothing of counters, and what they must come to."""
+"""Histories: writes of a program that does not know the counters, and the right counts."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_key
 from dal.maintenance.stream_rebuild import begin
 from dal.model import RATINGS, Comment
+from dal.stream.applier import Record
 from dal.stream.checkpoints import Checkpoints, label_of
 from dal.stream.follower import open_follower
-from dal.stream.records import Record
 from tests import oracle, recount
 from tests.amazon import amazon_of, settle
 from tests.strategies import comment
@@ -75,7 +75,7 @@ async def begin_counting(table: Table, streams: Streams) -> None:
 
 
 def one_shard(table: Table) -> None:
-    """Let the stream that begins next be one shard whose records come at once."""
+    """Make the next stream a single shard that shows records at once."""
     amazon = amazon_of(table)
     if amazon is not None:
         amazon.streams.shards, amazon.streams.capacity, amazon.streams.late = 1, 10**9, 0

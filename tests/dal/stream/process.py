@@ -1,4 +1,4 @@
-"""A follower as a process of its own, to be killed: what ``tests.dal.stream.test_kills`` starts."""
+"""A follower in a separate process, which ``tests.dal.stream.test_kills`` starts and kills."""
 
 import asyncio
 from multiprocessing.connection import Connection as Pipe

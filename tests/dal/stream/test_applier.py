@@ -11,9 +11,8 @@ from dal.client import retries
 from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.statistics.mode import MaintenanceStore
-from dal.stream.applier import Applier
+from dal.stream.applier import Applier, Record, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints
-from dal.stream.records import Record, sequence_of
 from tests.dal.stream.fakes import START
 from tests.dal.stream.histories import all_records, check_all, history, made, write_raw
 from tests.engines import SECOND_IN_SOAK
@@ -23,7 +22,7 @@ SHARD = "shard"
 
 
 def applier(table: Table) -> Applier:
-    return Applier(table, Checkpoints(table, "s"), MaintenanceStore(table))
+    return Applier(table, "s", MaintenanceStore(table))
 
 
 async def checkpoint(table: Table) -> Checkpoint:
@@ -48,7 +47,7 @@ async def test_a_history_is_counted(streamed: Table, streams: Streams) -> None:
 async def test_duplicates_and_replays_count_once(
     streamed: Table, streams: Streams, seed: int
 ) -> None:
-    """Batches begin anywhere before the checkpoint, and what the caller holds is anyhow stale."""
+    """Batches begin anywhere before the checkpoint, and the caller's checkpoint is always stale."""
     found = await records(streamed, streams, seed=10 + seed)
     chance = random.Random(seed)
     held = [Checkpoint(SHARD)]
@@ -121,7 +120,7 @@ async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
     found = [made(number, f"p{number}") for number in range(1, 301)]
     await applier(Table(client, table.name)).apply(Checkpoint(SHARD), found)
     sizes = [len(call[1]["TransactItems"]) for call in client.calls if "TransactItems" in call[1]]
-    assert len(sizes) == 4  # 300 products of a counter each, beside a checkpoint
+    assert len(sizes) == 4  # 300 products of a counter each, and a checkpoint
     assert max(sizes) == 100
 
 
@@ -164,7 +163,7 @@ async def test_a_shard_without_records_finishes(table: Table) -> None:
 async def test_a_shard_of_which_a_recount_read_nothing_begins_at_its_first_record(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its checkpoint is stored by who applies that record, and by nobody before."""
+    """The applier of the record stores its checkpoint, and no other applier before."""
     monkeypatch.setattr(retries, "DEADLINE", 1.0)
     await Checkpoints(table, "s").begin([Checkpoint(SHARD), Checkpoint("other", "3")], START)
     assert (await Checkpoints(table, "s").read(["other"]))["other"].sequence == "3"

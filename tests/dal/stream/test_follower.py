@@ -12,7 +12,6 @@ from dal import errors
 from dal.client import admin
 from dal.client.streams import Streams
 from dal.client.table import Table
-from dal.model import Comment
 from dal.repositories.comments import CommentRepository
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
@@ -59,12 +58,12 @@ class Clock:
 
 
 def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) -> Follower:
-    applier = Applier(table, Checkpoints(table, "s"), MaintenanceStore(table))
+    applier = Applier(table, "s", MaintenanceStore(table))
     return Follower(fake.client(), "arn:x/stream/s", applier, clock)
 
 
 async def exhaust(follower: Follower, clock: Clock) -> None:
-    """Run rounds until nothing is left, also after listing the shards anew."""
+    """Run rounds until nothing is left, also after the shards are listed again."""
     for _ in range(3):
         while await follower.round():
             pass
@@ -80,7 +79,7 @@ async def stored(table: Table, shard: str) -> Checkpoint:
     return (await Checkpoints(table, "s").read([shard]))[shard]
 
 
-def anybody(_: Comment) -> None:
+def anybody(_: object) -> None:
     """Refuse nobody."""
 
 
@@ -111,7 +110,7 @@ async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Strea
 
 @SECOND_IN_SOAK
 async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: Streams) -> None:
-    """Also once it has begun: what was said is obeyed within seconds."""
+    """Also after it has begun: it obeys the announcement within seconds."""
     follower = await open_follower(streamed, streams)
     await write_raw(streamed, history(2, 20))
     assert await follower.round()
@@ -338,7 +337,7 @@ async def test_lost_changes_stop_it(begun: Table, *, running: bool) -> None:
 async def test_a_shard_whose_first_records_may_be_gone_stops_it(
     begun: Table, *, started: bool
 ) -> None:
-    """The service does not tell: a shard that was never read has nothing to compare with."""
+    """The service does not report it: a shard that was never read has nothing to compare with."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     if started:
         await exhaust(follower_of(begun, fake, clock), clock)

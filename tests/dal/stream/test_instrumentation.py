@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from dal.client.table import Table
-from dal.stream.records import Record, made_at
+from dal.stream.applier import Record, made_at
 from server.observability.exposition import following
 from server.observability.metrics import Metrics
 from tests.dal.stream.fakes import START, FakeStreams, shard_of

@@ -13,8 +13,8 @@ import pytest
 
 from dal.client.table import Table
 from dal.errors import StoreRefusedError
+from dal.stream.applier import Record
 from dal.stream.lambda_handler import apply, handler
-from dal.stream.records import Record
 from tests import recount
 from tests.fakes import FaultyClient
 
@@ -25,11 +25,11 @@ TEA = {
     "S#en": {"count_4": "1", "count_5": "1", "count_total": "2"},
     "S#de": {"count_3": "1", "count_total": "1"},
 }
-"""Three comments by language: one edited, one whose text alone was, one that was broken first."""
+"""Three comments by language: one edited, one with only its text edited, one broken at first."""
 
 
 async def counted(table: Table, product: str) -> dict[str, dict[str, str]]:
-    """The counts of a product, without where it stands on the boards."""
+    """The counts of a product, without its places on the boards."""
     stored = await recount.stored(table, product)
     return {
         sort_key: {name: count for name, count in item.items() if name.startswith("count_")}

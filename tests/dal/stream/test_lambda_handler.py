@@ -15,8 +15,8 @@ from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.errors import StoreRefusedError
 from dal.stream import lambda_handler
+from dal.stream.applier import Record
 from dal.stream.lambda_handler import apply, handler
-from dal.stream.records import Record
 from dal.table.index import EXPIRES
 from tests.dal.conftest import connection_of
 from tests.dal.stream.histories import all_records, check_all, history, made, write_raw
@@ -149,7 +149,8 @@ def invocations() -> Iterator[None]:
     """What Lambda keeps while it invokes the handler, closed at the end."""
     yield
     runner = lambda_handler._runner()
-    runner.run(lambda_handler.close())
+    runner.run(lambda_handler._clients.aclose())
+    lambda_handler._tables.clear()
     runner.close()
     lambda_handler._runner.cache_clear()
 

@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,19 +5,17 @@ from hypothesis import strategies as st
 from dal.entities.comment import (
     ALL,
     BY_LANGUAGE,
-    BY_LANGUAGE_AND_RATING,
     BY_RATING,
     COMMENT,
     comment_position,
 )
 from dal.entities.order import (
     OPEN_ORDERS,
-    OPEN_SHARDS,
     ORDER_BY_ID,
     ORDERS_BY_DATE,
     ORDERS_BY_STATUS,
 )
-from dal.table.index import BY_DATE, Index, QueryRequest, query_arguments
+from dal.table.index import BY_DATE, QUEUE_SHARDS, Index, QueryRequest, query_arguments
 from dal.table.ranges import Range
 from tests.fakes import within
 from tests.strategies import LANGUAGES, MORE, comments, identifiers
@@ -60,15 +56,6 @@ def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[s
     assert BY_LANGUAGE.partition_of(one) != BY_RATING.partition_of(other)
 
 
-def test_partition_keys_are_those_of_the_design() -> None:
-    values = {"product": "42", "language": "en", "rating": "5"}
-    assert [index.partition_of(values) for index in (BY_LANGUAGE_AND_RATING, BY_LANGUAGE)] == [
-        "PRODUCT#42/en/5",
-        "PRODUCT#42/en",
-    ]
-    assert BY_RATING.partition_of(values) == "PRODUCT#42/5"
-
-
 @pytest.mark.parametrize(
     ("index", "keys"),
     [
@@ -92,7 +79,7 @@ def test_keys_of_a_row(index: Index, keys: tuple[str, str]) -> None:
 
 def test_shards_are_stable_and_all_used() -> None:
     keys = [OPEN_ORDERS.keys_of({}, f"2020#{number}")["PlacedId"]["S"] for number in range(200)]
-    assert set(keys) == {f"PLACED#{shard}" for shard in range(OPEN_SHARDS)}
+    assert set(keys) == {f"PLACED#{shard}" for shard in range(QUEUE_SHARDS)}
     # Written by an earlier version: another hash would look for them in other partitions.
     assert keys[:4] == ["PLACED#1", "PLACED#7", "PLACED#5", "PLACED#3"]
 
@@ -103,18 +90,13 @@ def test_only_the_table_and_local_indexes_are_consistent() -> None:
     assert Index(None, "PK", "SK", "ORG", ("organization",), ("user",)).consistent
 
 
-START = {"PK": {"S": "COMMENT#1"}, "SK": {"S": "COMMENT#1"}}
 positions = st.builds(comment_position, comments)
 ends = st.none() | positions
 ranges = st.builds(Range, ends, ends, st.booleans(), st.booleans())
 
 
-def request(span: Range, *, descending: bool = True, start: Any = None) -> QueryRequest:
-    return QueryRequest(ALL, "PRODUCT#42", span, descending, 20, start)
-
-
 def condition(span: Range) -> tuple[str, dict[str, str]]:
-    arguments = query_arguments(request(span))
+    arguments = query_arguments(QueryRequest(ALL, "PRODUCT#42", span))
     values = arguments["ExpressionAttributeValues"]
     return arguments["KeyConditionExpression"], {name: value["S"] for name, value in values.items()}
 
@@ -151,7 +133,8 @@ def test_each_range_is_one_comparison(span: Range, expression: str, values: dict
 
 
 def test_all_other_arguments_of_a_query() -> None:
-    arguments = query_arguments(request(Range(low="b")))
+    start = {"PK": {"S": "COMMENT#1"}, "SK": {"S": "COMMENT#1"}}
+    arguments = query_arguments(QueryRequest(ALL, "P", Range(low="b"), True, 20, start))
     del arguments["KeyConditionExpression"], arguments["ExpressionAttributeValues"]
     assert arguments == {
         "IndexName": "all",
@@ -159,25 +142,8 @@ def test_all_other_arguments_of_a_query() -> None:
         "ScanIndexForward": False,
         "Limit": 20,
         "ReturnConsumedCapacity": "TOTAL",
+        "ExclusiveStartKey": start,
     }
-
-
-def test_an_unused_attribute_name_is_not_sent() -> None:
-    assert query_arguments(request(Range()))["ExpressionAttributeNames"] == {"#p": "GSI4PK"}
-
-
-def test_a_query_can_ascend_and_continue() -> None:
-    arguments = query_arguments(request(Range(), descending=False, start=START))
-    assert arguments["ScanIndexForward"] is True
-    assert arguments["ExclusiveStartKey"] == START
-
-
-@MORE
-@given(ranges)
-def test_no_query_has_a_prefix_condition_or_a_filter(span: Range) -> None:
-    arguments = query_arguments(request(span))
-    assert "begins_with" not in arguments["KeyConditionExpression"]
-    assert not {"FilterExpression", "ProjectionExpression", "QueryFilter"} & set(arguments)
 
 
 @MORE

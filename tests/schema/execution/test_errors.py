@@ -1,4 +1,4 @@
-"""What a client sees when something is wrong: a code, one sentence, and nothing internal."""
+"""A client's view of an error: a code, one sentence, and nothing internal."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""A schema that is kept back: no query shows it, and no error tells a name that was not asked."""
+"""A hidden schema: no query shows it, and no error contains a name that the client did not send."""
 
 from typing import Any
 

@@ -18,10 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dal.limits import KEPT_BYTES, MAX_ALIASES, MAX_ERRORS, MAX_FIELDS, MAX_MESSAGE
-from schema.build import build_schema
+from schema.build import READS, build_schema
 from schema.execution.documents import _UNIT, DocumentCache
 from schema.execution.selections import faults_of
-from schema.field_reads import READS
 from tests.schema.conftest import Run
 
 SCHEMA = build_schema()
@@ -29,7 +28,7 @@ NAMES = [f"a{number}" for number in range(31)]
 
 
 def doubling(last: str, *, of: str = "Query") -> str:
-    """A kilobyte whose fragments spread each other a billion times."""
+    """A kilobyte of fragments that spread each other a billion times."""
     chain = [f"fragment {one} on {of}{{...{two} ...{two}}}" for one, two in pairwise(NAMES)]
     return "\n".join([f"{{...{NAMES[0]}}}", *chain, f"fragment {NAMES[-1]} on {of}{{{last}}}"])
 
@@ -143,7 +142,7 @@ def test_units_are_counted_as_the_parser_does(text: str) -> None:
 
 
 async def test_of_several_operations_none_is_run_unless_it_is_named() -> None:
-    """A mutation before a query must not be carried out by whoever meant the query."""
+    """A mutation before a query must not run if the client meant the query."""
     document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
     answer = await SCHEMA.execute(document)
     assert answer.data is None

@@ -1,4 +1,4 @@
-"""A write that the store has done and whose answer was lost, and what answers its retry."""
+"""A write that the store has done without an answer, and the answer to its retry."""
 
 from collections.abc import Iterable
 

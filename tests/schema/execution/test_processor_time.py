@@ -1,4 +1,4 @@
-"""What a document takes before it is executed: little, without garbage collection, and charged."""
+"""The work on a document before execution: little, without garbage collection, and charged."""
 
 import gc
 from itertools import count
@@ -6,10 +6,9 @@ from itertools import count
 import pytest
 from graphql import GraphQLError
 
-from schema.build import build_schema
+from schema.build import READS, build_schema
 from schema.execution import documents
 from schema.execution.documents import DocumentCache, charging
-from schema.field_reads import READS
 from tests.schema.documents import chain
 
 SCHEMA = build_schema()
@@ -17,7 +16,7 @@ SCHEMA = build_schema()
 
 @pytest.fixture
 def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Have a second pass whenever the clock is read; return what a test collects."""
+    """Let a second pass at each read of the clock; return the result of a test."""
     monkeypatch.setattr(documents, "thread_time", count().__next__)
     return []
 
@@ -75,7 +74,7 @@ def test_what_takes_many_comparisons_is_refused_in_a_sentence() -> None:
 
 
 def test_a_page_of_many_fragments_is_allowed() -> None:
-    """Components of a page, each with fragments on the product and on what is below it."""
+    """Components of a page, each with fragments on the product and on objects below it."""
     below = "comments(first: 3) { nodes { ...c0 ...c1 ...c2 ...c3 } }"
     parts = [f"fragment p{n} on Product {{ id productId title {below} }}" for n in range(15)]
     parts += [f"fragment c{n} on Comment {{ id rating title text createdAt }}" for n in range(4)]

@@ -1,4 +1,4 @@
-"""Trusted documents: what is registered, and the sentence that says why something is not."""
+"""Trusted documents: registered ones, and the sentence that explains a refusal."""
 
 import pytest
 

@@ -1,28 +1,28 @@
-// Prints what graphql-schema-linter and graphql-eslint have against the schema that is given, as JSON.
+// Prints what graphql-schema-linter and graphql-eslint have against each given schema, a line of JSON.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ESLint } from "eslint";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const schema = process.argv[2];
 // An object's own id has the name that arguments have for it, as in `product(productId:)`; its `id` is
 // the global one. The rule against the type's name in a field's knows no exceptions.
 const OWN_IDS = /^Field "(commentId|orderId|productId|ticketId|username)" starts with/;
 
-function schemaLinter() {
+// No field has the codes of errors: they are in the answer's `extensions`.
+const UNUSED = /`ErrorCode` is (defined in the schema but not used anywhere|unreachable)\.$/;
+
+function schemaLinter(schema) {
   const program = join(here, "node_modules/graphql-schema-linter/lib/cli.js");
   const options = ["--config-directory", here, "--format", "json", schema];
   const { stdout, stderr } = spawnSync(process.execPath, [program, ...options], { encoding: "utf8" });
   if (!stdout) throw new Error(stderr);
-  return JSON.parse(stdout).errors.map(({ rule, message, location }) => ({
-    rule,
-    line: location.line,
-    message,
-  }));
+  return JSON.parse(stdout)
+    .errors.filter(({ message }) => !UNUSED.test(message))
+    .map(({ rule, message, location }) => ({ rule, line: location.line, message }));
 }
 
-async function graphqlEslint() {
+async function graphqlEslint(schema) {
   const eslint = new ESLint({
     cwd: dirname(schema),
     overrideConfigFile: join(here, "eslint.config.mjs"),
@@ -30,8 +30,10 @@ async function graphqlEslint() {
   });
   const [{ messages }] = await eslint.lintFiles([schema]);
   return messages
-    .filter(({ message }) => !OWN_IDS.test(message))
+    .filter(({ message }) => !OWN_IDS.test(message) && !UNUSED.test(message))
     .map(({ ruleId, line, message }) => ({ rule: ruleId, line, message }));
 }
 
-console.log(JSON.stringify([...schemaLinter(), ...(await graphqlEslint())]));
+for (const schema of process.argv.slice(2)) {
+  console.log(JSON.stringify([...schemaLinter(schema), ...(await graphqlEslint(schema))]));
+}

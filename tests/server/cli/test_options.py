@@ -24,16 +24,21 @@ TEXTS = {
     "endpoint_url": ("http://127.0.0.1:1", "http://127.0.0.1:1"),
     "redis_url": ("redis://:secret@127.0.0.1/0", "redis://:secret@127.0.0.1/0"),
     "analytics_url": ("http://u:secret@127.0.0.1:8123", "http://u:secret@127.0.0.1:8123"),
+    "jwt_issuer": ("https://login.example/", "https://login.example/"),
+    "jwt_name_claims": ("nickname name", ["nickname", "name"]),
+    "jwt_roles": ("admins=staff mods=moderator", ["admins=staff", "mods=moderator"]),
     "jwks_url": ("https://keys.example", "https://keys.example"),
     "metrics_host": ("0.0.0.0", "0.0.0.0"),
     "trace_url": ("http://127.0.0.1:4318", "http://127.0.0.1:4318"),
     "trace_sample": ("0.5", 0.5),
+    "moderation": ("words", "words"),
+    "moderation_words": ("words.txt", Path("words.txt")),
     "rate_limit": ("off", "off"),
     "trusted_proxies": ("10.0.0.0/8 ::1", ["10.0.0.0/8", "::1"]),
 }
-"""What the environment says of a setting, and the setting; others are flags, numbers and names."""
+"""The text of a variable, and its setting; others are flags, numbers and names."""
 
-EXCLUDED = {"aws", "apq"}
+EXCLUDED = {"aws", "apq", "federation"}
 """Flags that exclude others."""
 
 
@@ -72,6 +77,14 @@ def test_nothing_given_is_every_default() -> None:
     assert asdict(settings_of()) == asdict(
         Settings(trusted_proxies=["127.0.0.1", "::1"])  # Typer makes a list of them
     )
+
+
+def test_an_empty_variable_sets_nothing() -> None:
+    """A stack passes parameters that are not given so."""
+    variables = {
+        f"MARGINALIA_{option_name(one)[2:].replace('-', '_').upper()}": "" for one in CHANGED
+    }
+    assert asdict(settings_of(**variables)) == asdict(settings_of())
 
 
 def test_each_setting_comes_from_its_variable() -> None:

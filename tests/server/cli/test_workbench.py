@@ -1,4 +1,4 @@
-"""``marginalia table workbench``: the model says what the table is, and its samples are stored."""
+"""``marginalia table workbench``: the model equals the table, and its samples are stored."""
 
 import json
 from typing import Any

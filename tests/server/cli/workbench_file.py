@@ -11,7 +11,7 @@ _DATES = ("DateCreated", "DateLastModified")
 
 
 def made(before: str) -> str:
-    """Return the file made anew; its dates stay while it says what it said ``before``."""
+    """Return the new file; its dates stay if its content equals ``before``."""
     model = workbench_model("marginalia", sample_items(), datetime.now(UTC))
     old = json.loads(before) if before else {"ModelMetadata": {}}
     dates = {name: old["ModelMetadata"].get(name) for name in _DATES}

@@ -1,4 +1,4 @@
-"""The demo's data is loaded while the server answers, and goes on after an interruption."""
+"""The demo data loads while the server answers; an interrupted load is completed later."""
 
 import asyncio
 from collections.abc import Sequence
@@ -8,16 +8,17 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dal.client import retries
 from dal.client.table import Table
 from dal.errors import StoreUnavailableError
-from dal.live.log import InProcessBroker
 from dal.model import Comment
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import CommentRepository
 from dal.stores import Stores
 from server.demo.demo_data import DemoLoad, demo_comments, is_loaded
-from server.serving import application
+from server.serving import open_application
 from server.settings import Settings
+from tests.fakes import FaultyClient, refuse
 
 LOADING = "Loading demo data: {} of 5,000 comments."
 
@@ -29,7 +30,7 @@ def some() -> list[Comment]:
 
 @dataclass
 class Held:
-    """The comments, fewer here and in two batches: ``begun`` tells of the first one's end."""
+    """A load in two batches: the first sets ``begun``, the second waits for ``go_on``."""
 
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
@@ -37,7 +38,7 @@ class Held:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
-    """A load whose second batch waits until it may ``go_on``."""
+    """A load with a second batch that waits for ``go_on``."""
     held = Held()
     put_many = CommentRepository.put_many
 
@@ -60,13 +61,13 @@ async def until_loaded(load: DemoLoad, table: Table) -> None:
             await is_loaded(Stores(table))
 
 
-async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
+async def test_pages_show_the_progress_of_the_load(
     table: Table, tmp_path: Path, held: Held
 ) -> None:
     load = DemoLoad(table)
-    settings, broker = Settings(data_dir=tmp_path), InProcessBroker()
+    settings = Settings(data_dir=tmp_path)
     async with (
-        application(settings, table, lambda: None, broker, loading=load.progress) as app,
+        open_application(settings, table, lambda: None, load.progress) as app,
         httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://localhost"
         ) as client,
@@ -77,7 +78,7 @@ async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
             assert LOADING.format(0) in first.text
             assert '<meta http-equiv="refresh"' in first.text
             assert '<progress value="0" max="5000"' in first.text
-            assert "No product" not in first.text, "it is said of a shop that stays empty"
+            assert "No product" not in first.text, "only a shop that stays empty shows it"
             await asyncio.wait_for(held.begun.wait(), 60)
             held.go_on.set()
             await until_loaded(load, table)
@@ -88,7 +89,7 @@ async def test_pages_are_there_while_it_is_loaded_and_say_how_far(
     await table.drain()
 
 
-async def test_what_was_interrupted_is_completed_by_the_next_start(
+async def test_the_next_start_completes_an_interrupted_load(
     table: Table, held: Held, some: list[Comment], capfd: pytest.CaptureFixture[str]
 ) -> None:
     stores = Stores(table)
@@ -103,13 +104,33 @@ async def test_what_was_interrupted_is_completed_by_the_next_start(
         await until_loaded(load, table)
     assert await is_loaded(stores)
     assert await stores.comments.get(some[-1].comment_id) == some[-1]
-    said = "Demo data: loading 5,000 comments, orders and tickets."
-    assert capfd.readouterr().err.splitlines() == [said, said, "Demo data: loaded."]
+    line = "Demo data: loading 5,000 comments, orders and tickets."
+    assert capfd.readouterr().err.splitlines() == [line, line, "Demo data: loaded."]
     async with DemoLoad(table).in_background():
         assert capfd.readouterr().err == ""
 
 
-async def test_a_store_that_fails_is_a_line_of_the_log(
+async def test_the_load_waits_longer_than_a_request_for_a_store_that_is_away(
+    table: Table, held: Held, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    held.go_on.set()
+    client = FaultyClient(table.service)
+    said = ""
+    async with DemoLoad(Table(client, table.name)).in_background() as loading:
+        with monkeypatch.context() as brief:
+            brief.setattr(retries, "DEADLINE", 0.1)
+            brief.setattr(retries, "REPORT_SECONDS", 0.2)
+            client._faults += [refuse(StoreUnavailableError("The engine is away."))] * 1000
+            while "Demo data: waiting for the store for 0 s. The engine is away." not in said:
+                assert not loading.done()
+                await asyncio.sleep(0.01)
+                said += capfd.readouterr().err
+            client._faults.clear()
+        await loading
+    assert await is_loaded(Stores(table))
+
+
+async def test_a_failing_store_is_logged_in_one_line(
     table: Table, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def refused(*_: object) -> Outcome:
@@ -120,5 +141,5 @@ async def test_a_store_that_fails_is_a_line_of_the_log(
     async with load.in_background():
         await until_loaded(load, table)
     assert caplog.messages == [
-        "The demo data is not loaded, the next start goes on with it: The engine is gone."
+        "The demo data is incomplete, the next start loads the rest: The engine is gone."
     ]

@@ -112,7 +112,7 @@ def data(sample: Path, tmp_path: Path) -> Path:
 
 
 async def write(data_dir: Path, items: list[dict[str, dict[str, str]]]) -> None:
-    async with open_table(Settings(data_dir=data_dir), share=True) as table:
+    async with open_table(Settings(data_dir=data_dir), share=True, create=True) as table:
         await table.put_many(items)
 
 
@@ -149,7 +149,7 @@ async def test_what_a_killed_engine_left_in_its_log_is_backed_up_and_kept(
     killed = tmp_path / "killed"
     async with open_table(Settings(data_dir=data), share=False) as table:
         await table.put_many([item("late")])
-        # While nobody writes, a copy by hand is what a kill leaves.
+        # Without writers, a copy by hand equals the files that a kill leaves.
         shutil.copytree(data, killed, ignore=shutil.ignore_patterns("engine.json"))
     assert (killed / "marginalia.db-wal").stat().st_size
     assert (await command("backup", tmp_path / "late.db", "--data-dir", killed)).returncode == 0
@@ -256,7 +256,8 @@ def test_a_full_disk_leaves_no_backup(data: Path, tmp_path: Path) -> None:
 def test_nothing_to_back_up_is_told(tmp_path: Path) -> None:
     line = refused("backup", tmp_path / "backup.db", "--data-dir", tmp_path / "data")
     assert line == (
-        f"marginalia: There is no data in {tmp_path}/data: choose another with --data-dir."
+        f"marginalia: There is no data in {tmp_path}/data: name the server's data directory with "
+        "--data-dir, or name a table with --endpoint-url or --aws."
     )
     assert not (tmp_path / "data").exists()
 
@@ -288,7 +289,7 @@ def test_what_is_no_backup_is_not_restored(data: Path, tmp_path: Path) -> None:
         (backup, f"The file {backup} is damaged ("),
         (text, f"The file {text} is damaged (file is not a database): "),
         (foreign, f"The file {foreign} holds no data of Marginalia's; nothing was changed."),
-        (tmp_path / "none", f"There is no file {tmp_path}/none: name a backup."),
+        (tmp_path / "none", f"{tmp_path}/none does not exist: name a backup."),
     ):
         assert sentence in refused("restore", file, "--data-dir", data)
     assert (data / "marginalia.db").read_bytes() == before

@@ -82,7 +82,7 @@ asyncio.Runner(loop_factory=uvloop.new_event_loop).run(main())
 
 
 def sleepers(seconds: str) -> list[psutil.Process]:
-    """Return what a test has started, and the guards of it."""
+    """Return the engines that a test has started, and their guards."""
     return [
         one
         for one in psutil.process_iter(["cmdline", "status"])
@@ -136,8 +136,8 @@ async def test_the_end_tells_how_a_program_ended(
 async def test_a_killed_guard_takes_nothing_along(tmp_path: Path) -> None:
     """The engine serves on, and is stopped as ever."""
     engine = await EngineProcess.start(tmp_path / "x.db", free_port())
-    engine._guard.process.kill()
-    engine._guard.process.wait()
+    engine.guard.process.kill()
+    engine.guard.process.wait()
     running = psutil.Process(engine.pid)
     assert running.status() != psutil.STATUS_ZOMBIE
     await engine.stop()
@@ -154,7 +154,7 @@ def opened(pid: int) -> set[str]:
 
 
 def test_the_program_has_no_end_of_the_guards_pipe() -> None:
-    """A copy of ours would keep it alive, and of the other ends only its standard error is its."""
+    """A copy of ours would keep it open; of the other pipes it has only standard error."""
 
     async def descriptors() -> set[str]:
         guard = await guarded(Path("/bin/sleep"), "600")

@@ -32,7 +32,7 @@ def opened_up(data_dir: Path) -> Path:
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
     data_dir = tmp_path / "data"
-    ran("stats", "verify", "--data-dir", data_dir)
+    ran("table", "create", "--data-dir", data_dir)
     return data_dir
 
 
@@ -61,7 +61,7 @@ def test_a_directory_of_an_earlier_version_is_closed_and_told_once(
     ran("stats", "verify", "--data-dir", data_dir)
     (said,) = caplog.messages
     assert said == (
-        f"Other users of this machine could read the data in {data_dir}: now its owner alone can."
+        f"Other users of this machine could read the data in {data_dir}: now only its owner can."
     )
 
 
@@ -69,8 +69,8 @@ def test_a_directory_that_is_not_ours_alone_stays_open(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(0o755)
     (shared / "notes.txt").touch()
-    ran("stats", "verify", "--data-dir", shared)
+    ran("table", "create", "--data-dir", shared)
     for _ in range(2):
         (shared / "marginalia.db").chmod(0o644)
-        ran("stats", "verify", "--data-dir", shared)
+        ran("table", "create", "--data-dir", shared)
         assert set(open_to_others(shared)) == {shared, shared / "notes.txt"}

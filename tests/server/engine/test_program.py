@@ -1,4 +1,4 @@
-"""Where the engine is looked for, and what is said where there is none."""
+"""The places of the engine's program, and the message if there is none."""
 
 import platform
 import subprocess

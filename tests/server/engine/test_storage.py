@@ -1,4 +1,4 @@
-"""What opening a table says of one that an older version made, or nobody."""
+"""Messages on opening a table that an older version or another program created."""
 
 import uuid
 
@@ -57,7 +57,7 @@ async def test_a_table_that_is_not_there_is_refused(settings: Settings) -> None:
         assert not store.created
 
 
-async def test_a_copy_of_a_counted_table_is_told_of(
+async def test_a_copy_of_a_table_with_statistics_is_reported(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A restored backup is one, and so is an import: which it was cannot be seen."""
@@ -67,6 +67,6 @@ async def test_a_copy_of_a_counted_table_is_told_of(
         assert item is not None
         await store.table.put_many([{**item, "complete": {"S": "another"}}])
     async with open_store(settings, share=True):
-        assert "is a copy (a restored backup, an import) of the one whose comments" in caplog.text
+        assert "is a copy (a restored backup, an import) of a table with statistics" in caplog.text
         assert "`marginalia stats rebuild`" in caplog.text
-        assert "`marginalia table describe` says whether expiry is on" in caplog.text
+        assert "check it with `marginalia table describe`" in caplog.text

@@ -42,6 +42,7 @@ _IDS = st.text(
 _INSTANTS = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
     [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
 )
+_NAMES = st.none() | st.sampled_from(["Ana Pérez", 'Z, "é" 🙂', "=1+1"])
 _LANGUAGES = st.sampled_from(["en", "de", "pt-BR", "zh-Hant", "ar"])
 
 comments = st.builds(
@@ -56,6 +57,8 @@ comments = st.builds(
     _INSTANTS,
     st.none() | _INSTANTS,
     st.booleans(),
+    _NAMES,
+    st.none(),  # an export leaves out when a moderator published a comment
 )
 
 
@@ -75,6 +78,7 @@ def orders(draw: st.DrawFn) -> Order:
         status=draw(st.sampled_from(OrderStatus)),
         created_at=draw(_INSTANTS),
         lines=tuple(draw(st.lists(lines, min_size=1, max_size=4))),
+        name=draw(_NAMES),
     )
 
 
@@ -95,6 +99,7 @@ tickets = st.builds(
     text=_STATED,
     created_at=_INSTANTS,
     status=st.sampled_from(TicketStatus),
+    name=_NAMES,
 )
 profiles = st.builds(
     Profile, full_name=_TEXTS, email=st.sampled_from(["", "ana@b.org", "\N{SNOWMAN}@x"])
@@ -105,7 +110,7 @@ products = st.builds(ProductDetails, title=_TEXTS, picture_url=_ADDRESSES, url=_
 
 @dataclass(frozen=True)
 class Stock:
-    """What one store holds, each under an identity of its own."""
+    """The objects of one store, each under a unique id."""
 
     comments: list[Comment]
     orders: list[Order]

@@ -1,4 +1,4 @@
-"""Exports that fail or are interrupted at any point, or run beside writers."""
+"""Exports that fail or are interrupted at any point, or run while other programs write."""
 
 import errno
 import os
@@ -20,14 +20,13 @@ from dal.stores import Stores
 from dal.table.items import primary_key
 from server.errors import CommandError
 from server.exporter import export_files
-from server.exporter.export_files import export
-from server.exporter.manifest import Manifest, directory_of, single_file
-from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
+from server.exporter.export_files import Manifest, directory_of, export, single_file
+from server.exporter.export_rows import Format
+from server.importer.file_kinds import FILE_KINDS, FileKindName
 from tests import oracle
 from tests.server.exporter.objects import SmallPages
 
 ROWS = oracle.make_comments("42", 90, seed=3)
-COMMENTS: Sequence[ExportKind] = ["comments"]
 
 
 async def exported(
@@ -35,7 +34,7 @@ async def exported(
     out: Path,
     written_in: Format = "jsonl",
     *,
-    kinds: Sequence[ExportKind] = COMMENTS,
+    kinds: Sequence[FileKindName] = ("comments",),
     force: bool = False,
 ) -> Manifest:
     target = directory_of(out, kinds, written_in)
@@ -55,7 +54,7 @@ class StoppedError(Exception):
 
 
 def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Stop at that step of all that bring files to the disk, move or remove them."""
+    """Stop at that step of those that sync, move or delete files; return the steps taken."""
     steps: list[str] = []
 
     def watch(owner: object, name: str) -> None:
@@ -75,10 +74,10 @@ def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return steps
 
 
-async def test_a_manifest_describes_the_files_beside_it_wherever_an_export_stops(
+async def test_wherever_an_export_stops_a_manifest_describes_the_files_next_to_it(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds = list(ROW_KINDS)
+    kinds = list(FILE_KINDS)
     await Stores(table).comments.put_many(ROWS[:10])
     await exported(table, tmp_path, kinds=kinds)
     before = contents(tmp_path)
@@ -100,7 +99,7 @@ async def test_a_manifest_describes_the_files_beside_it_wherever_an_export_stops
     assert len(rows_in(tmp_path)) == 30
 
 
-async def test_a_store_that_fails_leaves_what_was_there(table: Table, tmp_path: Path) -> None:
+async def test_an_export_from_a_failing_store_changes_no_file(table: Table, tmp_path: Path) -> None:
     async def fail(scan: int) -> None:
         if scan == 9:
             raise StoreRefusedError("It is away.")
@@ -114,9 +113,7 @@ async def test_a_store_that_fails_leaves_what_was_there(table: Table, tmp_path: 
     assert contents(tmp_path) == before
 
 
-async def test_beside_writers_each_row_has_a_state_of_that_time(
-    table: Table, tmp_path: Path
-) -> None:
+async def test_with_writers_each_row_has_a_state_of_that_time(table: Table, tmp_path: Path) -> None:
     store = Stores(table).comments
     await store.put_many(ROWS)
     states = {row.comment_id: {row.text} for row in ROWS}
@@ -145,42 +142,43 @@ async def test_beside_writers_each_row_has_a_state_of_that_time(
 async def test_parquet_of_an_empty_table_has_its_columns(table: Table, tmp_path: Path) -> None:
     manifest = await exported(table, tmp_path, "parquet")
     assert manifest.files["comments"].rows == 0
+    query = f"DESCRIBE SELECT * FROM '{tmp_path}/comments.parquet'"
     with duckdb.connect() as database:
-        described = database.execute(
-            "DESCRIBE SELECT * FROM read_parquet(?)", [str(tmp_path / "comments.parquet")]
-        ).fetchall()
-    integers = {"rating": "INTEGER", "verified_purchase": "BOOLEAN"}
-    instants = dict.fromkeys(("created_at", "updated_at"), "TIMESTAMP WITH TIME ZONE")
-    texts = dict.fromkeys(ROW_KINDS["comments"].fields, "VARCHAR")
-    assert {row[0]: row[1] for row in described} == texts | integers | instants
+        types = {row[0]: row[1] for row in database.execute(query).fetchall()}
+    assert list(types) == [one.name for one in FILE_KINDS["comments"].fields]
+    assert [types[name] for name in ("id", "rating", "verified_purchase", "updated_at")] == [
+        "VARCHAR",
+        "INTEGER",
+        "BOOLEAN",
+        "TIMESTAMP WITH TIME ZONE",
+    ]
 
 
-async def test_files_that_are_there_or_cannot_be(
+async def test_files_that_exist_or_cannot_be_written(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tickets.jsonl"
     target = single_file(file, "tickets", "jsonl")
-    exists = f"{file} exists: name another output, or add --force to replace it."
 
-    async def refused(**options: bool) -> str:
+    async def refusal(*, force: bool = False) -> str:
         with pytest.raises(CommandError) as caught:
-            await export(table, target, "here", lambda _: None, **options)
+            await export(table, target, "here", lambda _: None, force=force)
         assert contents(tmp_path).keys() == {file.name}
         return str(caught.value)
 
     async def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    async def meanwhile(*_: object) -> None:
+    async def create_it(*_: object) -> None:
         file.touch()
 
+    exists = f"{file} exists: name another output, or add --force to replace it."
     with monkeypatch.context() as patch:
-        patch.setattr(export_files, "_scan", meanwhile)
-        assert await refused() == exists
-    assert await refused() == exists
-    with monkeypatch.context() as patch:
+        patch.setattr(export_files, "_scan", create_it)
+        assert await refusal() == exists
+        assert await refusal() == exists
         patch.setattr(export_files, "_scan", full)
-        assert "is full: make room, then run the same command" in await refused(force=True)
+        assert "is full: free space, then run the same command" in await refusal(force=True)
     with pytest.raises(CommandError, match=r"cannot be written \(Not a directory\)"):
         await exported(table, file / "out")
     await export(table, target, "here", lambda _: None, force=True)
@@ -188,7 +186,7 @@ async def test_files_that_are_there_or_cannot_be(
 
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
-    """Let no file grow over a size; as on a full disk, the write that reaches it is cut short."""
+    """Limit the size of files: as on a full disk, the write that exceeds it is cut short."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -198,44 +196,33 @@ def files_up_to(size: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("written_in", "rows", "said"),
+    ("written_in", "rows", "message"),
     [
         ("jsonl", ROWS, r"cannot be written \(File too large\): name another"),
-        # One row is shorter in JSONL: DuckDB's write is the one that fails.
+        # One row is shorter in JSONL, so DuckDB's write fails.
         ("parquet", ROWS[:1], r"The Parquet file of the comments cannot be written \(IO Error: "),
     ],
 )
 async def test_a_write_that_is_cut_short_publishes_nothing(
-    table: Table, tmp_path: Path, written_in: Format, rows: Sequence[Any], said: str
+    table: Table, tmp_path: Path, written_in: Format, rows: Sequence[Any], message: str
 ) -> None:
     await Stores(table).comments.put_many(rows)
-    with files_up_to(1_000), pytest.raises(CommandError, match=said):
+    with files_up_to(1_000), pytest.raises(CommandError, match=message):
         await exported(table, tmp_path, written_in)
     assert contents(tmp_path) == {}
     assert (await exported(table, tmp_path, written_in)).files["comments"].rows == len(rows)
 
 
-async def test_items_that_hold_nothing_are_counted(table: Table, tmp_path: Path) -> None:
-    await Stores(table).comments.put_many(ROWS[:3])
-    await table.put_many([primary_key("COMMENT#x"), primary_key("ORG#a", "METADATA#a")])
-    manifest = await exported(table, tmp_path, kinds=list(ROW_KINDS))
+async def test_items_of_other_programs(table: Table, tmp_path: Path) -> None:
+    """Those without an object are counted; an INTEGER holds some invalid ratings, not all."""
+    await Stores(table).comments.put_many(ROWS[:1])
+    (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])
+    organization = primary_key("ORG#a", "METADATA#a")
+    await table.put_many([primary_key("COMMENT#x"), organization, {**item, "rating": {"N": "99"}}])
+    manifest = await exported(table, tmp_path / "some", "parquet", kinds=list(FILE_KINDS))
     assert manifest.unreadable == 2
-    comments = manifest.files["comments"]
-    assert (comments.rows, comments.unreadable) == (3, 1)
-
-
-async def test_ratings_that_no_comment_has(table: Table, tmp_path: Path) -> None:
-    """Another program's: an INTEGER holds some of them, and an error names the others."""
-
-    async def store(rating: str) -> None:
-        await Stores(table).comments.put_many(ROWS[:1])
-        (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])
-        await table.put_many([{**item, "rating": {"N": rating}}])
-
-    await store("1000")
-    manifest = await exported(table, tmp_path / "some", "parquet")
-    assert manifest.files["comments"].rows == 1
-    await store("3000000000")
-    with pytest.raises(CommandError, match="Some comments are beyond the columns") as caught:
+    assert (manifest.files["comments"].rows, manifest.files["comments"].unreadable) == (1, 1)
+    await table.put_many([{**item, "rating": {"N": "3000000000"}}])
+    with pytest.raises(CommandError, match="Parquet cannot hold some of the comments") as caught:
         await exported(table, tmp_path / "none", "parquet")
     assert "\n" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""What is exported and loaded into another table is the same, item by item."""
+"""An export that is loaded into another table gives the same items, one by one."""
 
 import os
 import tempfile
@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 
 from dal.client.table import Table
-from server.exporter.export_files import export
-from server.exporter.manifest import directory_of
-from server.exporter.row_kinds import ROW_KINDS, ExportKind, Format
+from server.exporter.export_files import directory_of, export
+from server.exporter.export_rows import Format
 from server.importer.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping
-from server.importer.file_kinds import FILE_KINDS
+from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.opening import open_file
 from server.importer.rows import RejectsFile
 from server.importer.run import Load
@@ -23,10 +22,10 @@ from tests.conftest import Clients, fresh_table
 from tests.server.exporter.objects import Stock, everything, stocks
 from tests.server.serving import AWS, called
 
-KINDS: Sequence[ExportKind] = list(ROW_KINDS)
+KINDS: Sequence[FileKindName] = list(FILE_KINDS)
 
 
-async def load(table: Table, file: Path, kind: ExportKind) -> None:
+async def load(table: Table, file: Path, kind: FileKindName) -> None:
     mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS[kind], [], [])
     with open_file(file, NO_PRESET, mapping, None) as opened:
         work = Load(opened.source, opened.rows, mapping, RejectsFile(Path(os.devnull)))
@@ -74,9 +73,3 @@ async def test_the_commands_give_the_same_store_and_the_same_rows(
             # Scan segments take turns: the order of their rows may differ.
             rows = [(where / f"{kind}.jsonl").read_bytes().split(b"\n") for where in (out, again)]
             assert sorted(rows[0]) == sorted(rows[1])
-
-
-def test_the_fields_are_those_that_load_takes() -> None:
-    assert {kind: list(rows.fields) for kind, rows in ROW_KINDS.items()} == {
-        name: [field.name for field in kind.fields] for name, kind in FILE_KINDS.items()
-    }

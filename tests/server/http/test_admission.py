@@ -19,7 +19,7 @@ ANOTHER = POST.replace(b"Host", b"X-Forwarded-For: 203.0.113.9\r\nHost").replace
 
 @pytest.fixture(autouse=True)
 def busy_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take requests that are held up for requests that work, and let nobody wait."""
+    """Count waiting requests as working ones, and let none wait."""
     monkeypatch.setattr(admission, "MOST_WAITING", 1)
     monkeypatch.setattr(admission, "BURST", 0)
     monkeypatch.setattr(admission, "WAIT", 0)
@@ -107,7 +107,7 @@ async def test_the_quicker_requests_end_the_more_may_wait(monkeypatch: pytest.Mo
 
     async with listening(app, ONE) as port, clients(port) as (client,):
         assert await refused(port) == 17
-        for _ in range(300):  # nobody waits: how often one client asks is no pace
+        for _ in range(300):  # no request waits, so the client's frequency is no pace
             assert (await client.ask(POST))[0] == 200
         assert await refused(port) == 16  # the three that waited were a little quicker
         with monkeypatch.context() as patched:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.server.serving import served
-from tests.trials.audit import graphql_cop, graphql_http
+from tests.trials.audit import graphql_cop, programs
 
 
 @pytest.fixture(scope="module")
@@ -15,13 +15,13 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served(tmp_path_factory.mktemp("audit"), "--no-introspection") as server:
         yield server.url
 
 
 def test_every_audit_of_graphql_http_passes(shown: str) -> None:
-    found = graphql_http.findings(shown)
+    found = programs.graphql_http(shown)
     assert len(found) > 60
     assert [finding for finding in found if not finding.holds] == []
 
@@ -31,6 +31,6 @@ def test_graphql_cop_reports_what_is_by_design(shown: str) -> None:
     assert [finding for finding in found if not finding.holds] == []
 
 
-def test_graphql_cop_learns_nothing_of_a_schema_that_is_kept_back(kept: str) -> None:
-    found = graphql_cop.findings(kept, introspection=False)
+def test_graphql_cop_learns_nothing_of_a_hidden_schema(hidden: str) -> None:
+    found = graphql_cop.findings(hidden, introspection=False)
     assert [finding for finding in found if not finding.holds] == []

@@ -1,4 +1,4 @@
-"""Compression: for whoever asks, and never where it could tell a secret."""
+"""Compression: for every client that accepts it, and never if it could reveal a secret."""
 
 import httpx
 import pytest

@@ -1,17 +1,15 @@
-"""Pages of other origins: which may call the API, and what a browser is told."""
-
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+"""Pages of other origins: which may call the API, and the headers that browsers get."""
 
 import httpx
 import pytest
 
 from dal.client.table import Table
 from dal.limits import MAX_BODY
-from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.auth.issuer import Issuer
 from server.errors import CommandError
 from server.settings import Settings
+from tests.server.applications import serving
 from tests.server.serving import SECRET, bearer
 
 SHOP, OTHER = "https://shop.example", "https://other.example"
@@ -22,27 +20,7 @@ PREFLIGHT = {
 ANYBODY = Authenticator(secret=lambda: None)
 SIGNED = {"Authorization": "Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.e30.eA"}
 """By a key of the key set's; its head is {"alg":"RS256","kid":"k"}."""
-Client = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
-
-
-@pytest.fixture
-def open_client(table: Table) -> Client:
-    @asynccontextmanager
-    async def opened(
-        origins: Sequence[str] = (),
-        *,
-        local: bool = False,
-        authenticator: Authenticator = ANYBODY,
-    ) -> AsyncIterator[httpx.AsyncClient]:
-        app = create_app(
-            Settings(cors_origins=origins, demo=local), table=table, authenticator=authenticator
-        )
-        async with httpx.AsyncClient(
-            transport=httpx.ASGITransport(app), base_url="http://localhost"
-        ) as client:
-            yield client
-
-    return opened
+NOWHERE = Issuer(jwks_url="http://127.0.0.1:9")
 
 
 async def asked(client: httpx.AsyncClient, origin: str) -> tuple[httpx.Response, httpx.Response]:
@@ -54,8 +32,8 @@ async def asked(client: httpx.AsyncClient, origin: str) -> tuple[httpx.Response,
     return preflight, answer
 
 
-async def test_a_page_of_an_allowed_origin_may_ask_and_read(open_client: Client) -> None:
-    async with open_client([SHOP]) as client:
+async def test_a_page_of_an_allowed_origin_may_ask_and_read(table: Table) -> None:
+    async with serving(table, cors_origins=[SHOP]) as client:
         preflight, answer = await asked(client, SHOP)
     assert preflight.status_code == 200
     assert preflight.headers["Access-Control-Allow-Origin"] == SHOP
@@ -69,16 +47,16 @@ async def test_a_page_of_an_allowed_origin_may_ask_and_read(open_client: Client)
     assert "Origin" in answer.headers["Vary"]
 
 
-async def test_a_page_of_another_origin_is_told_nothing(open_client: Client) -> None:
-    async with open_client([SHOP]) as client:
+async def test_a_page_of_another_origin_is_told_nothing(table: Table) -> None:
+    async with serving(table, cors_origins=[SHOP]) as client:
         preflight, answer = await asked(client, OTHER)
     assert preflight.status_code == 400
     for told in (preflight, answer):
         assert "Access-Control-Allow-Origin" not in told.headers
 
 
-async def test_any_origin_may_ask_where_that_is_said(open_client: Client) -> None:
-    async with open_client(["*"]) as client:
+async def test_any_origin_may_ask_where_that_is_said(table: Table) -> None:
+    async with serving(table, cors_origins=["*"]) as client:
         preflight, answer = await asked(client, OTHER)
     assert preflight.status_code == 200
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
@@ -97,17 +75,17 @@ async def test_any_origin_may_ask_where_that_is_said(open_client: Client) -> Non
     ],
 )
 async def test_the_demo_may_be_asked_from_this_machine(
-    open_client: Client, origin: str, allowed: bool
+    table: Table, origin: str, allowed: bool
 ) -> None:
-    async with open_client(local=True) as client:
+    async with serving(table, demo=True) as client:
         _, answer = await asked(client, origin)
     assert ("Access-Control-Allow-Origin" in answer.headers) is allowed
 
 
 async def test_without_an_origin_nothing_is_said_and_options_is_refused(
-    open_client: Client,
+    table: Table,
 ) -> None:
-    async with open_client() as client:
+    async with serving(table) as client:
         preflight, answer = await asked(client, SHOP)
     assert preflight.status_code == 405
     assert "Access-Control-Allow-Origin" not in answer.headers
@@ -125,17 +103,22 @@ def fail() -> str:
         (413, ANYBODY, {}, b" " * (MAX_BODY + 1)),
         (415, ANYBODY, {"Content-Type": "text/plain"}, b"{}"),
         (500, Authenticator(secret=fail), bearer("ada"), b"{}"),
-        (503, Authenticator(secret=lambda: None, jwks_url="http://127.0.0.1:9"), SIGNED, b"{}"),
+        (
+            503,
+            Authenticator(secret=lambda: None, issuer=NOWHERE),
+            SIGNED,
+            b"{}",
+        ),
     ],
 )
 async def test_a_refusal_can_be_read_by_the_page(
-    open_client: Client,
+    table: Table,
     status: int,
     authenticator: Authenticator,
     headers: dict[str, str],
     body: bytes,
 ) -> None:
-    async with open_client([SHOP], authenticator=authenticator) as client:
+    async with serving(table, authenticator=authenticator, cors_origins=[SHOP]) as client:
         answer = await client.request(
             "PUT" if status == 405 else "POST",
             "/graphql",
@@ -151,28 +134,24 @@ async def test_a_refusal_can_be_read_by_the_page(
 @pytest.mark.parametrize("origins", [[SHOP], ["*"]])
 @pytest.mark.parametrize("path", ["/", "/products/1", "/sign-in", "/health", "/nowhere"])
 async def test_no_page_can_be_read_by_another_origin(
-    open_client: Client, origins: list[str], path: str
+    table: Table, origins: list[str], path: str
 ) -> None:
-    async with open_client(origins) as client:
+    async with serving(table, cors_origins=origins) as client:
         answer = await client.get(path, headers={"Origin": SHOP, "Accept": "text/html"})
         preflight = await client.options(path, headers={"Origin": SHOP, **PREFLIGHT})
     for told in (answer, preflight):
         assert "Access-Control-Allow-Origin" not in told.headers
 
 
-async def test_a_cache_keeps_the_answers_to_origins_apart(open_client: Client) -> None:
-    async with open_client([SHOP]) as client:
+async def test_a_cache_keeps_the_answers_to_origins_apart(table: Table) -> None:
+    async with serving(table, cors_origins=[SHOP]) as client:
         for headers in ({"Origin": SHOP}, {"Origin": OTHER}, {}):
             answer = await client.get("/graphql?query={__typename}", headers=headers)
             assert answer.headers["Vary"] == "Accept, Origin"
 
 
 async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
-    app = create_app(
-        Settings(cors_origins=[SHOP]), table=table, authenticator=Authenticator(secret=lambda: None)
-    )
-    transport = httpx.ASGITransport(app, root_path="/shop")
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with serving(table, root_path="/shop", cors_origins=[SHOP]) as client:
         answer = await client.get("/shop/graphql?query={__typename}", headers={"Origin": SHOP})
     assert answer.json() == {"data": {"__typename": "Query"}}
     assert answer.headers["Access-Control-Allow-Origin"] == SHOP

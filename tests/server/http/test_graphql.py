@@ -112,16 +112,6 @@ async def test_a_cookie_signs_nobody_in(client: httpx.AsyncClient) -> None:
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-@pytest.mark.parametrize("parameters", [{}, {"query": VIEW, "variables": VARIABLES}])
-async def test_a_browser_gets_graphiql(
-    client: httpx.AsyncClient, parameters: dict[str, str]
-) -> None:
-    answer = await got(client, HTML, **parameters)
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("text/html")
-    assert answer.headers["vary"] == "Accept, Accept-Encoding"
-
-
 async def test_no_page_by_post(client: httpx.AsyncClient) -> None:
     answer = await posted(client, HTML["Accept"], query="{ __typename }")
     assert answer.headers["content-type"] == JSON
@@ -201,7 +191,7 @@ NEW_APOLLO = f"{GRAPHQL},{JSON};q=0.9"
 async def test_apollos_link_is_told_to_send_the_text(
     client: httpx.AsyncClient, accept: str, library: dict[str, Any], status: int, by_get: bool
 ) -> None:
-    """Word for word what the link sends first, in its releases 3 and 4."""
+    """Exactly the first request of the link, in its releases 3 and 4."""
     extensions = {**library, **HASH}
     headers = {"Accept": accept, "Content-Type": JSON}
     if by_get:

@@ -8,11 +8,10 @@ import httpx
 import pytest
 
 from dal.client.table import Table
-from server.app import create_app
-from server.auth.authenticator import Authenticator
 from server.errors import CommandError
 from server.http.middleware import AllowedHosts
 from server.settings import Settings
+from tests.server.applications import serving
 from tests.server.serving import served
 
 PUBLIC = "https://shop.example"
@@ -99,9 +98,7 @@ def test_a_public_url_is_scheme_host_and_port(url: str) -> None:
 async def test_the_application_refuses_in_one_sentence_and_tells_its_health(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as client:
+    async with serving(table, site="http://evil.example") as client:
         for path in ("/", "/graphql?query={__typename}", "/sitemap.xml", "/healthy"):
             answer = await client.get(path)
             assert answer.status_code == 421
@@ -118,9 +115,7 @@ async def test_the_application_refuses_in_one_sentence_and_tells_its_health(
 
 
 async def test_no_redirect_is_made_of_the_host(table: Table) -> None:
-    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    async with serving(table) as client:
         for path in ("/graphql/", "/sign-in/", "/health/live/"):
             assert (await client.get(path)).status_code == 404
 

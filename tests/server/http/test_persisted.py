@@ -3,8 +3,6 @@
 import hashlib
 import json
 import tracemalloc
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
@@ -17,13 +15,11 @@ from dal.repositories.documents import DocumentRepository
 from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.trusted_documents import TrustedDocuments
-from server.app import create_app
-from server.auth.authenticator import Authenticator
 from server.http import request
 from server.http.request import GRAPHQL, JSON, REFUSED_SECONDS, PersistedDocuments, request_of
-from server.settings import Settings
 from tests.calls import calls_of
-from tests.server.serving import ADD, SECRET, bearer
+from tests.server.applications import serving
+from tests.server.serving import ADD, bearer
 
 VIEW = "query View($id: String!) { product(productId: $id) { productId } }"
 VARIABLES = {"id": "42"}
@@ -37,22 +33,6 @@ def sha256(text: str) -> str:
 
 def hashed(digest: str) -> dict[str, Any]:
     return {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}}
-
-
-@asynccontextmanager
-async def serving(
-    table: Table, documents: Mapping[str, str] | None = None, **settings: Any
-) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(
-        Settings(**settings),
-        table=table,
-        authenticator=Authenticator(secret=lambda: SECRET),
-        documents=documents,
-    )
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://localhost", headers={"Accept": "*/*"}
-    ) as client:
-        yield client
 
 
 async def by_post(client: httpx.AsyncClient, **body: Any) -> httpx.Response:
@@ -184,9 +164,9 @@ async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None
 async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where nobody has asked this process for it by its id.
+    """Also if no client has requested it from this process by its id.
 
-    Where its text was refused, it is looked up anew after some seconds.
+    If its text was refused, it is looked up again after some seconds.
     """
     now = [100.0]
     monkeypatch.setattr(request, "monotonic", lambda: now[0])
@@ -237,7 +217,7 @@ async def test_a_store_that_is_away_is_told(table: Table, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("retry", [by_post, by_get])
 async def test_apollos_and_urqls_links_register_what_is_unknown(table: Table, retry: Any) -> None:
-    """What both send, word for word: a hash, the text beside it (urql's by GET), and hashes."""
+    """Exactly the requests of both: a hash, the text next to it (urql's by GET), and hashes."""
     async with serving(table, apq=True) as client:
         unknown = await by_get(
             client, operationName="View", variables=VARIABLES, **hashed(sha256(VIEW))

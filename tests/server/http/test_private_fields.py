@@ -1,7 +1,7 @@
-"""Every field of the schema is asked for by GET as a trusted document, by everybody.
+"""Every field of the schema is requested by GET as a trusted document, by every kind of client.
 
-Whatever differs by who asks never gets a public header; neither does a field that nobody has
-declared public, nor any answer to somebody who is signed in.
+An answer that differs between clients never gets a public header. Neither does a field that is not
+declared public, nor any answer to a signed-in user.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.visibility import PUBLIC
 from tests.organizations import ACME, ADMIN, TICKETS, fill
-from tests.server.http.test_persisted import serving
+from tests.server.applications import serving
 from tests.server.serving import ADD, bearer, jwt_of
 from tests.strategies import order
 
@@ -44,12 +44,14 @@ ARGUMENTS = {
     "id": quoted(to_base64("Product", "1")),
     "ids": quoted(to_base64("Product", "1")),
     "productId": quoted("1"),
+    "productIds": quoted("1"),
     "commentId": quoted("COMMENT"),
     "username": quoted(OWNER),
     "orderId": quoted("secret"),
     "organizationName": quoted(ACME.name),
     "ticketId": quoted(TICKETS[0].ticket_id),
     "interval": "MONTH",
+    "title": quoted("secret"),
 }
 """What each argument that a field requires is given."""
 
@@ -100,7 +102,7 @@ OPERATIONS = operations()
 
 @pytest.fixture(scope="module")
 async def answers(table: Table) -> dict[str, dict[str, httpx.Response]]:
-    """The answer to each operation, for everybody; the rows are there."""
+    """The answer to each operation, for every client; the rows exist."""
     stores = Stores(table)
     await fill(stores)
     await stores.users.put_profiles({OWNER: Profile(full_name="Ann", email="a@b.org")})

@@ -1,4 +1,4 @@
-"""What shared caches are told of answers: which they may keep, for how long, and by what tag."""
+"""Headers for shared caches: which answers they may store, for how long, and with which tag."""
 
 import json
 from typing import Any
@@ -8,7 +8,8 @@ import pytest
 
 from dal.client.table import Table
 from server.http.request import GRAPHQL
-from tests.server.http.test_persisted import VIEW, by_get, by_post, hashed, serving, sha256
+from tests.server.applications import serving
+from tests.server.http.test_persisted import VIEW, by_get, by_post, hashed, sha256
 from tests.server.serving import ADD, bearer
 
 NOT_KEPT = "private, no-store"

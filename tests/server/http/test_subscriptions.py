@@ -1,7 +1,9 @@
 """Subscriptions on the real server: both transports, their limits and how they end."""
 
 import asyncio
+import html
 import random
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -22,8 +24,10 @@ from server.auth.authenticator import Authenticator, make_token
 from server.http import connections, subscriptions, websocket
 from server.pages.page_documents import DOCUMENTS
 from server.settings import Settings
+from tests.calls import calls_of
 from tests.conftest import Clients, fresh_table
 from tests.dal.live.listening import comment
+from tests.server.applications import app_of
 from tests.server.http.listening import listening
 from tests.server.http.subscribing import (
     EVENTS,
@@ -45,7 +49,7 @@ TRANSPORTS = pytest.mark.parametrize("transport", [by_socket, by_stream])
 
 @pytest.fixture(scope="module")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for all: what is listened to is not read from it."""
+    """One table for all tests: subscriptions do not read it."""
     return await fresh_table(clients, dynoxide_url)
 
 
@@ -125,6 +129,26 @@ async def test_a_browser_that_connects_again_goes_on_by_its_last_event(
         assert (await anext(events))["kind"] == "ADDED"
 
 
+async def test_a_page_reads_its_list_once_and_follows_it_from_there(
+    table: Table, broker: InProcessBroker, settings: Settings
+) -> None:
+    """A write before the page's script listens is an event, and no READY reloads the list."""
+    noted = Table(table.service, table.name)
+    calls = calls_of(noted)
+    authenticator = Authenticator(secret=lambda: SECRET)
+    app = create_app(settings, table=noted, authenticator=authenticator, broker=broker)
+    async with listening(app, settings) as port, httpx.AsyncClient(timeout=60) as client:
+        client.base_url = httpx.URL(f"http://127.0.0.1:{port}")
+        page = (await client.get("/products/42", headers={"Accept": "text/html"})).text
+        (address,) = re.findall(r'data-live="([^"]+)"', page)
+        broker.changed(None, comment(1))
+        accept = {"Accept": "text/event-stream"}
+        async with client.stream("GET", html.unescape(address), headers=accept) as answer:
+            event = (await anext(said(answer)))["data"]["commentEvents"]
+    assert event["kind"] == "ADDED"
+    assert len([query for query in calls.queries if "IndexName" in query]) == 1
+
+
 @TRANSPORTS
 async def test_what_is_not_kept_is_a_reload(url: str, transport: Any) -> None:
     async with transport(url, after=Log().last.cursor) as events:
@@ -133,7 +157,7 @@ async def test_what_is_not_kept_is_a_reload(url: str, transport: Any) -> None:
 
 @TRANSPORTS
 async def test_the_server_stops_with_a_word(table: Table, transport: Any) -> None:
-    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: SECRET))
+    app = app_of(table)
     async with asyncio.timeout(60):
         async with listening(app) as port:
             url = f"http://127.0.0.1:{port}"
@@ -175,7 +199,7 @@ async def _until_the_end(
 
 def short_lived(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(authenticator, "LEEWAY", timedelta(0))
-    encoded = make_token(SECRET, username="ann", roles=[], lifetime=timedelta(seconds=3))
+    encoded = make_token(SECRET, user="ann", roles=[], lifetime=timedelta(seconds=3))
     return f"Bearer {encoded}"
 
 
@@ -208,7 +232,7 @@ async def test_no_timer_is_left_of_a_client_that_left(
 
     monkeypatch.setattr(subscriptions.End, "with_jwt", beginning)
     monkeypatch.setattr(subscriptions.End, "close", closing)
-    encoded = make_token(SECRET, username="ann", roles=[], lifetime=timedelta(hours=1))
+    encoded = make_token(SECRET, user="ann", roles=[], lifetime=timedelta(hours=1))
     bearer = {"Authorization": f"Bearer {encoded}"}
     if transport is by_socket:
         async with socket(url, bearer) as connection:
@@ -249,7 +273,7 @@ async def test_a_slow_client_is_dropped_with_a_reason(
 
 @asynccontextmanager
 async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
-    """Yield the events of a client that reads no further than it is asked to."""
+    """Yield the events of a client that reads only as much as the test requests."""
     async with socket(url, max_queue=1) as connection:
         await subscribe(connection)
 
@@ -352,7 +376,7 @@ async def test_fragments_in_a_circle_are_refused_by_every_way(url: str) -> None:
         told.append((await heard(connection))["payload"])
     for errors in told:
         assert [error["message"] for error in errors] == [
-            "The fragment 'f0' spreads itself: take one of its spreads out."
+            "The fragment 'f0' spreads itself: remove one of its spreads."
         ]
 
 

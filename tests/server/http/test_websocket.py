@@ -11,12 +11,8 @@ from websockets.frames import Frame, Opcode
 from dal.limits import MAX_FRAMES
 from server.http import connections, websocket
 from server.http.websocket import WebSocketProtocol
-from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
+from tests.server.http.listening import HANDSHAKE, HEALTH, Client, Echo, clients, listening
 
-HANDSHAKE = (
-    b"GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nUpgrade: websocket\r\n\r\n"
-)
 PING = Frame(Opcode.PING, b"")
 PONG = Frame(Opcode.PONG, b"")
 TEXT = Frame(Opcode.TEXT, b"a")
@@ -203,16 +199,6 @@ async def test_a_handshake_that_is_refused_ends_the_connection(more: bytes, stat
             assert head.split()[1] == status
             if status != b"101":
                 await client.reader.read()
-
-
-async def test_no_socket_is_opened_behind_a_request_that_runs() -> None:
-    app = Socket()
-    app.held.clear()
-    async with listening(app) as port, clients(port, 1, GET) as (client,):
-        await app.serving.wait()
-        client.writer.write(HANDSHAKE)
-        assert await client.rest() == b""
-        app.held.set()
 
 
 async def test_what_comes_before_the_handshake_is_answered_is_dropped() -> None:

@@ -1,4 +1,4 @@
-"""Sources made of bytes, and a store that remembers what it was given."""
+"""Sources made of bytes, and a store that records its writes."""
 
 import io
 import json
@@ -16,7 +16,7 @@ HEADER = "id,product_id,username,rating,language,title,text,created_at"
 
 def source(content: bytes | str) -> Source:
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
-    return source_of("sample", Counted(io.BytesIO(data)), len(data))
+    return source_of("sample", Counted(io.BytesIO(data).readinto1), len(data))
 
 
 def read_csv(content: bytes | str) -> list[Row | Reject]:
@@ -28,7 +28,7 @@ def read_json_lines(content: bytes | str) -> list[Row | Reject]:
 
 
 def write(rejects: Sequence[Reject], path: Path) -> None:
-    """Write rejects to ``path`` as a load does; an empty file stands for none."""
+    """Write rejects to ``path`` as a load does; an empty file means none."""
     path.touch()
     file = RejectsFile(path)
     for reject in rejects:
@@ -64,7 +64,7 @@ def bad(found: Sequence[Row | Reject]) -> list[Reject]:
 
 
 class RecordingStore:
-    """Keeps what was put, newest last, and the batches as they came."""
+    """Keeps the written objects, newest last, and the batches in order."""
 
     def __init__(self) -> None:
         self.comments: dict[str, Comment] = {}

@@ -19,7 +19,7 @@ from server.importer.column_mapping import (
     presets,
 )
 from server.importer.file_kinds import COMMENTS, ORGANIZATIONS
-from server.importer.opening import Layout, format_by_content, preset_for
+from server.importer.opening import format_by_content, preset_for, rows_of
 from server.importer.source import open_source
 from tests.server.importer.reading import HEADER, row
 from tests.server.importer.samples import SAMPLES
@@ -75,23 +75,23 @@ def test_a_missing_mapped_field_is_named_with_its_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("maps", "sets", "sentence"),
+    ("maps", "sets", "message"),
     [
-        (["Time"], [], "--map 'Time' is no pair: write it as FIELD=VALUE."),
-        (["text="], [], "--map 'text=' is no pair: write it as FIELD=VALUE."),
+        (["Time"], [], "--map 'Time' is incomplete: write FIELD=COLUMN."),
+        (["text="], [], "--map 'text=' is incomplete: write FIELD=COLUMN."),
         (["stars=Score"], [], "--map 'stars=Score' names no field of comments: id, product_id,"),
         ([], ["stars=5"], "--set 'stars=5' names no field of comments: id, product_id,"),
-        (["text=a", "text=b"], [], "--map gives text twice: leave one of them out."),
-        (["text=a"], ["text=b"], "text is given by --map and by --set: leave one of them out."),
-        ([], ["id=1"], "--set id would give all rows the same id: use --map."),
+        (["text=a", "text=b"], [], "--map has text twice: remove one of them."),
+        (["text=a"], ["text=b"], "text is in --map and in --set: remove one of them."),
+        ([], ["id=1"], "--set id would give all rows the same id: name its column with --map id="),
         ([], ["rating=9"], "--set is refused: rating is 9; it goes from 1 to 5."),
         ([], ["created_at=soon"], "--set is refused: created_at is 'soon'; it must be a date"),
     ],
 )
-def test_options_that_make_no_sense(maps: list[str], sets: list[str], sentence: str) -> None:
+def test_options_with_contradictions(maps: list[str], sets: list[str], message: str) -> None:
     with pytest.raises(CommandError) as caught:
         make_column_mapping(COMMENTS, maps, sets)
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_header_with_all_columns_passes() -> None:
@@ -106,7 +106,7 @@ def test_a_header_with_all_columns_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("maps", "header", "sentence"),
+    ("maps", "header", "message"),
     [
         (
             [],
@@ -122,10 +122,10 @@ def test_a_header_with_all_columns_passes() -> None:
         ([], HEADER.replace(",", ";"), "f.csv has no column 'id' for id, only id;product_id;"),
     ],
 )
-def test_a_header_that_lacks_a_column(maps: list[str], header: str, sentence: str) -> None:
+def test_a_header_that_lacks_a_column(maps: list[str], header: str, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         make_column_mapping(COMMENTS, maps, []).check_header("f.csv", header.split(","))
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_wide_header_is_listed_by_its_start() -> None:
@@ -151,13 +151,13 @@ def test_a_preset_names_columns_constants_defaults_and_values() -> None:
     assert not mapping.make({**cells, "Type": "somebody"}).verified_purchase
 
 
-def test_options_come_before_a_preset() -> None:
+def test_options_take_precedence_over_a_preset() -> None:
     mapping = make_column_mapping(COMMENTS, ["rating=Stars"], ["language=fr", "text=hm"], SHOP)
     made = mapping.make({"Id": "7", "product_id": "p", "created_at": 0, "Stars": "5.0"})
     assert (made.rating, made.language, made.text) == (5, "fr", "hm")
 
 
-def test_columns_without_which_a_preset_does_not_do() -> None:
+def test_columns_that_a_preset_requires() -> None:
     mapping = make_column_mapping(COMMENTS, [], [], SHOP)
     assert mapping.missing(["Id", "product_id"]) == [("created_at", "created_at")]
     assert mapping.missing(["product_id", "created_at"]) == [("id", "Id")]
@@ -174,39 +174,42 @@ def test_an_id_of_several_columns_is_the_same_in_every_format() -> None:
         mapping.make({**written, "customer": "", "sku": None})
 
 
-def test_a_column_that_is_the_id_comes_before_a_hash_of_a_preset() -> None:
+def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
     mapping = make_column_mapping(COMMENTS, ["id=Id"], [], Preset(id_from=["customer"]))
     assert mapping.make({**row(), "Id": "7"}).comment_id == "7"
 
 
 @pytest.mark.parametrize(
-    ("preset", "sentence"),
+    ("preset", "message"),
     [
-        (Preset(name="x", map={"stars": "a"}), "--preset x: stars is no field of comments: id,"),
-        (Preset(name="x", values={"stars": {}}), "--preset x: stars is no field of comments: id,"),
+        (Preset(name="x", map={"stars": "a"}), "--preset x: stars is not a field of comments: "),
+        (
+            Preset(name="x", values={"stars": {}}),
+            "--preset x: stars is not a field of comments: ",
+        ),
         (Preset(name="x", default={"rating": 9}), "--preset x: [default] is refused: rating is 9;"),
         (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
     ],
 )
-def test_presets_that_make_no_sense(preset: Preset, sentence: str) -> None:
+def test_presets_with_contradictions(preset: Preset, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         make_column_mapping(COMMENTS, [], [], preset)
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
 
 
-def test_what_is_called_by_its_name_has_no_id_to_make() -> None:
-    with pytest.raises(CommandError, match="organizations have a name and no id"):
+def test_an_object_with_a_name_has_no_id_to_make() -> None:
+    with pytest.raises(CommandError, match="organizations have a name instead of an id"):
         make_column_mapping(ORGANIZATIONS, [], [], Preset(id_from=["a"]))
 
 
-def test_ours_are_well_formed_and_about_something() -> None:
+def test_marginalias_presets_are_valid() -> None:
     for name, preset in presets().items():
         assert preset.name == name
         assert preset.about
         assert make_column_mapping(COMMENTS, [], [], preset).columns["rating"]
 
 
-def test_without_one_nothing_is_known() -> None:
+def test_without_a_preset() -> None:
     assert find_preset(None) is NO_PRESET
 
 
@@ -216,14 +219,14 @@ def test_a_sample_is_recognised_by_its_columns(tmp_path: Path, preset: str) -> N
     path.write_bytes(SAMPLES[preset][1]())
     with open_source(path) as source:
         format_ = format_by_content(source.head)
-        columns = Layout(format_, row=presets()[preset].row).open(source).columns
+        _, columns = rows_of(source, format_, path=presets()[preset].row)
     assert format_ == presets()[preset].format
     assert preset_for(columns, format_) == preset
 
 
-def test_one_of_ones_own(tmp_path: Path) -> None:
+def test_a_preset_of_an_operator(tmp_path: Path) -> None:
     path = tmp_path / "shop.toml"
-    example = (module.__doc__ or "").partition("\n\n")[2].partition("\n\n")[0]
+    example = (module.__doc__ or "").partition("their own:\n\n")[2].partition("\n\nEvery key")[0]
     path.write_text(example.replace('"ms"', '"us"'))
     preset = find_preset(str(path))
     assert (preset.name, preset.delimiter, preset.date_unit) == (str(path), ";", "us")
@@ -232,11 +235,11 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
         ("format = ", "is not TOML: Invalid value"),
         (b"about = '\xff'", "is not TOML: 'utf-8' codec can't decode"),
-        ("colour = 1", ": colour is not known; a preset has about, format, kind, encoding"),
+        ("colour = 1", ": colour is unknown; a preset has about, format, kind, encoding"),
         ("format = 'xls'", ": format is 'xls'; it must be one of jsonl, csv, xml, parquet."),
         (
             "kind = 5",
@@ -245,32 +248,32 @@ def test_one_of_ones_own(tmp_path: Path) -> None:
                 "profiles, products."
             ),
         ),
-        ("encoding = 5", ': encoding is not of the form "text".'),
-        ("id_from = 'a,b'", ': id_from is not of the form ["column", "column"].'),
-        ("map = ['a=b']", ': map is not of the form field = "column".'),
-        ("[map]\nid = 5", ': map is not of the form field = "column".'),
-        ("[keep]\nstate = 'ok'", ': keep is not of the form column = ["cell", "cell"].'),
-        ("[values]\nrating = 5", ": values is not of the form [values.field] with"),
-        ("[set]\nlanguage = []", ': set is not of the form field = "value".'),
+        ("encoding = 5", ': encoding is 5; write it as `encoding = "text"`.'),
+        ("id_from = 'a,b'", ": id_from is 'a,b'; write it as `id_from = [\"column\"]`."),
+        ("map = ['a=b']", ': map is [\'a=b\']; write it as `map = {"field" = "column"}`.'),
+        ("[map]\nid = 5", ": map is {'id': 5}; write it as"),
+        ("[keep]\nstate = 'ok'", '; write it as `keep = {"column" = ["cell"]}`.'),
+        ("[values]\nrating = 5", '; write it as `values = {"field" = {"cell" = "value"}}`.'),
+        ("[set]\nlanguage = []", '; write it as `set = {"field" = "value"}`.'),
     ],
 )
-def test_a_preset_that_is_none(tmp_path: Path, content: str | bytes, sentence: str) -> None:
+def test_a_malformed_preset(tmp_path: Path, content: str | bytes, message: str) -> None:
     path = tmp_path / "shop.toml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(CommandError) as caught:
         find_preset(str(path))
     assert f"--preset {path}" in str(caught.value)
-    assert sentence in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("name", "message"),
     [
-        ("amazon", "--preset amazon is not known: choose one of amazon-2014, amazon-2018,"),
+        ("amazon", "--preset amazon is unknown: choose one of amazon-2014, amazon-2018,"),
         ("none.toml", "--preset none.toml cannot be read: No such file or directory."),
     ],
 )
-def test_a_preset_that_is_not_there(name: str, sentence: str) -> None:
+def test_an_unknown_preset(name: str, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         find_preset(name)
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)

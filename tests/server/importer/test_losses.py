@@ -1,4 +1,4 @@
-"""What a load reports as dropped."""
+"""The dropped values that a load reports."""
 
 from collections import defaultdict
 from contextlib import closing
@@ -21,8 +21,8 @@ PRESET = Preset(
 )
 
 
-def told(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
-    """Return the columns not used, and the sentences, of rows that differ."""
+def reported(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
+    """Return the unused columns and the sentences of a load of rows that differ."""
     with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
         for number, row in enumerate(losses.kept(Row(n, row) for n, row in enumerate(rows, 1))):
             assert isinstance(row, Row)
@@ -30,21 +30,21 @@ def told(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
         return list(losses.unused), list(losses.sentences())
 
 
-def test_values_without_a_place_are_counted_by_what_they_are() -> None:
-    unused, sentences = told(
+def test_values_without_a_field_are_counted_by_noun() -> None:
+    unused, sentences = reported(
         {"up": 3, "down": "1,204", "variant": "red", "who": "ana", "extra": "x", "id": "1"},
         {"up": 1, "variant": "", "who": "bo"},
     )
     assert unused == ["extra", "id"]
     assert sentences == [
-        "votes: 3 values have no place yet.",
-        "variants: 1 value has no place yet.",
+        "votes: 3 values dropped (no such field).",
+        "variants: 1 value dropped (no such field).",
     ]
 
 
 @pytest.mark.parametrize("cell", [None, "", 0, "0", 0.0, False, "false", [], {}, [0, 0], [[]]])
-def test_what_says_nothing_is_no_loss(cell: object) -> None:
-    assert told({"up": cell, "extra": cell}) == ([], [])
+def test_an_empty_value_is_not_a_loss(cell: object) -> None:
+    assert reported({"up": cell, "extra": cell}) == ([], [])
 
 
 def test_rows_are_left_out_by_their_state() -> None:
@@ -56,7 +56,10 @@ def test_rows_are_left_out_by_their_state() -> None:
         {"gone": False, "state": None},
         {},
     ]
-    assert told(*rows)[1] == ["2 rows left out: state is spam.", "1 row left out: gone is True."]
+    assert reported(*rows)[1] == [
+        "2 rows left out: state is spam.",
+        "1 row left out: gone is True.",
+    ]
 
 
 def test_rejects_are_passed_on() -> None:
@@ -64,9 +67,9 @@ def test_rejects_are_passed_on() -> None:
         assert list(losses.kept(iter([Reject(1, "broken")]))) == [Reject(1, "broken")]
 
 
-def test_names_that_are_values_do_not_fill_the_memory() -> None:
+def test_a_limited_number_of_columns_is_counted() -> None:
     rows: list[dict[str, object]] = [{f"c{number}": "x"} for number in range(1_500)]
-    unused, _ = told(*rows)
+    unused, _ = reported(*rows)
     assert len(unused) == 1_000
 
 
@@ -76,7 +79,7 @@ def test_of_many_shared_ids_the_first_are_shown() -> None:
             losses.loaded(Row(line, {}), str(line % 6), line)
         (sentence,) = losses.sentences()
     assert sentence.startswith(
-        "6 ids stand in 12 rows that differ (lines 1, 7; 2, 8; 3, 9; 4, 10; 5, 11; …): only the"
+        "12 rows share 6 ids but differ (lines 1, 7; 2, 8; 3, 9; 4, 10; 5, 11; …): only the"
     )
 
 
@@ -102,7 +105,7 @@ def test_a_large_file_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> 
     assert found_in(rows) == [[1, 10_000]]
 
 
-def test_no_room_for_them_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     ids = SharedIds()
     ids.close()
 
@@ -111,5 +114,5 @@ def test_no_room_for_them_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(ids, "_parts", [Full()] * len(ids._parts))
-    with pytest.raises(CommandError, match="has no room for the ids of the file"):
+    with pytest.raises(CommandError, match="has no space for the ids of the file"):
         ids.add("a", 1, 1)

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file, a person reads a sentence."""
+"""A damaged file gives a message, never a traceback."""
 
 import gzip
 from contextlib import closing, suppress
@@ -42,7 +42,7 @@ def damaged(content: bytes, damages: list[Damage]) -> bytes:
 
 
 @given(st.sampled_from(sorted(SAMPLES)), DAMAGES, st.booleans())
-async def test_a_damaged_file_loads_in_part_or_ends_with_a_sentence(
+async def test_a_damaged_file_loads_in_part_or_ends_with_a_message(
     tmp_path_factory: pytest.TempPathFactory, preset: str, damages: list[Damage], inside: bool
 ) -> None:
     content = WHOLE[preset]
@@ -67,4 +67,4 @@ async def rehearse(path: Path, preset: str) -> None:
         rows, rejects = losses.kept(opened.rows), RejectsFile(Path("/dev/null"))
         work = Load(opened.source, rows, mapping, rejects, note=losses.loaded)
         await work.run(DryRun().put, progress)
-        assert opened.empty or work.tally.read == work.tally.written + work.tally.rejected
+        assert opened.empty or work.tally.read == work.tally.outcome.total + work.tally.rejected

@@ -1,7 +1,8 @@
+"""Files are opened, unpacked, decoded and watched."""
+
 import gzip
 import os
 import re
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,65 +13,49 @@ import pytest
 from server.errors import CommandError
 from server.importer.rows import Lines
 from server.importer.source import Source, open_source
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from server.zstandard import zstd
 
 
 def texts(source: Source) -> list[str]:
     return [line.text for line in Lines(source.stream, source.encoding)]
 
 
-def sentence_for(path: Path) -> str:
-    with pytest.raises(CommandError) as caught, open_source(path):
-        pass
+def refusal(path: Path, encoding: str | None = None) -> str:
+    with pytest.raises(CommandError) as caught, open_source(path, encoding) as source:
+        texts(source)
     return str(caught.value)
 
 
-def test_a_file_is_open_with_its_size(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"id\n1\n")
-    with open_source(path) as source:
-        assert (source.name, source.size) == (str(path), 5)
-        assert texts(source) == ["id\n", "1\n"]
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
-    path = tmp_path / "none.csv"
-    assert sentence_for(path) == f"{path} is not there: check the path."
-
-
-def test_a_directory(tmp_path: Path) -> None:
-    assert sentence_for(tmp_path) == f"{tmp_path} is a directory: name one file."
-
-
-def test_a_name_longer_than_names_may_be(tmp_path: Path) -> None:
-    assert sentence_for(tmp_path / ("x" * 300)).endswith("cannot be read: File name too long.")
-
-
-def test_a_file_that_fails_on_its_first_read() -> None:
-    path = Path("/proc/self/mem")
-    assert sentence_for(path) == f"{path} cannot be read: Input/output error."
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("none.csv", "does not exist: check the path."),
+        (".", "is a directory: name a file."),
+        ("x" * 300, "cannot be read: File name too long."),
+        ("/proc/self/mem", "cannot be read: Input/output error."),
+    ],
+    ids=["missing", "directory", "name too long", "fails on its first read"],
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, path: str, message: str) -> None:
+    assert refusal(tmp_path / path) == f"{tmp_path / path} {message}"
 
 
 @pytest.mark.parametrize(
-    ("content", "what"),
+    ("content", "message"),
     [
-        ("id,text".encode("utf-16-be"), "looks like UTF-16: add `--encoding utf-16-be`."),
-        ("id,text".encode("utf-16-le"), "looks like UTF-16: add `--encoding utf-16-le`."),
-        ("id,text".encode("utf-32-be"), "looks like UTF-32: add `--encoding utf-32-be`."),
+        ("id,text".encode("utf-16-be"), "probably UTF-16: add `--encoding utf-16-be`."),
+        ("id,text".encode("utf-16-le"), "probably UTF-16: add `--encoding utf-16-le`."),
+        ("id,text".encode("utf-32-be"), "probably UTF-32: add `--encoding utf-32-be`."),
         (b"PK\x03\x04xlsx", "is an archive or a spreadsheet"),
-        (b"BZh91AY", "unpack it first, with `bunzip2`"),
+        (b"BZh91AY", "unpack it with `bunzip2` first"),
         (b"PAR1\x15", "is Parquet: add --format parquet."),
-        (gzip.compress(b"a" * 257 + b"ustar  ", mtime=0), "unpack it first, with `tar -xf`"),
+        (gzip.compress(b"a" * 257 + b"ustar  ", mtime=0), "unpack it with `tar -xf` first"),
     ],
 )
-def test_a_file_that_is_no_text(tmp_path: Path, content: bytes, what: str) -> None:
+def test_a_file_that_is_not_text(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(content)
-    assert what in sentence_for(path)
+    assert message in refusal(path)
 
 
 TEXT = "id,text\n1,Größe: 5 €\n"
@@ -79,6 +64,7 @@ TEXT = "id,text\n1,Größe: 5 €\n"
 @pytest.mark.parametrize(
     ("content", "encoding"),
     [
+        (TEXT.encode(), None),
         (gzip.compress(TEXT.encode(), mtime=0), None),
         (gzip.compress(b"id,text\n", mtime=0) + gzip.compress(TEXT[8:].encode(), mtime=0), None),
         (zstd.compress(TEXT.encode()), None),
@@ -96,42 +82,41 @@ def test_packed_files_and_other_encodings(
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     with open_source(path, encoding) as source:
+        assert source.name == str(path)
+        assert source.head.startswith((b"id,text\n", b"\xef\xbb\xbfid,text\n"))
         assert "".join(texts(source)) == TEXT
-        assert source.position == source.size == len(content)
+        assert source.stored.count == source.size == len(content)
+        assert source.content.count >= len(TEXT)
 
 
-def test_an_encoding_that_is_not_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["klingon", "base64"])
+def test_an_unknown_encoding(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id\n")
-    for encoding in ("klingon", "base64"):
-        with pytest.raises(CommandError) as caught, open_source(path, encoding):
-            pass
-        assert str(caught.value).startswith(f"--encoding {encoding} is not known: name one such")
+    assert refusal(path, encoding).startswith(f"--encoding {encoding} is unknown: name one such")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "shift_jis", "cp1252"])
-def test_what_is_no_text_of_its_encoding_spoils_its_own_line(tmp_path: Path, encoding: str) -> None:
-    broken = {"utf-16-le": b"\x00\xd8", "shift_jis": b"\xff", "cp1252": b"\x81"}[encoding]
+@pytest.mark.parametrize(
+    ("encoding", "broken"),
+    [("utf-16-le", b"\x00\xd8"), ("shift_jis", b"\xff"), ("cp1252", b"\x81")],
+)
+def test_bytes_that_an_encoding_does_not_have_cost_only_their_line(
+    tmp_path: Path, encoding: str, broken: bytes
+) -> None:
     path = tmp_path / "a.csv"
     lines = [line.encode(encoding) for line in ("a\n", "b", "\n", "c\n")]
     path.write_bytes(b"".join([*lines[:2], broken, *lines[2:]]))
     with open_source(path, encoding) as source:
         found = list(Lines(source.stream, source.encoding))
-    assert [line.fault for line in found] == [None, f"the line holds what is not {encoding}", None]
+    assert [line.fault for line in found] == [None, f"the line is not valid {encoding}", None]
 
 
 ROWS = "".join(f"{number},text number {number * 7919}\n" for number in range(30_000)).encode()
-"""Several blocks of gzip, zstd and our reads."""
-
-
-def read_all(path: Path) -> str:
-    with pytest.raises(CommandError) as caught, open_source(path) as source:
-        texts(source)
-    return str(caught.value)
+"""Several blocks of gzip, of zstd and of the importer's reads."""
 
 
 def with_checksum(content: bytes) -> bytes:
-    """Pack as the program zstd does; without a checksum nobody can tell that a letter is wrong."""
+    """Compress as the program zstd does: only a checksum shows that a letter is wrong."""
     return zstd.compress(content, options={zstd.CompressionParameter.checksum_flag: 1})
 
 
@@ -141,43 +126,42 @@ def test_a_packed_file_that_is_cut_or_damaged(
 ) -> None:
     path = tmp_path / "a.csv.packed"
     whole = pack(ROWS)
-    advice = (
-        f"get a whole copy of the {packing} file, and load it over what was loaded of this one."
-    )
+    advice = f"get the complete {packing} file and load it."
     for size in (12, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        assert read_all(path) == f"{path} ends too soon: {advice}"
+        assert refusal(path) == f"{path} is incomplete: {advice}"
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 0xFF
     path.write_bytes(damaged)
     assert re.fullmatch(
-        rf"{re.escape(str(path))} is damaged \(.+\): {re.escape(advice)}", read_all(path)
+        rf"{re.escape(str(path))} is damaged \(.+\): {re.escape(advice)}", refusal(path)
     )
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "message"),
     [
         (
             lambda path: path.write_bytes(ROWS + b"more\n"),
-            f"grew from {len(ROWS):,} to {len(ROWS) + 5:,} bytes while it was read: load it again",
+            f"grew from {len(ROWS):,} to {len(ROWS) + 5:,} bytes during the load: load it again",
         ),
         (
             lambda path: path.write_bytes(ROWS[:-9]),
-            f"shrank from {len(ROWS):,} to {len(ROWS) - 9:,} bytes while it was read: load it",
+            f"shrank from {len(ROWS):,} to {len(ROWS) - 9:,} bytes during the load: load it",
         ),
         (
             lambda path: path.write_bytes(ROWS.replace(b"text", b"TEXT")),
-            "was changed while it was read: load it again",
+            "was changed during the load: load it again",
         ),
         (
             lambda path: path.with_suffix(".new").rename(path),
-            "was replaced while it was read, and what was read is the earlier file: load it again.",
+            "was replaced during the load, which read the earlier file: load it again.",
         ),
     ],
+    ids=["grew", "shrank", "changed", "replaced"],
 )
 def test_a_file_that_changes_while_it_is_read(
-    tmp_path: Path, change: Callable[[Path], object], sentence: str
+    tmp_path: Path, change: Callable[[Path], object], message: str
 ) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(ROWS)
@@ -187,14 +171,7 @@ def test_a_file_that_changes_while_it_is_read(
         change(path)
         with pytest.raises(CommandError) as caught:
             texts(source)
-    assert str(caught.value).startswith(f"{path} {sentence}")
-
-
-def test_an_empty_file_has_no_first_line(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.touch()
-    with open_source(path) as source:
-        assert source.head == b""
+    assert str(caught.value).startswith(f"{path} {message}")
 
 
 def test_a_pipe_is_read_as_it_comes_and_has_no_size(tmp_path: Path) -> None:
@@ -215,7 +192,7 @@ def test_a_pipe_is_read_as_it_comes_and_has_no_size(tmp_path: Path) -> None:
     writer.join()
 
 
-def test_a_pipe_that_brings_nothing_gives_up_when_told(tmp_path: Path) -> None:
+def test_a_read_of_an_idle_pipe_ends_when_it_is_stopped(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     keeper = os.open(path, os.O_RDWR)

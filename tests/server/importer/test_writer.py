@@ -9,7 +9,7 @@ from server.importer.writer import AT_ONCE, Writer
 
 
 class Gate:
-    """A store whose writes wait until they are let through; values are kept by identity."""
+    """A store with writes that wait for the test; values are kept by identity."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[list[str], asyncio.Event]] = []
@@ -56,7 +56,7 @@ async def test_a_bounded_number_of_batches_is_under_way() -> None:
         async with Writer(gate.put) as writer:
             for letter in "abcdefghij":
                 await writer.write(batch(letter))
-        assert writer.written == 10
+        assert writer.outcome.total == 10
 
     await drain(gate, task := asyncio.create_task(work()))
     await task
@@ -109,7 +109,7 @@ async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
     with pytest.raises(StoreUnavailableError, match="gone"):
         await task
     assert gate.waiting == []
-    assert writer.written == 10 * len(gate.stored)
+    assert writer.outcome.total == 10 * len(gate.stored)
     assert "b" not in gate.stored
 
 

@@ -52,7 +52,7 @@ def test_columns_are_paths_below_the_row_and_from_the_root_around_it() -> None:
     ]
 
 
-def test_a_row_is_called_by_the_line_on_which_it_starts() -> None:
+def test_the_line_of_a_row_is_that_of_its_start() -> None:
     content = "<Feed>\n<Product>\n<Review>\n</Review> <Review/>\n\n<Review/></Product></Feed>"
     assert [one.line for one in read(content)] == [3, 4, 6]
 
@@ -61,7 +61,7 @@ def test_an_overlong_row_is_rejected_and_the_next_one_read() -> None:
     long = "x" * (MAX_ROW_CHARACTERS + 1)
     first, second = read(f"<Feed><Product><Review>{long}</Review><Review/></Product></Feed>")
     assert isinstance(first, Reject)
-    assert (first.reason, first.cut) == ("the row is over 1,000,000 characters long", True)
+    assert (first.reason, first.cut) == ("the row is longer than 1,000,000 characters", True)
     assert isinstance(second, Row)
 
 
@@ -73,8 +73,8 @@ def test_attributes_count_for_the_length_of_a_row() -> None:
 
 def test_elements_without_end_are_refused_before_they_cost_much() -> None:
     assert refusal("<Feed>\n<Product>" + "<a>" * 100_000) == (
-        "sample nests elements too deeply at line 2: the names of the open ones have over 1,000 "
-        "characters, which no feed of rows needs."
+        "sample nests elements too deeply at line 2: the names of the open ones have more than "
+        "1,000 characters. Check that it is a feed of rows."
     )
     deepest = MAX_PATH_CHARACTERS // 2
     assert read("<a>" * deepest + "</a>" * deepest) == []
@@ -83,22 +83,25 @@ def test_elements_without_end_are_refused_before_they_cost_much() -> None:
 def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
     laughs = '<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">'
     for inside in (laughs, '<!ENTITY a SYSTEM "file:///etc/passwd">'):
-        said = refusal(f"<!DOCTYPE Feed [{inside}]><Feed><Review>&a;</Review></Feed>")
-        assert said.startswith("sample declares a document type, which may hide entities")
+        message = refusal(f"<!DOCTYPE Feed [{inside}]><Feed><Review>&a;</Review></Feed>")
+        assert message.startswith("sample declares a document type, which may define entities")
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    ("content", "message"),
     [
-        ("<Feed>\n<Product>", "sample ends too soon, at line 2, column 10: get a whole copy and"),
-        ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): mend"),
-        ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): mend"),
+        (
+            "<Feed>\n<Product>",
+            "sample is incomplete, it ends at line 2, column 10: get",
+        ),
+        ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): fix"),
+        ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): fix"),
         (b"<Feed>\xff</Feed>", "sample is broken XML at line 1, column 7 (not well-formed"),
-        ("", "sample ends too soon, at line 1, column 1"),
+        ("", "sample is incomplete, it ends at line 1, column 1: get"),
     ],
 )
-def test_text_that_is_no_xml(content: str | bytes, sentence: str) -> None:
-    assert refusal(content).startswith(sentence)
+def test_text_that_is_not_xml(content: str | bytes, message: str) -> None:
+    assert refusal(content).startswith(message)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
@@ -114,7 +117,7 @@ def test_the_encoding_that_the_text_declares(encoding: str) -> None:
 def test_an_encoding_that_expat_does_not_know(encoding: str) -> None:
     declared = f'<?xml version="1.0" encoding="{encoding}"?>'
     assert refusal(f"{declared}<Feed/>") == (
-        "sample declares an encoding that XML is not read in as it is: add --encoding with its "
+        "sample declares an encoding that the XML parser does not know: add --encoding with its "
         "name."
     )
 
@@ -130,7 +133,7 @@ TEXTS = st.text(
 @given(
     st.lists(st.dictionaries(st.from_regex(r"[A-Za-z_]{1,8}", fullmatch=True), TEXTS), max_size=20)
 )
-def test_what_was_written_is_read(rows: list[dict[str, str]]) -> None:
+def test_rows_are_read_as_they_were_written(rows: list[dict[str, str]]) -> None:
     written = "".join(
         "<Review>" + "".join(f"<{k}>{escape(v)}</{k}>\n" for k, v in row.items()) + "</Review>"
         for row in rows

@@ -13,7 +13,7 @@ from tests.server.observability.observed import Node
 
 
 class Collector:
-    """What has come to ``url``; ``services`` are the names of who sent it."""
+    """The traces sent to ``url``; ``services`` are the names of the senders."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []

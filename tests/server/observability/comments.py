@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from dal.model import Comment
 
 COST = {"extensions": {"cost": True}}
-"""Has an answer tell what it has cost."""
+"""Makes an answer contain its cost."""
 
 _ONE = Comment("0", "42", "ada", 5, "en", "t", "text", datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -64,7 +64,7 @@ def values_of(text: str) -> Values:
 
 
 def scraped(metrics: Metrics) -> Values:
-    """Return what a scrape of this process's metrics would show."""
+    """Return the text that a scrape of this process's metrics would show."""
     return values_of(generate_latest(metrics.registry).decode())
 
 

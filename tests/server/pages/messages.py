@@ -1,7 +1,6 @@
-"""The pages' messages: what they say in English, and the catalogues of the other languages.
+"""The pages' messages in English, and the catalogues of the other languages.
 
-``make docs`` puts new messages into the catalogues, untranslated, and takes away those that no
-page says any more.
+``make docs`` adds new messages to the catalogues, untranslated, and removes unused ones.
 """
 
 from collections.abc import Iterator
@@ -11,8 +10,12 @@ from babel.messages import Catalog
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_file
 from babel.messages.pofile import read_po, write_po
 
+from dal.query.plan import ReasonCode
+from dal.query.trace import EMPTY_BY_COUNTS, EMPTY_RANGE
 from server.pages.i18n import CATALOGUES, LOCALES, SOURCE
 from tests.engines import ROOT
+
+PLANS, TRACES = "dal/query/plan.py", "dal/query/trace.py"
 
 TEMPLATES = ROOT / "server/pages/templates"
 
@@ -36,13 +39,16 @@ def modules() -> list[Path]:
 
 
 def messages() -> Catalog:
-    """Return every message of the pages, in the order of the files."""
+    """Return every message of the pages: their own, and the reasons of plans."""
     found = Catalog(charset="utf-8")
     for method, paths in (("jinja2", templates()), ("python", modules())):
         for path in paths:
             name = str(path.relative_to(ROOT))
             for _, message, _, context in _of(method, path):
                 found.add(message, locations=[(name, 0)], context=context)
+    reasons = [(PLANS, code.value) for code in ReasonCode]
+    for name, message in (*reasons, (TRACES, EMPTY_RANGE), (TRACES, EMPTY_BY_COUNTS)):
+        found.add(message, locations=[(name, 0)])
     return found
 
 

@@ -9,11 +9,9 @@ import pytest
 
 from dal.client.table import Table
 from dal.maintenance.tables import create_table
-from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.settings import Settings
 from tests.conftest import Clients
-from tests.server.pages.conftest import COMMENT, SECRET, Parsed, client_of, opened, stored
+from tests.server.applications import app_of
+from tests.server.pages.conftest import COMMENT, Parsed, client_of, opened, stored
 
 NAME = "Zoë </a> 50 % /#1?🙂"
 ADDRESS = f"/authors/{quote(NAME, safe='')}"
@@ -45,10 +43,7 @@ async def listing(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture
 async def visitor(listing: Table) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(
-        Settings(explain=True), table=listing, authenticator=Authenticator(secret=lambda: SECRET)
-    )
-    async with client_of(app) as client:
+    async with client_of(app_of(listing, explain=True)) as client:
         yield client
 
 

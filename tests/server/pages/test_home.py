@@ -1,4 +1,4 @@
-"""The list of products, and what crawlers are told of the site."""
+"""The list of products, and the files for crawlers."""
 
 import re
 from collections.abc import AsyncIterator
@@ -12,12 +12,10 @@ from dal.client.table import Table
 from dal.entities import INDEXES
 from dal.model import ProductDetails
 from dal.stores import Stores
-from server.app import create_app
-from server.auth.authenticator import Authenticator
 from server.pages.static_files import DIGEST
-from server.settings import Settings
 from tests.bulk import fill
 from tests.conftest import Clients
+from tests.server.applications import app_of
 from tests.server.pages.conftest import (
     COMMENT,
     SITE,
@@ -32,7 +30,7 @@ PRODUCTS = 23
 
 @pytest.fixture(scope="module")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """A table of its own: the list shows everything."""
+    """A separate table, because the list shows everything."""
     table = Table(await clients.of(dynoxide_url), "home")
     await admin.create(table, INDEXES)
     rows = [
@@ -55,10 +53,7 @@ async def table(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture
 async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
-    app = create_app(
-        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: None)
-    )
-    async with client_of(app) as client:
+    async with client_of(app_of(table, explain=True)) as client:
         yield client
 
 
@@ -128,10 +123,7 @@ async def test_products_without_a_title_are_counted_and_not_listed(
 
 async def test_a_public_url_is_what_absolute_links_begin_with(table: Table) -> None:
     public = "https://shop.example"
-    app = create_app(
-        Settings(public_url=public), table=table, authenticator=Authenticator(secret=lambda: None)
-    )
-    async with client_of(app) as client:
+    async with client_of(app_of(table, public_url=public)) as client:
         said = [(await client.get(path)).text for path in ("/", "/products/p%2F23", "/comments/x")]
         assert [f'<link rel="canonical" href="{public}/' in page for page in said] == [True] * 3
         assert f'"@id":"{public}/products/p%2F23"' in said[1]
@@ -142,9 +134,7 @@ async def test_a_public_url_is_what_absolute_links_begin_with(table: Table) -> N
 
 
 async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> None:
-    app = create_app(
-        Settings(explain=True), table=table, authenticator=Authenticator(secret=lambda: None)
-    )
+    app = app_of(table, explain=True)
     transport = httpx.ASGITransport(app, root_path="/shop")
     async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:
         page = await opened(client, "/shop/")

@@ -8,10 +8,8 @@ import pytest
 from dal.client.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
-from server.app import create_app
-from server.auth.authenticator import Authenticator
-from server.settings import Settings
-from tests.server.pages.conftest import SECRET, Parsed, client_of, jwt_of, opened
+from tests.server.applications import app_of
+from tests.server.pages.conftest import Parsed, client_of, jwt_of, opened
 from tests.server.serving import ADD
 
 STATED = {"rating": 4, "language": "en", "title": "Good", "text": "It boils."}
@@ -22,12 +20,7 @@ async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
     await Stores(table).products.put_many(
         {"known": ProductDetails(picture_url="/mug.png"), "emptied": ProductDetails()}
     )
-    app = create_app(
-        Settings(known_products_only=True),
-        table=table,
-        authenticator=Authenticator(secret=lambda: SECRET),
-    )
-    async with client_of(app, jwt_of("ann")) as client:
+    async with client_of(app_of(table, known_products_only=True), jwt_of("ann")) as client:
         yield client
 
 

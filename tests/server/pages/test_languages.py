@@ -21,7 +21,7 @@ async def spoken(table: Table) -> None:
         (None, None, "en;q=0.5, fr;q=0.9", "fr"),
         (None, None, "pt, *;q=0.1", "en"),
         (None, None, "de;q=0, ja;q=0.2", "ja"),
-        (None, None, "de;q=x, ;;,,=, es", "es"),
+        (None, None, "es;q=0.9, ;;,,=, de;q=x", "de"),
         (None, "ja", "de", "ja"),
         ("AR", "ja", "de", "ar"),
         ("../en", "none", "", "en"),
@@ -117,7 +117,7 @@ def _tongues(page: str) -> list[str]:
 
 
 async def test_the_links_to_other_languages_lose_nothing(client: httpx.AsyncClient) -> None:
-    """An answer to a form has none, but for signing in: what was typed would not come along."""
+    """An answer to a form has no such links, except at sign-in: the typed text would be lost."""
     following = "/sign-in?next=%2Fproducts%2Fspoken%3Frating%3D5%23write&lang=de"
     data = {"next": "/products/spoken?rating=5#write", "jwt": "a.b.c"}
     shown = await client.get("/sign-in", params=data)

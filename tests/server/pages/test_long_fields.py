@@ -1,4 +1,4 @@
-"""What a visitor sends is looked through once: twice the text takes no more than twice the time."""
+"""Fields of visitors are read once: twice the text takes at most twice the time."""
 
 import time
 

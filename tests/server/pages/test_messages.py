@@ -17,13 +17,13 @@ from server.pages import i18n
 from server.pages.rendering import environment
 from tests.server.pages.messages import TRANSLATED, merged, modules, templates
 
-_PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%"), re.compile(r"</?\w+")
+_PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%|\{(?=\d?\})"), re.compile(r"</?\w+")
 
 _WHOLE = re.compile(r"\{% trans\b.*?endtrans %\}|\{#.*?#\}", re.DOTALL)
 _EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
 _ATTRIBUTES = re.compile(r'[\w-]+="[^"]*"')
-"""Outside of tags they are what a macro puts into one."""
+"""Outside of tags they are the arguments of a macro."""
 
 _NAMES = {"Marginalia", "GraphiQL", "RCU"}
 """Words that are the same in every language."""
@@ -31,8 +31,8 @@ _NAMES = {"Marginalia", "GraphiQL", "RCU"}
 _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some"}
 """Attributes that people see or hear."""
 
-_TRANSLATING = {"_", "gettext", "ngettext", "pgettext", "npgettext", "plural_forms"}
-"""Functions whose texts are translated."""
+_TRANSLATING = {"_", "gettext", "ngettext", "plural_forms"}
+"""Functions that translate their texts."""
 
 
 @pytest.mark.parametrize("tag", TRANSLATED)
@@ -97,7 +97,7 @@ def test_plural_forms_are_those_of_the_browser() -> None:
 
 
 class _Words(HTMLParser):
-    """The words of a template that stand beside its expressions."""
+    """The words of a template next to its expressions."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

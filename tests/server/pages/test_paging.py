@@ -1,4 +1,6 @@
-"""Page boundaries: older pages keep their address and their 20 comments."""
+"""Pages of 20 comments: each list is walked to its end and back, and says where it is."""
+
+import re
 
 import httpx
 import pytest
@@ -8,102 +10,104 @@ from dal.entities.comment import comment_position
 from dal.query.pagination import encode_cursor
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
-from server.pages.addresses import SIZE, cursor_of_previous, first_size
 from tests.bulk import fill
 from tests.server.pages.conftest import Parsed, numbered, opened, stored
 
 
+async def walk(
+    client: httpx.AsyncClient, address: str | None, rel: str = "next"
+) -> list[tuple[str | None, list[str]]]:
+    """Return each page's "1 to 20 of 45" and titles, until a page lacks the link."""
+    pages = []
+    while address is not None:
+        page = await opened(client, address)
+        where = re.search("[\\d,]+\u2013[\\d,]+ of [\\d,]+", page.text)
+        pages.append((where and where[0], page.headings))
+        address = page.link(rel)
+    return pages
+
+
+def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str, list[str]]]:
+    return [
+        (f"{first}\u2013{last} of {len(titles)}", titles[first - 1 : last])
+        for first, last in ranges
+    ]
+
+
+@pytest.mark.parametrize("query", ["", "?rating=1&rating=4", "?order=oldest"])
+async def test_a_list_is_walked_to_its_end_and_back(
+    client: httpx.AsyncClient, table: Table, query: str
+) -> None:
+    product, size = f"walk{len(query)}", 115 if "rating" in query else 46
+    await stored(table, numbered(product, size))
+    titles = [f"{n}" for n in reversed(range(size)) if "rating" not in query or n % 5 in {0, 3}]
+    titles = titles[::-1] if "order" in query else titles
+    address = f"/products/{product}{query}"
+    assert await walk(client, address) == sliced(titles, (1, 20), (21, 40), (41, 46))
+    end = f"{address}{'&' if query else '?'}page=last"
+    assert await walk(client, end, "prev") == sliced(titles, (27, 46), (7, 26), (1, 20))
+
+
+async def test_a_page_knows_its_place_after_comments_were_added(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    await stored(table, numbered("added", 45))
+    second = (await opened(client, "/products/added")).link("next")
+    await stored(table, numbered("added", 10, start=45))
+    (where, titles), *_ = await walk(client, second)
+    assert (where, titles[0]) == ("31\u201350 of 55", "24")
+    back = (await opened(client, second or "")).link("prev")
+    assert (await walk(client, back))[0] == (
+        "11\u201330 of 55",
+        [f"{n}" for n in range(44, 24, -1)],
+    )
+
+
+async def test_the_first_page_is_full_after_deletions(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    comments = numbered("fewer", 45)
+    await stored(table, comments)
+    cursor = encode_cursor(comment_position(comments[30]))  # the 14 newest comments precede it
+    answer = await client.get(f"/products/fewer?before={cursor}&place=45")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/products/fewer")
+
+
 @pytest.mark.parametrize(
-    ("total", "size"),
-    [(0, 20), (1, 20), (20, 20), (21, 21), (39, 39), (40, 20), (59, 39), (60, 20), (107, 27)],
+    "place", ["", "&place=0", "&place=-1", "&place=999", "&place=x", "&place=5"]
 )
-def test_the_first_page_takes_the_remainder(total: int, size: int) -> None:
-    assert first_size(total) == size
-
-
-def test_every_older_page_is_full() -> None:
-    for total in range(20, 400):
-        assert (total - first_size(total)) % SIZE == 0
-        assert 20 <= first_size(total) < 40
-
-
-def test_the_previous_page_is_named_by_what_stands_before_it() -> None:
-    cursors = [f"{number}" for number in range(40)]
-    assert cursor_of_previous(cursors, remainder=True) == "19"
-    assert cursor_of_previous(cursors[:39], remainder=True) is None
-    assert cursor_of_previous(cursors, remainder=False) == "19"
-    assert cursor_of_previous(cursors[:21], remainder=False) == "0"
-    assert cursor_of_previous(cursors[:20], remainder=False) is None
+async def test_an_impossible_place_is_not_shown(
+    client: httpx.AsyncClient, table: Table, place: str
+) -> None:
+    comments = numbered("place", 60)
+    await stored(table, comments)
+    cursor = encode_cursor(comment_position(comments[50]))
+    (where, titles), *_ = await walk(client, f"/products/place?after={cursor}{place}")
+    assert (where, titles[0]) == (None, "49")
 
 
 async def test_counts_that_lag_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
     await stored(table, numbered("lag", 25))
     for language in (None, "en"):
         await table.write([{"Delete": {"Key": item_key(StatisticsKey("lag", language))}}])
-    pages = await walk(client, "/products/lag")
-    assert [len(titles) for titles in pages.values()] == [20, 5]
+    assert [len(titles) for _, titles in await walk(client, "/products/lag")] == [20, 5]
 
 
-async def walk(client: httpx.AsyncClient, address: str | None) -> dict[str, list[str]]:
-    """Return the titles on each page by its address, from the first to the oldest."""
-    pages: dict[str, list[str]] = {}
-    while address is not None:
-        page = await opened(client, address)
-        pages[address] = page.headings
-        assert page.link("canonical") == address
-        address = page.link("next")
-    return pages
+async def test_a_list_between_days_is_not_counted(client: httpx.AsyncClient, table: Table) -> None:
+    await stored(table, numbered("days", 50))
+    pages = await walk(client, "/products/days?from=2024-01-01&to=2024-01-01")
+    assert [(where, len(titles)) for where, titles in pages] == [(None, 20), (None, 20), (None, 10)]
 
 
-@pytest.mark.parametrize("query", ["", "?rating=1&rating=4"])
-async def test_older_pages_stay_while_comments_are_added(
-    client: httpx.AsyncClient, table: Table, query: str
+@pytest.mark.parametrize("parameter", ["before", "page"])
+async def test_crawlers_keep_to_the_pages_that_follow_each_other(
+    client: httpx.AsyncClient, table: Table, parameter: str
 ) -> None:
-    product = f"stay{len(query)}"
-    await stored(table, numbered(product, 215))
-    before = await walk(client, f"/products/{product}{query}")
-    first, *older = before
-    expected = [f"{n}" for n in reversed(range(215)) if not query or n % 5 in {0, 3}]
-    assert [title for titles in before.values() for title in titles] == expected
-    assert {len(before[address]) for address in older} == {20}
-
-    await stored(table, numbered(product, 50, start=215))
-    after = await walk(client, f"/products/{product}{query}")
-    assert {address: after[address] for address in older} == {
-        address: before[address] for address in older
-    }
-    assert after[first][0] == ("264" if not query else "263")
-    assert len(after) > len(before)
-
-
-async def test_newer_links_lead_back_the_same_way(client: httpx.AsyncClient, table: Table) -> None:
-    await stored(table, numbered("back", 95))
-    there = list(await walk(client, "/products/back"))
-    address, back = there[-1], [there[-1]]
-    while (newer := (await opened(client, address)).link("prev")) is not None:
-        answer = await client.get(newer)
-        assert answer.status_code == 303
-        address = answer.headers["location"]
-        back.append(address)
-    assert back == there[::-1]
-
-
-@pytest.mark.parametrize("query", ["?order=oldest", "?from=2024-01-01&to=2024-01-01"])
-async def test_other_lists_are_cut_into_twenties_as_they_run(
-    client: httpx.AsyncClient, table: Table, query: str
-) -> None:
-    product = f"cut{len(query)}"
-    await stored(table, numbered(product, 50))
-    pages = await walk(client, f"/products/{product}{query}")
-    order = range(50) if "oldest" in query else reversed(range(50))
-    assert [len(titles) for titles in pages.values()] == [20, 20, 10]
-    assert [title for titles in pages.values() for title in titles] == [f"{n}" for n in order]
-    assert all(address.startswith(f"/products/{product}{query}") for address in pages)
-    *_, middle, last = pages
-    for address, earlier in ((last, middle), (middle, next(iter(pages)))):
-        back = (await opened(client, address)).link("prev")
-        assert back is not None
-        assert (await client.get(back)).headers["location"] == earlier
+    comments = numbered(f"crawl{parameter}", 60)
+    await stored(table, comments)
+    value = {"page": "last", "before": encode_cursor(comment_position(comments[5]))}[parameter]
+    page = await client.get(f"/products/crawl{parameter}?{parameter}={value}")
+    assert '<meta name="robots" content="noindex">' in page.text
 
 
 async def test_the_deepest_page_costs_what_the_first_costs(

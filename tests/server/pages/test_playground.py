@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from dal.client.table import Table
 from dal.limits import MAX_REQUESTS, MAX_SEGMENTS
 from dal.stores import Stores
-from server.app import create_app
-from server.auth.authenticator import Authenticator
 from server.pages.page_documents import DOCUMENTS
 from server.pages.playground import DEEPEST, LARGEST, LARGEST_DRAWING
-from server.settings import Settings
 from tests.schema.execution.test_cost import cost_of
+from tests.server.applications import app_of
 from tests.server.pages.conftest import (
     Parsed,
     client_of,
@@ -40,7 +38,7 @@ async def teapot(table: Table) -> str:
 
 
 async def told(client: httpx.AsyncClient, link: str) -> Any:
-    """Ask the API what a link to GraphiQL asks it."""
+    """Send the API the query of a link to GraphiQL."""
     ((document,), (variables,)) = parse_qs(urlsplit(link).query).values()
     assert document == DOCUMENTS["playground"]
     answer = await client.get(link, headers={"Accept": "application/json"})
@@ -150,13 +148,12 @@ async def test_what_cannot_be_read_is_a_sentence(
     assert sentence in Parsed(answer.text).text
 
 
-async def test_a_server_that_does_not_explain_says_how_to_get_it(table: Table) -> None:
-    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: None))
-    async with client_of(app) as visitor:
+async def test_a_server_that_does_not_explain_has_no_playground(table: Table) -> None:
+    async with client_of(app_of(table)) as visitor:
         answer = await visitor.get("/playground?product=teapot")
         drawing = await visitor.post("/playground/drawing", json=POSTED)
     assert answer.status_code == 404
-    assert "marginalia serve --explain" in answer.text
+    assert "The playground is not available on this server" in answer.text
     assert "<form" not in answer.text.partition("<main")[2]
     assert drawing.status_code == 404
 

@@ -1,4 +1,8 @@
-"""Signing in and out, and what the cookie can and cannot do."""
+"""Signing in and out, and the limits of the cookie."""
+
+import base64
+import time
+from http.cookies import SimpleCookie
 
 import httpx
 import pytest
@@ -6,30 +10,61 @@ from starlette.types import ASGIApp
 
 from dal.client.table import Table
 from server.app import create_app
-from server.auth.authenticator import Authenticator
+from server.auth.authenticator import Authenticator, SignInCode
+from server.pages.sessions import pasted_jwt
 from server.settings import Settings
-from tests.server.pages.conftest import SECRET, SITE, Parsed, client_of, jwt_of, opened
+from tests.server.applications import app_of
+from tests.server.pages.conftest import SECRET, SITE, Parsed, client_of, flags, jwt_of, opened
 
 FORM = {"next": "/products/1?rating=5#write"}
 
 
 @pytest.mark.parametrize(
-    "form", ["{jwt}", "Bearer {jwt}", ' {{"Authorization": "Bearer {jwt}"}}\n']
+    "form",
+    [
+        "{jwt}",
+        "Bearer {jwt}",
+        ' {{"Authorization": "Bearer {jwt}"}}\n',
+        "Bearer {jwt} for seven days",
+        "{jwt}\nana@host:~$ ",
+    ],
 )
 async def test_a_pasted_jwt_signs_in(client: httpx.AsyncClient, form: str) -> None:
     pasted = form.format(jwt=jwt_of("ann"))
     answer = await client.post("/sign-in", data=FORM | {"jwt": pasted}, headers={"Origin": SITE})
     assert answer.status_code == 303
     assert answer.headers["location"] == "/products/1?rating=5#write"
-    cookie = answer.headers["set-cookie"].lower()
-    assert "httponly" in cookie
-    assert "samesite=strict" in cookie
-    assert "secure" not in cookie
     page = await opened(client, "/")
     assert "Signed in as ann" in page.text
     left = await client.post("/sign-out", data={"form_key": page.fields()["form_key"]})
     assert left.status_code == 303
     assert "Signed in as" not in (await opened(client, "/")).text
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n  ", " "])
+async def test_a_jwt_that_a_terminal_broke_into_lines_signs_in(
+    client: httpx.AsyncClient, ending: str
+) -> None:
+    line = f'  {{"Authorization": "Bearer {jwt_of("ann")}"}}\n\n  Ctrl-C stops the server.'
+    broken = ending.join(line[at : at + 80] for at in range(0, len(line), 80))
+    answer = await client.post("/sign-in", data={"jwt": broken}, headers={"Origin": SITE})
+    assert answer.status_code == 303
+
+
+@pytest.mark.parametrize("width", [7, 43, 80])
+@pytest.mark.parametrize(
+    ("algorithm", "size"),
+    [
+        *(("HS256", 43), ("ES256", 86), ("EdDSA", 86), ("RS256", 342), ("RS256", 512)),
+        *(("RS256", 683), ("RS256", 470), ("RS256", 171)),
+    ],
+)
+def test_words_after_a_jwt_are_not_of_its_signature(algorithm: str, size: int, width: int) -> None:
+    header = base64.urlsafe_b64encode(b'{"alg":"%s","typ":"JWT"}' % algorithm.encode()).decode()
+    jwt = f"{header.rstrip('=')}.eyJzdWIiOiJhbm4ifQ.{'s' * size}"
+    lines = "\n".join(jwt[at : at + width] for at in range(0, len(jwt), width))
+    for text in (jwt, lines):
+        assert pasted_jwt(f"$ marginalia token ann\n{text}\nana@host:~$ ") == jwt
 
 
 @pytest.mark.parametrize("product_id", ["الغلاية", "a?b#c", "a%2Fb", "42/en", "a b"])
@@ -48,11 +83,38 @@ async def test_it_leads_back_to_any_page(client: httpx.AsyncClient, product_id: 
     assert answer.headers["location"].endswith("?rating=5")
 
 
-async def test_over_https_the_cookie_stays_there(app: ASGIApp) -> None:
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="https://shop.localhost") as client:
+@pytest.mark.parametrize(
+    ("site", "root", "name", "path", "secure"),
+    [
+        (SITE, "", "marginalia_jwt", "/", False),
+        ("https://shop.localhost", "", "__Host-marginalia_jwt", "/", True),
+        ("https://shop.localhost", "/comments", "marginalia_jwt", "/comments", True),
+    ],
+)
+async def test_the_flags_of_the_sessions_cookie(
+    app: ASGIApp, site: str, root: str, name: str, path: str, *, secure: bool
+) -> None:
+    transport = httpx.ASGITransport(app, root_path=root)
+    async with httpx.AsyncClient(transport=transport, base_url=f"{site}{root}") as client:
         answer = await client.post("/sign-in", data={"jwt": jwt_of("ann")})
-    assert "; Secure" in answer.headers["set-cookie"]
+        (cookie,) = SimpleCookie(answer.headers["set-cookie"]).values()
+        assert flags(cookie) == (name, path, "strict", secure)
+        assert (cookie["domain"], cookie["max-age"]) == ("", "")
+        page = await opened(client, "/")
+        assert "Signed in as ann" in page.text
+        left = await client.post("/sign-out", data={"form_key": page.fields()["form_key"]})
+        (gone,) = SimpleCookie(left.headers["set-cookie"]).values()
+        assert flags(gone) == flags(cookie)
+        assert gone["max-age"] == "0"
+        assert "Signed in as" not in (await opened(client, "/")).text
+
+
+async def test_over_https_a_cookie_that_a_sibling_can_set_signs_nobody_in(app: ASGIApp) -> None:
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="https://shop.localhost"
+    ) as client:
+        client.cookies.set("marginalia_jwt", jwt_of("eve"), domain="shop.localhost")
+        assert "Signed in as" not in (await opened(client, "/")).text
 
 
 async def test_a_bad_jwt_is_told_beside_the_field(client: httpx.AsyncClient) -> None:
@@ -127,8 +189,7 @@ async def test_graphql_takes_no_cookie(ann: httpx.AsyncClient) -> None:
 
 async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
     authenticator = Authenticator(secret=lambda: SECRET)
-    app = create_app(Settings(demo=True), table=table, authenticator=authenticator)
-    async with client_of(app) as visitor:
+    async with client_of(app_of(table, authenticator, demo=True)) as visitor:
         for address in ("/sign-in?next=/products/1", "/products/1"):
             page = await opened(visitor, address)
             assert "Try it as “demo”" in page.text
@@ -141,6 +202,28 @@ async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
         page = await opened(visitor, "/products/1")
         assert "Signed in as demo" in page.text
         assert "Try it as" not in page.text
+
+
+async def test_the_link_that_a_demo_prints_signs_in_once_within_minutes(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authenticator = Authenticator(secret=lambda: SECRET)
+    code, late = SignInCode(), SignInCode()
+    link = f"/sign-in?code={code.text}"
+    app = create_app(Settings(demo=True), table=table, authenticator=authenticator, code=code)
+    async with client_of(app) as visitor:
+        for wrong in ("", "x", "é", late.text):
+            answer = await visitor.get("/sign-in", params={"code": wrong})
+            assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
+        assert (await visitor.get(link)).headers["location"] == "/"
+        assert "Signed in as demo" in (await opened(visitor, "/")).text
+    async with client_of(app) as another:
+        page = await opened(another, link)
+        assert "Try it as “demo”" in page.text
+        assert not another.cookies
+    made = time.monotonic()
+    monkeypatch.setattr("server.auth.authenticator.time.monotonic", lambda: made + 601)
+    assert not late.take(late.text)
 
 
 async def test_a_server_that_is_no_demo_signs_nobody_in(client: httpx.AsyncClient) -> None:

@@ -1,4 +1,4 @@
-"""A product's title, picture and address on the pages, and whose pictures these may show."""
+"""A product's title, picture and address on the pages, and the allowed hosts of pictures."""
 
 import httpx
 import pytest
@@ -6,12 +6,11 @@ import pytest
 from dal.client.table import Table
 from dal.model import ProductDetails
 from dal.stores import Stores
-from server.app import create_app
-from server.auth.authenticator import Authenticator
 from server.errors import CommandError
 from server.pages.addresses import picture_address
 from server.settings import Settings
 from tests.calls import calls_of
+from tests.server.applications import app_of
 from tests.server.pages.conftest import COMMENT, SITE, client_of, opened, stored
 
 CDN = "https://cdn.example"
@@ -57,10 +56,7 @@ async def test_pictures_of_other_hosts_are_shown_where_the_operator_says_so(
     assert "; img-src 'self'; " in there.headers["content-security-policy"]
     assert "<img class" not in there.text
     assert f'"image":"{CDN}/lamp.jpg"' in there.text.replace(": ", ":")
-    app = create_app(
-        Settings(picture_origins=[CDN]), table=table, authenticator=Authenticator(secret=lambda: "")
-    )
-    async with client_of(app) as other:
+    async with client_of(app_of(table, picture_origins=[CDN])) as other:
         shown = await other.get("/products/remote")
     assert f"; img-src 'self' {CDN}; " in shown.headers["content-security-policy"]
     assert f'<img class="picture" src="{CDN}/lamp.jpg"' in shown.text
@@ -89,8 +85,7 @@ def test_an_origin_that_is_none_is_refused(origin: str) -> None:
 
 async def test_titles_take_no_request_more(table: Table) -> None:
     seen = calls_of(table)
-    app = create_app(Settings(), table=table, authenticator=Authenticator(secret=lambda: ""))
-    async with client_of(app) as client:
+    async with client_of(app_of(table)) as client:
         await opened(client, "/products/own")
         await opened(client, "/comments/own")
     keyed = [one for one in seen if one.operation == "BatchGetItem"]

@@ -10,12 +10,12 @@ from graphql import GraphQLError
 from dal.client.table import Table
 from resolvers.mutations import UserErrorCode
 from schema.execution.errors import CODES
-from server.app import create_app
 from server.auth.authenticator import Authenticator
+from server.auth.issuer import Issuer
 from server.pages import i18n
 from server.pages.comment import CommentForm
 from server.pages.faults import fault_of
-from server.settings import Settings
+from tests.server.applications import app_of
 from tests.server.pages.conftest import (
     COMMENT,
     client_of,
@@ -30,7 +30,7 @@ _SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some", "content"}
 
 _AS_IT_IS = {"code", "bdi", "script", "style"}
-"""Elements whose texts are names, or what a program reads."""
+"""Elements with names as texts, or with texts for programs."""
 
 
 class Spoken(HTMLParser):
@@ -151,8 +151,8 @@ async def test_a_page_says_nothing_in_english(ann: httpx.AsyncClient, address: s
 
 
 async def test_keys_that_cannot_be_fetched_are_told_so(table: Table) -> None:
-    authenticator = Authenticator(secret=lambda: None, jwks_url="http://127.0.0.1:9/nobody")
-    app = create_app(Settings(), table=table, authenticator=authenticator)
+    issuer = Issuer(jwks_url="http://127.0.0.1:9/nobody")
+    app = app_of(table, Authenticator(secret=lambda: None, issuer=issuer))
     header = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.AAAA"
     asked = ("GET", "/", {"Authorization": f"Bearer {header}"}, b"")
     async with client_of(app) as client:

@@ -1,10 +1,14 @@
-"""Templates compiled with their words say what Jinja's own extension looks up each time."""
+"""Templates are compiled with their messages, and the pages' documents can be compiled."""
 
 import jinja2
 import pytest
+from graphql import parse, validate
 from markupsafe import Markup
 
+from schema.build import build_schema
+from schema.execution.compiled.operation import MAX_CONDITIONS, conditions_in
 from server.pages import i18n
+from server.pages.page_documents import DOCUMENTS, PLAIN
 from server.pages.rendering import environment
 
 SAID = (
@@ -62,3 +66,18 @@ def test_facts_are_looked_up_before_what_dicts_can_do() -> None:
     assert shown.render(it={"items": 5, "get": "got"}) == "5 True got"
     with pytest.raises(jinja2.UndefinedError):
         environment("en").from_string("{{ it.there }}").render(it={})
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_is_compiled(name: str) -> None:
+    """graphql-core executes a document with further variables in directives, ten times as long."""
+    conditions = conditions_in(parse(DOCUMENTS[name]))
+    assert conditions is not None
+    assert len(conditions) <= MAX_CONDITIONS
+
+
+@pytest.mark.parametrize("name", [one for one in PLAIN if one != "playground"])
+def test_a_document_is_valid_with_plans_and_without(name: str) -> None:
+    """The playground is only for servers with plans."""
+    assert validate(build_schema()._schema, parse(PLAIN[name])) == []
+    assert validate(build_schema(explain=True)._schema, parse(DOCUMENTS[name])) == []

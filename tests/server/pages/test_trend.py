@@ -48,6 +48,7 @@ async def page(
 async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A data directory with the exported comments, and all the time there is to ask of it."""
     monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 10.0)
+    monkeypatch.setattr("server.pages.product._FEWEST_COMMENTS", 3)
     store = DuckDBStore(tmp_path / "analytics" / table.name)
     await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
     await store.close()
@@ -93,12 +94,19 @@ async def test_a_page_is_the_same_for_as_long_as_it_shows_the_same(
 
 
 async def test_a_lone_month_is_a_dot_and_languages_narrow_it(table: Table, folder: Path) -> None:
-    found = Parsed((await page(table, folder, "?language=de&language=fr")).text)
-    assert "in Deutsch or français" in found.text
-    assert not [tag for tag, given in found.elements if given.get("class") == "mean"]
     found = Parsed((await page(table, folder, "?language=en")).text)
     lines = [given["d"] for _, given in found.elements if given.get("class") == "mean"]
     assert lines == ["M100.00 15.50L100.00 15.50", "M700.00 50.00L900.00 50.00"]
+
+
+async def test_few_comments_or_months_are_no_trend(
+    table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    german = await page(table, folder, "?language=de")  # one comment in one month
+    monkeypatch.setattr("server.pages.product._FEWEST_COMMENTS", len(COMMENTS) + 1)
+    for answer in (german, await page(table, folder)):
+        assert answer.status_code == 200
+        assert 'class="trend"' not in answer.text
 
 
 @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])

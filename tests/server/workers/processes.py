@@ -21,6 +21,11 @@ def workers_of(server: Served) -> list[psutil.Process]:
     return sorted(found, key=psutil.Process.create_time)
 
 
+async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Process:
+    """Wait until there are ``count`` workers again without ``gone``; return the youngest."""
+    return (await others(server, [gone], count))[-1]
+
+
 async def others(
     server: Served, gone: Collection[psutil.Process], count: int = 2
 ) -> list[psutil.Process]:
@@ -31,18 +36,8 @@ async def others(
         return now
 
 
-async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Process:
-    """Wait until there are ``count`` workers again without ``gone``; return the youngest."""
-    for _ in range(6_000):
-        workers = [worker for worker in workers_of(server) if worker.pid != gone.pid]
-        if len(workers) == count:
-            return workers[-1]
-        await asyncio.sleep(0.01)
-    raise TimeoutError(f"no worker followed {gone}")
-
-
 def said(server: Served) -> str:
-    """Return what a server has logged so far."""
+    """Return a server's log."""
     return os.pread(server.log.fileno(), 1_000_000, 0).decode()
 
 
@@ -54,7 +49,7 @@ async def logged(server: Served, sentence: str, times: int = 1) -> None:
 
 
 def complaints(errors: str) -> list[str]:
-    """Return what a server has logged, but for the line on workers without Redis."""
+    """Return a server's log without the line on workers without Redis."""
     lines = [line.partition("] ")[2] for line in errors.splitlines()]
     return [line for line in lines if not line.startswith("Live comments are off")]
 

@@ -3,27 +3,28 @@
 from pathlib import Path
 
 from tests.engines.redis import NEEDS_REDIS
-from tests.trials.processes import Filters, Ledger, Row, trial
+from tests.trials.ledger import Filters, Ledger, Row
+from tests.trials.processes import trial
 
 
 @NEEDS_REDIS
-async def test_every_process_shows_counts_and_tells_what_any_of_them_wrote(tmp_path: Path) -> None:
+async def test_each_worker_shows_and_announces_the_writes_of_all(tmp_path: Path) -> None:
     done, faults = await trial(tmp_path, writes=20, restarts=0, writers=3, lists=4, workers=(2, 1))
     assert faults == []
     assert done["events heard"] == 3 * 3 * 20
-    assert done["lists walked while others wrote"]
+    assert done["lists walked during writes"]
 
 
 def row(number: int, rating: int = 5) -> Row:
     return Row(f"n{number}", f"c{number}", f"2024-{number:02}", rating, "en", f"{number}")
 
 
-def test_a_walk_that_is_not_exact_is_found() -> None:
+def test_a_walk_with_a_fault_is_reported() -> None:
     ledger, filters = Ledger(), Filters(rating=[5])
     rows = [row(3), row(2), row(1)]
     for one in reversed(rows):
         ledger.end("ADDED", one)
-    since, before = len(ledger.told), ledger.listed(filters)
+    since, before = len(ledger.events), ledger.listed(filters)
     ledger.begin("n2")
     ledger.end("DELETED", rows[1])
     gone = row(9)

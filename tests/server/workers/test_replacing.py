@@ -77,7 +77,7 @@ class Client:
 
 
 async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio.Semaphore) -> None:
-    """Hear what is added, and go on elsewhere where the server ends the connection."""
+    """Receive added comments, and continue at another worker when the connection ends."""
     after = None
     while True:
         try:
@@ -97,7 +97,7 @@ async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio
 
 @NEEDS_REDIS
 async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -> None:
-    """Connections that are kept alive stay, and who listens misses nothing and reloads nothing."""
+    """Kept-alive connections stay, and listeners miss nothing and reload nothing."""
     with redis_server() as redis, served(tmp_path, *TWO, "--redis-url", redis.url) as server:
         heard: list[list[str]] = [[], [], [], []]
         ready = asyncio.Semaphore(0)

@@ -7,7 +7,6 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
 import psutil
 import pytest
 
@@ -16,35 +15,19 @@ from server.engine.storage import open_table
 from server.settings import Settings
 from tests.engines import ROOT
 from tests.server.engine.test_kill import COMMENTS, add_all, client_of, verify
-from tests.server.serving import add_comment, called, marginalia, served
-from tests.server.workers.processes import another, clients_of, complaints, logged, workers_of
+from tests.server.serving import add_comment, marginalia, served
+from tests.server.workers.processes import another, clients_of, complaints, logged, said, workers_of
 
 TWO = ("--workers", "2", "--rate-limit", "off")
 
 
-async def test_what_one_worker_writes_all_read(
+async def test_a_killed_worker_costs_nothing_acknowledged_and_is_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A worker imports what is installed, not what is in the current directory."""
     (tmp_path / "server.py").write_text("raise SystemExit('not what is installed')")
     monkeypatch.chdir(tmp_path)
     with served(tmp_path / "data", *TWO) as server:
-        async with clients_of(server, 6) as clients:
-            for number, client in enumerate(clients):
-                assert await add_comment(client, f"comment {number}")
-            assert len({str(await _texts(client)) for client in clients}) == 1
-            assert len(await _texts(clients[0])) == 6
-        code, errors = server.end()
-    assert (code, complaints(errors)) == (0, [])
-
-
-async def _texts(client: httpx.AsyncClient) -> list[str]:
-    query = '{ product(productId: "42") { comments { nodes { text } } } }'
-    answer = (await client.post("/graphql", json={"query": query})).json()
-    return [node["text"] for node in answer["data"]["product"]["comments"]["nodes"]]
-
-
-async def test_a_killed_worker_costs_nothing_acknowledged_and_is_replaced(tmp_path: Path) -> None:
-    with served(tmp_path, *TWO) as server:
         first, second = workers_of(server)
         async with client_of(server) as client:
             acknowledged = await add_all(client, list(range(COMMENTS)), {20: first.kill})
@@ -60,25 +43,41 @@ async def test_a_killed_worker_costs_nothing_acknowledged_and_is_replaced(tmp_pa
     assert complaints(errors) == ["A worker died (killed by SIGKILL): starting it again."]
 
 
-async def test_a_worker_that_cannot_start_is_tried_again_while_the_others_serve(
+async def test_a_worker_that_dies_at_its_start_is_tried_again_after_longer_and_longer(
     tmp_path: Path,
 ) -> None:
-    manifest = tmp_path / "manifest.json"
+    """First its settings are broken, then a signal kills it; the other worker serves meanwhile."""
+    nameless = 35
+    manifest, kills = tmp_path / "manifest.json", tmp_path / "sitecustomize.py"
     manifest.write_text('{"one": "{ __typename }"}')
-    with served(tmp_path / "data", *TWO, "--documents", str(manifest)) as server:
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    options = (*TWO, "--documents", str(manifest))
+    with served(tmp_path / "data", *options, PYTHONPATH=path) as server:
         victim, other = workers_of(server)
         manifest.write_text('{"one": "{ noSuchField }"}')
-        victim.kill()
-        await logged(server, "A worker cannot serve: ")
+        victim.send_signal(nameless)
+        await logged(server, f"A worker died (killed by signal {nameless}): starting it again.")
+        await logged(server, "A worker died (exit code 3): starting it again in 2 s.")
         manifest.write_text('{"one": "{ __typename }"}')
+        kills.write_text("import os\nos.kill(os.getpid(), 9)\n")
         async with client_of(server) as client:
             assert (await client.get("/health/ready")).is_success
-        await logged(server, "A worker died (exit code 3): starting it again.")
+        await logged(server, "A worker died (killed by SIGKILL): starting it again in 4 s.")
+        kills.unlink()
         await another(server, victim, 2)
         assert other.is_running()
         async with clients_of(server, 2):
             pass
-        assert server.end()[0] == 0
+        died = [line.startswith("A worker died") for line in complaints(said(server))]
+        assert died.count(True) == 3
+
+        # A killed parent takes its workers and its engine along.
+        family = [server.engine(), *workers_of(server)]
+        server.kill()
+        _, alive = psutil.wait_procs(family, timeout=60)
+        assert not alive
+        with socket.create_server(("127.0.0.1", urlsplit(server.url).port or 0)):
+            pass  # the port is free
 
 
 def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path) -> None:
@@ -114,21 +113,3 @@ async def test_a_signal_ends_all_after_the_requests_in_flight(
         kept = await Stores(table).comments.get_many(list(answers))
     assert kept.keys() == answers
     assert answers
-
-
-async def test_a_killed_parent_takes_its_workers_along(tmp_path: Path) -> None:
-    with served(tmp_path, *TWO) as server:
-        family = [server.engine(), *workers_of(server)]
-        server.kill()
-        _, alive = psutil.wait_procs(family, timeout=60)
-        assert not alive
-        with socket.create_server(("127.0.0.1", urlsplit(server.url).port or 0)):
-            pass  # the port is free
-
-
-def test_one_taken_port_is_told_once(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = str(listener.getsockname()[1])
-        refused = called("serve", "--port", port, "--data-dir", tmp_path, *TWO)
-    assert refused.returncode == 2
-    assert refused.stderr.startswith(f"marginalia: Port {port} on 127.0.0.1 is taken:")

@@ -1,4 +1,4 @@
-"""The bill is worked out from the declared table: what the engine tells, and what the page says."""
+"""The bill, computed from the declared table, equals the engine's figures and docs/costs.md."""
 
 from pathlib import Path
 
@@ -11,30 +11,31 @@ from tests.server.serving import called_as
 from tests.strategies import comment
 from tools.bench import report
 from tools.bench.__main__ import main
-from tools.bench.bill import PRICES, measure, notes, read_prices, sections
+from tools.bench.bill import PRICES, measure, notes, read_prices, sections, storage
 from tools.bench.capacity import Consumed, size_of, written_units
 
 PAGE = ROOT / "docs" / "costs.md"
 
 
-async def test_every_operation_consumes_what_the_engine_tells_and_the_page_says(
+async def test_the_capacity_of_each_operation_equals_the_engines_and_the_page(
     table: Table,
 ) -> None:
     lines = [line async for line in measure(table)]
     assert [line.operation for line in lines if line.consumed != line.reported] == []
     prices = read_prices(PRICES)
     written = PAGE.read_text("utf-8")
-    made = report.page(written, "bill", sections(lines, prices), notes(prices))
+    shown = [*sections(lines, prices), storage(prices)]
+    made = report.page(written, "bill", shown, notes(prices))
     assert written == made, "run `python -m tools.bench bill --write`"
 
 
-def test_an_item_has_the_bytes_that_amazon_says_it_has() -> None:
+def test_sizes_of_items_follow_the_rules_of_dynamodb() -> None:
     """The examples of the developer guide: names and values, numbers by two digits a byte."""
     item = {"name": {"S": "é"}, "n": {"N": "-12345"}, "yes": {"BOOL": True}}
     assert size_of(item) == (4 + 2) + (1 + 4) + (3 + 1)
 
 
-def test_what_moves_in_an_index_is_written_there_twice() -> None:
+def test_a_moved_index_row_is_written_twice() -> None:
     old, new, text = (
         COMMENT.encode(comment("1", **one)) for one in ({}, {"rating": 1}, {"text": "t"})
     )
@@ -47,7 +48,7 @@ def test_what_moves_in_an_index_is_written_there_twice() -> None:
     assert written_units(old, None, transaction=False) == whole
 
 
-def test_prices_are_those_of_a_file(tmp_path: Path) -> None:
+def test_prices_come_from_a_file(tmp_path: Path) -> None:
     prices = tmp_path / "prices.toml"
     text = PRICES.read_text("utf-8").replace("0.625", "2").replace("0.125", "1")
     prices.write_text(text, "utf-8")

@@ -1,4 +1,4 @@
-"""The load generator against a server whose answers are known."""
+"""The load generator against a server with known responses."""
 
 import asyncio
 import itertools
@@ -57,7 +57,7 @@ def script(url: str) -> Script:
     return Script(url, load, [request(url, "/")], [hash(PAGE)])
 
 
-async def test_every_request_has_its_answer_over_connections_that_end_now_and_then() -> None:
+async def test_each_request_gets_its_response_although_connections_close() -> None:
     def answer(number: int) -> bytes:
         return of(b"%d" % number, more="" if number % 3 else "Connection: close\r\n")
 
@@ -69,7 +69,7 @@ async def test_every_request_has_its_answer_over_connections_that_end_now_and_th
     assert sorted(int(one.body) for one in asking.answers.values()) == list(range(1, 21))
 
 
-async def test_answers_in_pieces_and_answers_of_any_size_are_read() -> None:
+async def test_large_responses_in_pieces_are_read() -> None:
     large = bytes(3_000_000)
     async with answering(lambda _: of(large)) as url:
         assert (await fetch(url, "/")).body == large
@@ -82,7 +82,7 @@ async def test_a_client_without_a_response_reconnects_and_continues() -> None:
     assert [asking.answers[number].status for number in range(3)] == [b"", b"200", b"200"]
 
 
-async def test_a_connection_that_is_refused_is_an_answer_that_did_not_come() -> None:
+async def test_a_refused_connection_counts_as_a_missing_response() -> None:
     async with answering(lambda _: of(PAGE)) as url:
         pass
     assert (await fetch(url, "/")).status == b""
@@ -90,7 +90,7 @@ async def test_a_connection_that_is_refused_is_an_answer_that_did_not_come() -> 
 
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock by which each look takes a tenth of a second, whatever the machine does."""
+    """A clock that advances a tenth of a second at each reading."""
 
     class Clock:
         process_time = time.process_time
@@ -100,7 +100,7 @@ def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("ticks")
-async def test_a_wrong_body_is_counted_and_a_right_one_is_not() -> None:
+async def test_only_a_wrong_body_is_counted() -> None:
     wrong = of(PAGE.replace(b"null", b"nill"))
     async with answering(lambda number: wrong if number == 2 else of(PAGE)) as url:
         sample = await measure(Subject("s", "S", 0, 0), script(url), 1, 0.5, part=0)

@@ -1,4 +1,4 @@
-"""The loads: always the same, and as skewed as they say."""
+"""The loads are always the same, and as skewed as documented."""
 
 from collections import Counter
 from typing import Any
@@ -13,8 +13,8 @@ from tools.bench.speed.loads import (
     NAMES,
     SIZES,
     Load,
-    Loads,
     PageAsked,
+    all_loads,
     comments_of,
     lists_asked,
 )
@@ -25,10 +25,10 @@ ROWS = [
 
 
 def loads() -> dict[str, Load]:
-    return {load.name: load for load in Loads(ROWS, 2_000, deep=700).all()}
+    return {load.name: load for load in all_loads(ROWS, 2_000, deep=700)}
 
 
-def test_the_same_rows_and_the_same_requests_come_each_time() -> None:
+def test_rows_and_requests_are_the_same_each_time() -> None:
     assert list(comments_of(LARGEST, 50)) == list(comments_of(LARGEST, 50))
     first, again = loads(), loads()
     assert first == again
@@ -65,7 +65,7 @@ def page(instant: str, *, more: bool = True) -> dict[str, Any]:
     return {"nodes": [NODE | {"id": instant, "createdAt": instant}], "pageInfo": info}
 
 
-def test_pages_of_different_servers_are_alike_when_readers_see_the_same() -> None:
+def test_pages_of_two_servers_with_the_same_content_are_equal() -> None:
     def ours(**more: bool) -> tuple[Any, ...]:
         comments = page("2020-01-01T00:00:00.5+00:00", **more)
         return shown(orjson.dumps({"data": {"product": {"comments": comments}}}))
@@ -75,6 +75,6 @@ def test_pages_of_different_servers_are_alike_when_readers_see_the_same() -> Non
     assert ours() != ours(more=False)
 
 
-def test_an_answer_with_errors_shows_nothing() -> None:
+def test_a_response_with_errors_is_refused() -> None:
     with pytest.raises(ValueError, match="too busy"):
         shown(b'{"data":null,"errors":[{"message":"too busy"}]}')

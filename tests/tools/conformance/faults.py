@@ -1,4 +1,4 @@
-"""Servers with one fault each, and the checks that find it."""
+"""Servers with one fault each, and checks that find it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,21 +52,21 @@ class RefusesNull(Notes):
         return super().notes(_, **given)
 
 
-class SaysMoreAfterAFullPage(Notes):
+class ReportsMoreAfterAFullPage(Notes):
     def info(self, given: Mapping[str, Any], *page: Any) -> dict[str, Any]:
         info = super().info(given, *page)
         full = len(page[1]) == given.get("first")
         return info | ({"hasNextPage": full} if given.get("first") else {})
 
 
-class SaysMoreBeforeAFullPage(Notes):
+class ReportsMoreBeforeAFullPage(Notes):
     def info(self, given: Mapping[str, Any], *page: Any) -> dict[str, Any]:
         info = super().info(given, *page)
         full = len(page[1]) == given.get("last")
         return info | ({"hasPreviousPage": full} if given.get("last") else {})
 
 
-class LeavesFlagsUnsaid(Notes):
+class ReturnsOneFlagOnly(Notes):
     def info(self, given: Mapping[str, Any], *page: Any) -> dict[str, Any]:
         other = "hasNextPage" if given.get("last") is not None else "hasPreviousPage"
         return super().info(given, *page) | {other: False}
@@ -78,7 +78,7 @@ class HasOtherEnds(Notes):
         return info | {"startCursor": info["endCursor"]}
 
 
-class TakesZeroForNothing(Notes):
+class IgnoresASizeOfZero(Notes):
     def notes(self, _: object, **given: Any) -> Page:
         return super().notes(_, **{name: value for name, value in given.items() if value != 0})
 
@@ -127,7 +127,7 @@ class FindsAnotherText(Notes):
         return found and found | {"text": "Another text"}
 
 
-class FindsWhateverIsAsked(Notes):
+class FindsUnknownIds(Notes):
     def node(self, _: object, *, id: str) -> Note | None:  # noqa: A002
         return super().node(_, id=id) or self.rows[0]
 
@@ -143,7 +143,7 @@ class SortsNodes(Notes):
 
 
 class CountsRows(Notes):
-    """Its cursors are offsets, as those of arrays are."""
+    """Its cursors are offsets, like those of graphql-relay's arrays."""
 
     def cursor(self, place: int) -> str | None:
         return str(place)
@@ -176,11 +176,11 @@ FAULTS: dict[type[Notes], set[str]] = {
     IgnoresTheOtherCursor: {"between-cursors"},
     TakesFirstBeforeLast: {"first-and-last"},
     RefusesNull: {"null-arguments"},
-    SaysMoreAfterAFullPage: {"has-next"},
-    SaysMoreBeforeAFullPage: {"has-previous"},
-    LeavesFlagsUnsaid: {"exact-flags"},
+    ReportsMoreAfterAFullPage: {"has-next"},
+    ReportsMoreBeforeAFullPage: {"has-previous"},
+    ReturnsOneFlagOnly: {"exact-flags"},
     HasOtherEnds: {"page-cursors"},
-    TakesZeroForNothing: {"size-zero"},
+    IgnoresASizeOfZero: {"size-zero"},
     AnswersNegativeSizes: {"negative-size"},
     CutsSilently: {"huge-size"},
     BeginsAnywhereWithoutASize: {"no-size"},
@@ -188,7 +188,7 @@ FAULTS: dict[type[Notes], set[str]] = {
     IgnoresABadCursor: {"bad-cursor-refused"},
     FindsNoNode: {"node-refetch", "node-equals-row", "nodes-in-order"},
     FindsAnotherText: {"node-equals-row"},
-    FindsWhateverIsAsked: {"node-unknown"},
+    FindsUnknownIds: {"node-unknown"},
     LeavesMissesOut: {"nodes-in-order"},
     SortsNodes: {"nodes-in-order"},
     CountsRows: {
@@ -217,4 +217,4 @@ FAULTS: dict[type[Notes], set[str]] = {
     Notes.with_sdl("node(id: ID!)", "node(id: String!)"): {"node-field"},
     Notes.with_sdl("nodes(ids: [ID!]!)", "nodes(ids: [ID])"): {"nodes-field"},
 }
-"""Each fault with checks that find it; others may too."""
+"""Checks that find each fault; others may find it, too."""

@@ -1,6 +1,6 @@
-"""A small server of notes that conforms, and the faults that can be put into it.
+"""A small server of notes that conforms. Faults are subclasses of ``Notes``.
 
-Notes stand by number, the highest first. A cursor is a note's number.
+Notes are listed by number, the highest first. A cursor is a note's number.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ Page = dict[str, Any]
 
 
 class Notes:
-    """The root value: it conforms. A fault is a subclass with one method that does otherwise."""
+    """The root value. A fault is a subclass that overrides one method."""
 
     sdl: tuple[str, str] = ("", "")
-    """A text of the SDL, and what stands in its place."""
+    """A text of the SDL, and its replacement."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -133,7 +133,7 @@ class Notes:
 
 
 def answered(notes: Notes, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a server of the notes answers to a request."""
+    """Return the response to a request."""
     schema, document = _schema(SDL.replace(*notes.sdl)), _parsed(body["query"])
     errors = _validated(schema, document)
     if errors:
@@ -143,7 +143,7 @@ def answered(notes: Notes, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def transport(notes: Notes) -> httpx.AsyncBaseTransport:
-    """Return what answers HTTP requests in this process."""
+    """Return a transport that responds in this process."""
 
     async def answer(request: httpx.Request) -> httpx.Response:
         await asyncio.sleep(0)  # another client's turn
@@ -154,7 +154,7 @@ def transport(notes: Notes) -> httpx.AsyncBaseTransport:
 
 @contextmanager
 def listening(notes: Notes) -> Iterator[str]:
-    """Serve the notes to who sends the header ``Key: of notes``; yield the URL."""
+    """Serve the notes to clients with the header ``Key: of notes``; yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -166,7 +166,7 @@ def listening(notes: Notes) -> Iterator[str]:
             self.wfile.write(json.dumps(answer).encode())
 
         def log_message(self, *_: object) -> None:
-            """Keep quiet."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -192,7 +192,7 @@ _KNOWN: dict[tuple[int, int], list[str]] = {}
 
 
 def _validated(schema: GraphQLSchema, document: DocumentNode) -> list[str]:
-    """Validate a document of a schema once: both live as long as the process."""
+    """Validate a document of a schema once; both exist until the process ends."""
     key = id(schema), id(document)
     if key not in _KNOWN:
         _KNOWN[key] = [error.message for error in validate(schema, document)]

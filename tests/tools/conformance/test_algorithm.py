@@ -1,9 +1,10 @@
-"""The specification's algorithm, against a list of which the edges are taken off one by one."""
+"""The specification's algorithm, compared with removing the edges of a list one by one."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.conformance.algorithm import Ask, edges_to_return, has_next_page, has_previous_page
+from tools.conformance.algorithm import Ask, flags
 
 LENGTH = 6
 SIZES = st.none() | st.integers(0, LENGTH + 1)
@@ -14,7 +15,7 @@ ASKS = st.builds(Ask, first=SIZES, after=PLACES, last=SIZES, before=PLACES).filt
 
 
 @given(ASKS)
-def test_edges_are_what_is_left(ask: Ask) -> None:
+def test_a_page_has_the_remaining_edges(ask: Ask) -> None:
     edges = list(range(LENGTH))
     if ask.after is not None:
         edges = edges[edges.index(ask.after) + 1 :]
@@ -24,23 +25,28 @@ def test_edges_are_what_is_left(ask: Ask) -> None:
         edges.pop()
     while ask.last is not None and len(edges) > ask.last:
         edges.pop(0)
-    assert list(edges_to_return(ask, LENGTH)) == edges
+    assert list(ask.edges_to_return(LENGTH)) == edges
 
 
 @given(ASKS)
-def test_a_flag_is_true_only_where_rows_lie(ask: Ask) -> None:
-    shown = edges_to_return(ask, LENGTH)
-    for rule, around in (
-        (has_next_page(ask, LENGTH), shown.stop < LENGTH),
-        (has_previous_page(ask, LENGTH), shown.start > 0),
-    ):
-        assert around in rule.allowed
-        assert rule.exact in {None, around}
+def test_a_flag_is_true_only_if_rows_lie_beyond_the_page(ask: Ask) -> None:
+    shown, rules = ask.edges_to_return(LENGTH), flags(ask, LENGTH)
+    around = {"hasNextPage": shown.stop < LENGTH, "hasPreviousPage": shown.start > 0}
+    assert all(around[name] in rule.allowed for name, rule in rules.items())
+    assert all(rule.exact in {None, around[name]} for name, rule in rules.items())
 
 
-def test_the_flag_of_the_own_direction_is_said() -> None:
-    assert has_next_page(Ask(first=2), LENGTH).allowed == {True}
-    assert has_next_page(Ask(first=LENGTH), LENGTH).allowed == {False}
-    assert has_previous_page(Ask(last=2), LENGTH).allowed == {True}
-    assert has_previous_page(Ask(first=2), LENGTH).allowed == {False}
-    assert has_previous_page(Ask(first=2, after=3), LENGTH).allowed == {True, False}
+@pytest.mark.parametrize(
+    ("ask", "name", "allowed"),
+    [
+        (Ask(first=2), "hasNextPage", {True}),
+        (Ask(first=LENGTH), "hasNextPage", {False}),
+        (Ask(last=2), "hasPreviousPage", {True}),
+        (Ask(first=2), "hasPreviousPage", {False}),
+        (Ask(first=2, after=3), "hasPreviousPage", {True, False}),
+    ],
+)
+def test_a_flag_is_exact_in_the_direction_of_the_page(
+    ask: Ask, name: str, allowed: set[bool]
+) -> None:
+    assert flags(ask, LENGTH)[name].allowed == allowed

@@ -1,1 +1,1 @@
-"""What others' tools find in a running server: protocol, browsers, attacks, schema."""
+"""Tools of other projects on a running server: protocol, browsers, attacks, schema."""

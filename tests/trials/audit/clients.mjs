@@ -1,4 +1,4 @@
-// Runs one query by each client, at the address that is given, and prints what each sent and read.
+// Sends one query with each client to the given URL, and prints the requests and responses.
 import { createHash } from "node:crypto";
 import { ApolloClient, HttpLink, InMemoryCache, gql } from "@apollo/client";
 import { PersistedQueryLink } from "@apollo/client/link/persisted-queries";

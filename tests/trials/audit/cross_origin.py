@@ -1,4 +1,4 @@
-"""Chromium on pages of other origins: one that the server allows, and one that it does not."""
+"""Chromium on pages of two other origins, of which the server allows one."""
 
 import threading
 from collections.abc import Iterator
@@ -36,12 +36,12 @@ class _EmptyPage(BaseHTTPRequestHandler):
         self.wfile.write(b"<!doctype html><title>A front end</title>")
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @contextmanager
 def origin() -> Iterator[str]:
-    """Serve an empty page at an origin of its own."""
+    """Serve an empty page at another origin."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _EmptyPage) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -53,7 +53,7 @@ def origin() -> Iterator[str]:
 
 
 async def findings(url: str, allowed: str, other: str) -> list[Finding]:
-    """Return what pages of two origins read of the server at ``url``."""
+    """Return what pages of two origins can read of the server at ``url``."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = await browser.new_page()
@@ -106,7 +106,7 @@ async def _ask(
     body: dict[str, Any] | None = None,
     headers: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what a script of the page reads of an answer, or that the browser refuses."""
+    """Return the response that a script of the page reads, or the browser's refusal."""
     sent = (headers or {}) | ({"Content-Type": "application/json"} if body else {})
     answer: dict[str, Any] = await page.evaluate(
         _ASK, {"url": url, "method": method, "body": body, "headers": sent}

@@ -1,22 +1,25 @@
-"""What a check has found, and the table of it."""
+"""Findings of checks, and their report."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NoReturn
+
+from tests.trials.reporting import CONSOLE, finish
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: whether it holds, and in a few words what was seen."""
+    """One check: whether it passed, and its result in a few words."""
 
     name: str
     holds: bool
     seen: str = ""
 
 
-def table(sections: Iterable[tuple[str, list[Finding]]]) -> str:
-    """Return a table in Markdown: a line for each section, and for each finding worth a word."""
+def report(sections: Mapping[str, list[Finding]]) -> NoReturn:
+    """Print a table in Markdown, with the findings that say something; exit with 1 if one fails."""
     lines = ["| audit | holds | seen |", "|---|---|---|"]
-    for title, findings in sections:
+    for title, findings in sections.items():
         held = sum(finding.holds for finding in findings)
         lines.append(f"| **{title}** | **{held} of {len(findings)}** | |")
         lines += [
@@ -24,4 +27,10 @@ def table(sections: Iterable[tuple[str, list[Finding]]]) -> str:
             for finding in findings
             if finding.seen or not finding.holds
         ]
-    return "\n".join(lines)
+    CONSOLE.print("\n".join(lines), markup=False)
+    finish(
+        f"{title}: {finding.name} does not hold."
+        for title, findings in sections.items()
+        for finding in findings
+        if not finding.holds
+    )

@@ -1,4 +1,4 @@
-// Prints graphql-http's server audits of the address that is given.
+// Prints the results of graphql-http's server audits of the given URL.
 import { auditServer } from "graphql-http";
 
 const results = await auditServer({ url: process.argv[2] });

@@ -1,1 +1,1 @@
-"""A caching proxy before a server: what it saves, and whether it keeps what is private."""
+"""A caching proxy before a server: its gain, and whether it stores private data."""

@@ -1,4 +1,4 @@
-"""nginx as a caching proxy before a server, with its store in a directory of its own."""
+"""nginx as a caching proxy before a server, with its own store."""
 
 import os
 import shutil
@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
+
+from tests.engines import free_port
 
 _CONFIGURATION = """
 {user}
@@ -44,29 +46,29 @@ http {{
 """
 
 _CARELESS = "proxy_ignore_headers Cache-Control Vary; proxy_cache_valid 200 1m;"
-"""What nobody should write: it shows that what is looked for would be found."""
+"""A wrong configuration, to see that the search finds private data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy that listens at ``url`` and keeps answers in ``store``."""
+    """A proxy that listens at ``url`` and has its responses in ``store``."""
 
     url: str
     store: Path
 
     def kept(self) -> list[bytes]:
-        """Return the files of the store, heads included."""
+        """Return the files of the store, with headers."""
         return [file.read_bytes() for file in self.store.rglob("*") if file.is_file()]
 
 
 @contextmanager
 def proxied(directory: Path, url: str, *, careless: bool = False) -> Iterator[Proxy]:
-    """Run nginx before ``url`` until the block ends; a ``careless`` one keeps everything."""
+    """Run nginx before ``url`` until the block ends; a ``careless`` one stores everything."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         sys.exit("This trial needs nginx: on Debian, 'apt-get install nginx-light'.")
     directory.mkdir()
-    port = _free_port()
+    port = free_port()
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     configuration = _CONFIGURATION.format(
         user="user root;" if os.geteuid() == 0 else "",
@@ -84,12 +86,6 @@ def proxied(directory: Path, url: str, *, careless: bool = False) -> Iterator[Pr
             yield Proxy(f"http://127.0.0.1:{port}", directory / "store")
         finally:
             one.terminate()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def _wait_for(port: int) -> None:

@@ -1,4 +1,4 @@
-"""What is private, asked for through a proxy; its store and others' answers are searched for it."""
+"""Requests for private data through a proxy, and a search for it in the proxy's store."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ DOCUMENTS = {
       user(username: $name) { orders { nodes { orderId } } } }""",
     "plan": '{ product(productId: "1") { comments { plan { segments { partitionKey } } } } }',
 }
-"""What front ends ask for; all but the first is private, or tells of one reading."""
+"""Documents of front ends. Only the result of the first one is public."""
 
 _TICKET = """mutation ($organization: String!, $subject: String!) {
   createTicket(input: {organizationName: $organization, subject: $subject, text: "Private."}) {
@@ -43,7 +43,7 @@ _PROFILE = """mutation {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was asked and what was found where it may not be."""
+    """The number of requests, and private data in the wrong places."""
 
     asked: int
     stored: int
@@ -51,11 +51,11 @@ class Found:
     in_store: list[str]
     to_strangers: list[str]
     hits: int
-    """Answers to who had signed in that came from the store."""
+    """Responses from the store to signed-in users."""
 
 
 def prepare(url: str) -> list[str]:
-    """Give the demo's user something private, on the server itself; return what to look for."""
+    """Give the demo's user private data, on the server itself; return its texts."""
     with httpx.Client(base_url=url, headers=_OWNER) as client:
 
         def run(query: str, **variables: str) -> dict[str, object]:
@@ -73,27 +73,25 @@ def prepare(url: str) -> list[str]:
 
 
 def search(proxy: Proxy, secrets: list[str]) -> Found:
-    """Ask for everything as the demo's user, as staff and as a stranger; search what they left."""
+    """Send all requests as the demo's user, as staff and as a stranger; then search the store."""
     ticket, *_, order = secrets
+    values = {name: {"name": DEMO_USER} for name in ("user", "orders", "both")}
+    values |= {"page": {"id": "1"}, "ticket": {"name": ticket}}
+    values |= {"node": {"id": to_base64("Order", order)}}
     asked = [
-        (name, {"documentId": name, "variables": _variables(name, ticket, order)})
+        {"documentId": name, "variables": orjson.dumps(values.get(name, {})).decode()}
         for name in DOCUMENTS
     ]
-    signed_in = [
-        _OWNER,
-        bearer("sam", "staff"),
-        {"Cookie": f"marginalia_jwt={JWT}"},
-    ]
-    hits, seen = 0, []
+    signed_in = [_OWNER, bearer("sam", "staff"), {"Cookie": f"marginalia_jwt={JWT}"}]
+    hits = 0
     with httpx.Client(base_url=proxy.url) as client:
         for headers in [*signed_in, *signed_in]:
-            for _, parameters in asked:
+            for parameters in asked:
                 answer = client.get("/graphql", params=parameters, headers=headers)
                 hits += answer.headers["x-cache"] in {"HIT", "STALE"} and "Cookie" not in headers
             for path in ("/", "/products/1", "/sign-in"):
                 client.get(path, headers=headers)
-        for _, parameters in asked:
-            seen.append(client.get("/graphql", params=parameters).content)
+        seen = [client.get("/graphql", params=parameters).content for parameters in asked]
     kept = proxy.kept()
     return Found(
         asked=len(signed_in) * 2 * (len(asked) + 3) + len(asked),
@@ -102,16 +100,3 @@ def search(proxy: Proxy, secrets: list[str]) -> Found:
         to_strangers=[one for one in secrets if any(one.encode() in body for body in seen)],
         hits=hits,
     )
-
-
-def _variables(name: str, ticket: str, order: str) -> str:
-    """Return what a document of ``DOCUMENTS`` is asked with; one takes what it declares."""
-    values = {
-        "page": {"id": "1"},
-        "user": {"name": DEMO_USER},
-        "orders": {"name": DEMO_USER},
-        "ticket": {"name": ticket},
-        "node": {"id": to_base64("Order", order)},
-        "both": {"name": DEMO_USER},
-    }
-    return orjson.dumps(values.get(name, {})).decode()

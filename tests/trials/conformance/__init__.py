@@ -1,1 +1,1 @@
-"""The conformance checks on servers of others: ``make trial NAME=conformance``."""
+"""The conformance checks on other projects' servers."""

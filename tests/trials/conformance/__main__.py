@@ -1,4 +1,4 @@
-"""Checks graphql-yoga and PostGraphile as Marginalia is checked."""
+"""Runs the conformance checks on graphql-yoga and PostGraphile."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ POSTGRAPHILE = (
 
 
 def main() -> None:
-    """Run both, one after the other."""
+    """Check both servers, one after the other."""
     with _serving("yoga.mjs") as url:
         _check("graphql-yoga with graphql-relay's connectionFromArray", url, *YOGA)
     with (
@@ -62,7 +62,7 @@ def _serving(script: str, *arguments: str) -> Iterator[str]:
         ["node", HERE / script, str(port), *arguments],
         env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # PostGraphile tells there that PostgreSQL ended
+        stderr=subprocess.DEVNULL,  # PostGraphile reports there that PostgreSQL has stopped
         text=True,
         process_group=0,
     ) as process:

@@ -1,4 +1,5 @@
-// PostGraphile with its presets for Relay, over a table of notes. PORT URL
+// PostGraphile with its presets for Relay, over the tables of a database.
+// Usage: postgraphile.mjs PORT URL
 import { createServer } from 'node:http'
 import { postgraphile } from 'postgraphile'
 import { makePgService } from 'postgraphile/adaptors/pg'

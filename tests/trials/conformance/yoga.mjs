@@ -1,4 +1,5 @@
-// graphql-yoga with the helpers of graphql-relay over an array, as their documentation has it. PORT
+// graphql-yoga with the helpers of graphql-relay over an array, as in their documentation.
+// Usage: yoga.mjs PORT
 import { createServer } from 'node:http'
 import { GraphQLNonNull, GraphQLObjectType, GraphQLSchema, GraphQLString, GraphQLID } from 'graphql'
 import {

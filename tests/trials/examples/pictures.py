@@ -8,9 +8,9 @@ from playwright.async_api import Browser, async_playwright
 from tests.browser.conftest import ARGUMENTS, CHROMIUM
 from tests.browser.pictures import PRODUCT, kettle
 from tests.engines import ROOT
-from tests.trials.examples.api import Api
+from tests.server.serving import jwt_of
+from tests.trials.examples.running import developed
 from tests.trials.examples.shop import Shop
-from tests.trials.examples.vite import developed
 
 PICTURES = ROOT / "examples/pictures"
 
@@ -32,7 +32,7 @@ async def _wide(browser: Browser, url: str, example: str) -> None:
     page = await browser.new_page(viewport={"width": 1000, "height": 860})
     shop = Shop(page)
     await shop.open(f"{url}?product={PRODUCT}")
-    await shop.sign_in(Api.jwt("ana"))
+    await shop.sign_in(jwt_of("ana"))
     await page.get_by_text("Signed in as ana").wait_for()
     await shop.ready()
     if example == "storefront":

@@ -25,7 +25,7 @@ class Shop:
         await self.ready()
 
     async def ready(self) -> None:
-        """Wait until comments are there, and nothing is asked for."""
+        """Wait until comments are shown, and no request runs."""
         await self.cards.first.wait_for(timeout=PATIENCE)
         await self.page.wait_for_load_state("networkidle")
         await self.page.wait_for_timeout(500)
@@ -50,7 +50,7 @@ class Shop:
         return int(said.rpartition("·")[2].split()[0].replace(",", ""))
 
     async def alert(self) -> str:
-        """Wait for a sentence about what is wrong."""
+        """Wait for an error message."""
         place = self.page.get_by_role("alert").first
         await place.wait_for(timeout=PATIENCE)
         return await place.text_content() or ""

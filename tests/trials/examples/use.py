@@ -1,13 +1,17 @@
-"""What a person does with an example, and what should come of it."""
+"""The actions of a visitor in an example, and their expected results."""
 
 import asyncio
+import json
 from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
-from playwright.async_api import Browser, BrowserContext, Route, expect
+from playwright.async_api import Browser, BrowserContext, Request, Route, expect
 
+from tests.server.serving import jwt_of
 from tests.trials.audit.findings import Finding
-from tests.trials.examples.api import Api
+from tests.trials.examples.running import Api
 from tests.trials.examples.shop import PATIENCE, Shop
 
 NOT_SENT = "new:"
@@ -28,14 +32,14 @@ class _Trial:
         self.found.append(Finding(name, holds, seen))
 
     async def tab(self, username: str | None = None) -> Shop:
-        """Open another tab, for somebody who is signed in or not."""
+        """Open another tab, for a signed-in or an anonymous visitor."""
         page = await self.context.new_page()
         page.on("console", lambda said: self._complain(said.type, said.text))
         page.on("pageerror", lambda error: self._complain("error", str(error)))
         shop = Shop(page)
         await shop.open(self.url)
         if username is not None:
-            await shop.sign_in(self.api.jwt(username))
+            await shop.sign_in(jwt_of(username))
             await page.get_by_text(f"Signed in as {username}").wait_for(timeout=PATIENCE)
             await shop.ready()
         return shop
@@ -46,10 +50,18 @@ class _Trial:
 
 
 async def findings(browser: Browser, api: Api, url: str) -> list[Finding]:
-    """Use the example at ``url``; return what was found."""
+    """Use the example at ``url``; return the findings."""
     async with await browser.new_context(viewport={"width": 1200, "height": 860}) as context:
         trial = _Trial(context, api, url)
-        for step in (_open, _to_the_end_and_back, _filter, _live, _add_and_delete, _sentences):
+        for step in (
+            _open,
+            _first_view,
+            _to_the_end_and_back,
+            _filter,
+            _live,
+            _add_and_delete,
+            _sentences,
+        ):
             try:
                 await step(trial)
             except Exception as error:  # noqa: BLE001 - the other steps say more
@@ -66,6 +78,28 @@ async def _open(trial: _Trial) -> None:
     shop = await trial.tab()
     await shop.page.close()
     trial.complaints.clear()
+
+
+async def _first_view(trial: _Trial) -> None:
+    """Pages of the same list that scrolling reads have a cursor among their variables."""
+    first: list[str] = []
+
+    def note(request: Request) -> None:
+        asked: dict[str, Any] = dict(parse_qsl(urlsplit(request.url).query))  # urql reads by GET
+        if request.method == "POST":
+            asked = json.loads(request.post_data or "{}")
+        variables = asked.get("variables") or {}
+        if isinstance(variables, str):
+            variables = json.loads(variables)
+        further = variables.get("after") or variables.get("cursor")
+        if "comments(" in asked.get("query", "") and not further:
+            first.append(asked["query"])
+
+    page = await trial.context.new_page()
+    page.on("request", note)
+    await Shop(page).open(trial.url)
+    trial.note("a first view reads the list once", holds=len(first) == 1, seen=f"{len(first)}")
+    await page.close()
 
 
 async def _to_the_end_and_back(trial: _Trial) -> None:
@@ -158,7 +192,7 @@ async def _add_and_delete(trial: _Trial) -> None:
 
 
 async def _sentences(trial: _Trial) -> None:
-    """What is wrong is said in words, and leaves no comment behind."""
+    """Errors are shown as sentences, and no comment is added."""
     shop = await trial.tab("ana")
     before = await shop.shown()
     await shop.write("")

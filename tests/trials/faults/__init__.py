@@ -1,1 +1,1 @@
-"""Faults between a server and its store: what clients see, and whether anything is lost."""
+"""Faults between a server and its store: responses to clients, and lost writes."""

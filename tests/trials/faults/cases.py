@@ -1,4 +1,4 @@
-"""The faults, as data: what calls of the store meet, how many of them, and beside which work."""
+"""The faults as data: the calls of the store that fail, how, and during which work."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -26,7 +26,7 @@ _BOTH = (READS, WRITES)
 class Case:
     """A fault; ``share`` of the calls of ``operations`` (none: of all) meet one of ``faults``.
 
-    ``part`` is what the body of such a call holds. A case without faults stops the engine.
+    ``part`` is a text in the body of such a call. A case without faults stops the engine.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Case:
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
     def choose(self, operation: str, body: bytes) -> Fault | None:
-        """Return what a call meets; as ``tests.proxy.Choose``."""
+        """Return the fault of a call, as ``tests.proxy.Choose``."""
         fits = (not self.operations or operation in self.operations) and self.part in body
         if not self.faults or not fits or self.chance.random() >= self.share:
             return None
@@ -56,15 +56,16 @@ def _of_writes(name: str, fault: Fault, operation: str = "TransactWriteItems") -
     return Case(name, [fault], 0.5, {operation}, kinds=(WRITES,))
 
 
-def _lost_and(name: str, retry: Fault) -> Case:
-    """Let writes be done and lose their answers, or answer as ``retry`` without the engine."""
+def _lost_or(name: str, retry: Fault) -> Case:
+    """Lose the responses of writes, or respond with ``retry`` without the engine."""
     operations = {"TransactWriteItems", "PutItem", "DeleteItem"}
-    return Case(f"lost, and {name}", [reset_after, retry], 0.5, operations, kinds=(WRITES,))
+    faults = [reset_after, retry]
+    return Case(f"response lost, or {name}", faults, 0.5, operations, kinds=(WRITES,))
 
 
 def cases() -> list[Case]:
     """Return the faults in the order of the table; half of the calls meet most of them."""
-    # Not ``{}``: behind --endpoint-url it is the answer to a write, or of an item that is absent.
+    # Not ``{}``, which is a valid response to a write, or for an item that does not exist.
     wrong = [spoilt(body) for body in (b"", b"<html>Sign in</html>")]
     return [
         Case("none", [slow(0)]),
@@ -83,9 +84,9 @@ def cases() -> list[Case]:
         Case("no connection", [reset_before]),
         _of_writes("conflicts", _cancelled("TransactionConflict")),
         _of_writes("in progress", refuse(400, "TransactionInProgressException")),
-        _lost_and("400 of an unknown type", refuse(400, "SomethingElseException")),
-        _lost_and("403 in HTML", answer(403, b"<html>Sign in</html>", "text/html")),
-        _lost_and(
+        _lost_or("400 of an unknown type", refuse(400, "SomethingElseException")),
+        _lost_or("403 in HTML", answer(403, b"<html>Sign in</html>", "text/html")),
+        _lost_or(
             "half a failed condition", answer(400, error_body("TransactionCanceledException")[:-9])
         ),
         Case(

@@ -1,4 +1,4 @@
-"""Clients that read and write, and what they were told."""
+"""Clients that read and write, and the outcomes of their requests."""
 
 import asyncio
 import itertools
@@ -19,12 +19,12 @@ from tests import oracle
 
 OK = "ok"
 FIXED = "fixed"
-"""The product whose comments nobody changes: what its pages hold is known."""
+"""A product with comments that do not change, so its pages are known."""
 
 
 @dataclass
-class Told:
-    """What the requests of one kind were answered under one fault."""
+class Outcomes:
+    """The outcomes of the requests of one kind under one fault."""
 
     seconds: list[float] = field(default_factory=list)
     codes: Counter[str] = field(default_factory=Counter)
@@ -42,25 +42,25 @@ class Told:
 
 
 class Api:
-    """Asks the server, and notes how it went."""
+    """Sends requests to the server, and counts their outcomes."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
-        self.told = Told()
+        self.outcomes = Outcomes()
 
     async def ask(self, query: str, **variables: Any) -> dict[str, Any] | None:
-        """Return the data of an answer; None when there was none, or only an error."""
+        """Return the data of a response; None without a response, or with an error."""
         began = time.monotonic()
         code, data = await self._asked({"query": query, "variables": variables})
-        self.told.seconds.append(time.monotonic() - began)
-        self.told.codes[code] += 1
+        self.outcomes.seconds.append(time.monotonic() - began)
+        self.outcomes.codes[code] += 1
         return data if code == OK else None
 
     async def _asked(self, body: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
         try:
             answer = (await self._client.post("/graphql", json=body)).json()
         except httpx.TransportError:
-            return "no answer", None
+            return "no response", None
         if "errors" in answer:
             return answer["errors"][0]["extensions"]["code"], None
         refused = [
@@ -70,8 +70,6 @@ class Api:
         ]
         return (refused[0] if refused else OK), answer["data"]
 
-
-# --- reads ---
 
 _PAGE = """
 query ($product: String!) {
@@ -85,7 +83,7 @@ query ($product: String!) { product(productId: $product) { statistics { total } 
 
 
 async def read(api: Api, rows: list[Comment], until: float) -> None:
-    """Read one thing after the other, and compare it with the oracle."""
+    """Send one query after another, and compare the responses with the oracle."""
     selection = Selection(FIXED, frozenset({1, 5}), frozenset({"en", "de"}))
     page = [{"commentId": row.comment_id} for row in oracle.page(rows, selection, Slice(20))]
     one = {"commentId": rows[7].comment_id, "text": rows[7].text}
@@ -98,10 +96,8 @@ async def read(api: Api, rows: list[Comment], until: float) -> None:
         if time.monotonic() >= until:
             return
         data = await api.ask(query, **variables)
-        api.told.wrong += data is not None and data != answer
+        api.outcomes.wrong += data is not None and data != answer
 
-
-# --- writes ---
 
 _ADD = """
 mutation ($input: AddCommentInput!) {
@@ -127,9 +123,9 @@ query ($product: String!, $after: String) {
 
 @dataclass
 class Entry:
-    """One comment by its idempotency key, and the texts that it may have now; None is no comment.
+    """One comment by its idempotency key, and its possible texts; None is no comment.
 
-    What was acknowledged leaves one. A write whose outcome is unknown adds its own.
+    An acknowledged write leaves one text. A write with an unknown outcome adds its text.
     """
 
     product: str
@@ -138,7 +134,7 @@ class Entry:
     may_be: set[str | None] = field(default_factory=lambda: {None})
 
     async def add(self, api: Api) -> None:
-        """Add the comment; asked again, it is the same one."""
+        """Add the comment; repeated, the key returns the same one."""
         comment = {"productId": self.product, "rating": 5, "language": "en", "text": "added"}
         fields = {**comment, "title": self.key, "idempotencyKey": self.key}
         self.may_be.add("added")
@@ -148,13 +144,13 @@ class Entry:
             self.may_be = {data["addComment"]["comment"]["text"]}
 
     async def update(self, api: Api, text: str) -> None:
-        """Change the text of a comment that was acknowledged."""
+        """Change the text of an acknowledged comment."""
         self.may_be.add(text)
         if await api.ask(_UPDATE, input={"id": self._node, "text": text}):
             self.may_be = {text}
 
     async def delete(self, api: Api) -> None:
-        """Delete a comment that was acknowledged."""
+        """Delete an acknowledged comment."""
         self.may_be.add(None)
         if await api.ask(_DELETE, input={"id": self._node}):
             self.may_be = {None}
@@ -166,7 +162,7 @@ class Entry:
 
 
 async def write(api: Api, ledger: list[Entry], product: str, name: str, until: float) -> None:
-    """Add comments one after the other; change two of three, and delete every third."""
+    """Add comments one after another; change two of three, and delete every third."""
     for number in itertools.count():
         if time.monotonic() >= until:
             return
@@ -180,25 +176,25 @@ async def write(api: Api, ledger: list[Entry], product: str, name: str, until: f
 
 
 async def until_answered(api: Api) -> float:
-    """Return after how many seconds a request was answered; RuntimeError after half a minute."""
+    """Return the seconds until a request succeeds; RuntimeError after half a minute."""
     began = time.monotonic()
     for _ in range(600):
         if await api.ask(_STATISTICS, product=FIXED) is not None:
             return time.monotonic() - began
         await asyncio.sleep(0.05)
-    raise RuntimeError(f"the server does not recover: {api.told.codes}")
+    raise RuntimeError(f"the server does not recover: {api.outcomes.codes}")
 
 
 @dataclass
 class Count:
-    """How what is stored differs from what was acknowledged."""
+    """Differences between the stored comments and the acknowledged writes."""
 
     lost: int = 0
     doubled: int = 0
 
 
 async def settle(api: Api, ledger: list[Entry], product: str) -> Count:
-    """Ask again for what was not acknowledged, and compare the ledger with all pages."""
+    """Repeat the adds without an acknowledgement, and compare the ledger with all pages."""
     for entry in ledger:
         while entry.comment_id is None:
             await entry.add(api)
@@ -216,7 +212,7 @@ async def _all_comments(api: Api, product: str) -> AsyncIterator[dict[str, str]]
     after = None
     while True:
         data = await api.ask(_ALL, product=product, after=after)
-        assert data is not None, f"without faults, every page is answered: {api.told.codes}"
+        assert data is not None, f"a page failed without a fault: {api.outcomes.codes}"
         comments = data["product"]["comments"]
         for node in comments["nodes"]:
             yield node

@@ -1,1 +1,1 @@
-"""Requests that no client means, sent to a server by the ten thousand."""
+"""Many thousand malformed and hostile requests."""

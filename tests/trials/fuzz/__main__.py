@@ -1,26 +1,24 @@
-"""Sends a server requests that no client means, and counts what it answers.
+"""Sends malformed and hostile requests to a server, and counts its responses.
 
-    python -m tests.trials.fuzz --requests 100000 --family cycles floats
-
-Prints a row for each family of requests. Ends with 1 when the server answered with 5xx or INTERNAL,
-too late or not at all, wrote a traceback, kept a neighbour waiting for over a second, took or kept
-too much memory, accepted what it must refuse, or read more than it predicted. The same seed sends
-the same requests.
+Prints a row for each family of requests. Exits with 1 if the server responds with 5xx or INTERNAL,
+too late or not at all, logs a traceback, delays a neighbour by more than a second, grows too much,
+accepts a request that it must refuse, or reads more than it predicted. The same seed sends the same
+requests.
 """
 
 import argparse
 import asyncio
-import sys
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.trials.beside import demo, report, rows_of
+from tests.trials.attack import demo, report, rows_of
 from tests.trials.fuzz.families import FAMILIES, attacks
+from tests.trials.reporting import finish
 
 
-def main() -> int:
-    """Run the trial; 0 when nothing was wrong."""
+def main() -> None:
+    """Run the trial and show its rows."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -30,9 +28,8 @@ def main() -> int:
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
         drawn = attacks(given.family, given.requests, given.seed)
-        held = asyncio.run(report(rows_of(partial(demo, Path(folder)), drawn)))
-    return 0 if held else 1
+        finish(asyncio.run(report(rows_of(partial(demo, Path(folder), "--federation"), drawn))))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,4 +1,4 @@
-"""Documents and variables drawn from the schema: mostly well-formed, seldom sensible."""
+"""Random documents and variables of the schema, mostly well-formed."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -6,8 +6,10 @@ from typing import Any
 
 from graphql import (
     GraphQLArgument,
+    GraphQLBoolean,
     GraphQLEnumType,
     GraphQLField,
+    GraphQLID,
     GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLInterfaceType,
@@ -15,11 +17,14 @@ from graphql import (
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLSchema,
+    GraphQLString,
     get_named_type,
     is_leaf_type,
 )
 
 DEPTH = 6
+DIRECTIVES = 0.05
+"""Share of fields with a directive."""
 
 AWKWARD: tuple[Any, ...] = (
     *(
@@ -43,7 +48,9 @@ AWKWARD: tuple[Any, ...] = (
     *("2024-13-01", "2024-02-30T25:61:61Z", "0001-01-01T00:00:00+23:59", "UHJvZHVjdDox"),
     "9999-12-31T23:59:59-23:59",
 )
-"""Values that some rule, coercion or encoding may not have thought of."""
+"""Unusual values for rules, coercions and encodings."""
+
+_CONDITION = GraphQLNonNull(GraphQLBoolean)
 
 Draw = Callable[[random.Random], Any]
 
@@ -53,31 +60,39 @@ _PLAUSIBLE: Mapping[str, Draw] = {
     "Boolean": lambda rng: rng.random() < 0.5,
     "String": lambda rng: rng.choice(["1", "42", "en", "de-AT", "ana", "x y", "12.50 EUR", ""]),
     "ID": lambda rng: rng.choice(["UHJvZHVjdDox", "Q29tbWVudDpkZW1vLTAwMDky", "", "1"]),
+    "_Any": lambda rng: {
+        "__typename": rng.choice(["Product", "Comment", "Author", "Order", "_Any", "", 1]),
+        rng.choice(["productId", "id"]): value(rng, rng.choice((GraphQLID, GraphQLString))),
+    },
     "Decimal": lambda rng: rng.choice(["12.50", "0", "1e9", "-1", "NaN"]),
     "CurrencyCode": lambda rng: rng.choice(["EUR", "JPY", "XAU", "eur"]),
-    "DateTime": lambda rng: rng.choice(["2024-01-01T00:00:00Z", "2024-01-01", "now"]),
+    "DateTime": lambda rng: rng.choice(
+        ["2024-01-01T00:00:00Z", "2024-02-29T23:59:59+05:30", "now"]
+    ),
 }
 
 
-def value(rng: random.Random, kind: Any) -> Any:
-    """Return something to send for an argument or a variable of ``kind``, as JSON knows it."""
-    if rng.random() < 0.1:
+def value(rng: random.Random, kind: Any, awkward: float = 0.1) -> Any:
+    """Return a JSON value to send for an argument or a variable of ``kind``."""
+    if rng.random() < awkward:
         return rng.choice(AWKWARD)
     if isinstance(kind, GraphQLNonNull):
-        return value(rng, kind.of_type)
+        return value(rng, kind.of_type, awkward)
     if isinstance(kind, GraphQLList):
-        return [value(rng, kind.of_type) for _ in range(rng.choice((0, 1, 1, 2, 5)))]
+        return [value(rng, kind.of_type, awkward) for _ in range(rng.choice((0, 1, 1, 2, 5)))]
     if isinstance(kind, GraphQLEnumType):
         return rng.choice([*kind.values, "NOTHING"])
     if isinstance(kind, GraphQLInputObjectType):
         kept = {name: one for name, one in kind.fields.items() if rng.random() < 0.9}
-        return {name: value(rng, one.type) for name, one in kept.items()}
+        return {name: value(rng, one.type, awkward) for name, one in kept.items()}
     return _PLAUSIBLE.get(kind.name, _PLAUSIBLE["String"])(rng)
 
 
-def document(rng: random.Random, schema: GraphQLSchema) -> tuple[str, dict[str, Any]]:
+def document(
+    rng: random.Random, schema: GraphQLSchema, awkward: float = 0.1
+) -> tuple[str, dict[str, Any]]:
     """Return an operation with its variables; every argument is a variable of its own."""
-    drawing = _Drawing(rng)
+    drawing = _Drawing(rng, awkward)
     mutation = rng.random() < 0.3
     root = schema.mutation_type if mutation else schema.query_type
     assert root is not None
@@ -88,11 +103,12 @@ def document(rng: random.Random, schema: GraphQLSchema) -> tuple[str, dict[str, 
 
 
 class _Drawing:
-    """One operation as it grows, and the variables that it declares."""
+    """An unfinished operation, and its variables."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, awkward: float) -> None:
         self.variables: dict[str, tuple[Any, Any]] = {}
         self._rng = rng
+        self._awkward = awkward
 
     def selection(self, kind: Any, schema: GraphQLSchema, depth: int) -> str:
         """Return a selection of an object, an interface or a union."""
@@ -113,7 +129,13 @@ class _Drawing:
             return ""
         alias = f"a{len(self.variables)}_{self._rng.randrange(1000)}: "
         below = "" if is_leaf_type(inner) else self.selection(inner, schema, depth)
-        return f"{alias}{name}{self._arguments(field.args)} {below}"
+        return f"{alias}{name}{self._arguments(field.args)}{self._directive()} {below}"
+
+    def _directive(self) -> str:
+        if self._rng.random() > DIRECTIVES:
+            return ""
+        name = self._rng.choice(("skip", "include"))
+        return f" @{name}({self._argument('if', _CONDITION)})"
 
     def _arguments(self, declared: Mapping[str, GraphQLArgument | GraphQLInputField]) -> str:
         given = [
@@ -126,5 +148,5 @@ class _Drawing:
 
     def _argument(self, name: str, kind: Any) -> str:
         variable = f"v{len(self.variables)}"
-        self.variables[variable] = (kind, value(self._rng, kind))
+        self.variables[variable] = (kind, value(self._rng, kind, self._awkward))
         return f"{name}: ${variable}"

@@ -1,4 +1,4 @@
-"""What the fuzzer draws: families of requests, each the same for the same seed and number."""
+"""The fuzzer's families of requests; seed and number determine each request."""
 
 import json
 import random
@@ -13,14 +13,14 @@ from graphql import GraphQLSchema, get_introspection_query
 from schema.build import build_schema
 from tests.integration.patterns import EXAMPLES
 from tests.trials import hurtful
-from tests.trials.beside import Attack
-from tests.trials.fuzz.documents import document
+from tests.trials.attack import Attack
+from tests.trials.fuzz.documents import document, value
 from tests.trials.hurtful import JSON, Sent, authorization, body, by_post
 
 MEDIA_TYPES = (JSON, "application/graphql-response+json", "*/*", "text/html", "a/b;q=x", "")
 
 UNFINISHED = 0.5
-"""Seconds to wait for an answer to a request whose end cannot be seen."""
+"""Seconds to wait for a response to a request without a clear end."""
 
 _TOKENS = (
     *b'{ } ... [ ] " \\u0000 \\ud800 null -1 1e999 $ subscription'.split(),
@@ -29,10 +29,10 @@ _TOKENS = (
 )
 
 _QUOTES = ('"', '"\\', '"""', '"\\"', '"""\\', '"a', "'. ?", "'", "' Found: ", "'?, found")
-"""What strings and messages begin, end and hold."""
+"""Parts of strings and of error messages."""
 
 _KEYS = ("#", "/", "%", "a", "é", "\u202e")
-"""What the store's keys escape, and what they do not."""
+"""Characters that the store's keys escape, and others."""
 
 
 def _body(rng: random.Random) -> Sent:
@@ -40,7 +40,7 @@ def _body(rng: random.Random) -> Sent:
 
 
 def _request(rng: random.Random) -> Sent:
-    """Return a request changed anywhere; its head may promise more than comes."""
+    """Return a request with changes anywhere; its head may announce a longer body."""
     return Sent(changed(rng, _post(rng, rng.choice(_KNOWN))), patience=UNFINISHED)
 
 
@@ -50,6 +50,13 @@ def _of_schema(rng: random.Random) -> Sent:
         given = f"query={quote(text)}&variables={quote(json.dumps(variables))}"
         return Sent(_head(rng, "GET", f"/graphql?{given}", 0))
     return Sent(_post(rng, body(text, **variables)))
+
+
+def _entities(rng: random.Random) -> Sent:
+    """Return representations as a gateway sends them, some wrong, some too many."""
+    count = rng.choice((0, 1, 5, 20, 100, 101, 1_000))
+    kind = _SCHEMA.type_map["_Any"]
+    return by_post(_ENTITIES, of=[value(rng, kind) for _ in range(count)])
 
 
 def _cycles(rng: random.Random) -> Sent:
@@ -117,7 +124,7 @@ def _heads(rng: random.Random) -> Sent:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One kind of request: how it is drawn, how often, and by how many clients."""
+    """One kind of request: its builder, its share, and its number of clients."""
 
     draw: Callable[[random.Random], Sent]
     share: float = 0.001
@@ -134,6 +141,7 @@ FAMILIES: Mapping[str, Family] = {
     "fields": Family(_fields),
     "identifiers": Family(_identifiers),
     "forms": Family(_forms),
+    "entities": Family(_entities, 0.005),
     "floats": Family(_floats, rate=2.0),
     "trailers": Family(_trailers),
     "frames": Family(_frames),
@@ -142,7 +150,7 @@ FAMILIES: Mapping[str, Family] = {
     "requests": _MANY(_request, 0.2),
     "documents": _MANY(_of_schema, 0.4),
 }
-"""Those with a rate are sent by one client; the others by a proxy that is trusted with any."""
+"""One client sends the families with a rate, a trusted proxy the others."""
 
 
 def attacks(names: list[str], requests: int, seed: int) -> Iterator[Attack]:
@@ -191,7 +199,13 @@ def _head(rng: random.Random, method: str, path: str, length: int) -> bytes:
     return hurtful.head(*lines, method=method, path=path)
 
 
-_SCHEMA: GraphQLSchema = build_schema()._schema
+_SCHEMA: GraphQLSchema = build_schema(federation=True)._schema
+_ENTITIES = """query ($of: [_Any!]!) { _entities(representations: $of) {
+  __typename
+  ... on Product { id comments(first: 2) { nodes { text } } }
+  ... on Comment { id text author { name } }
+  ... on Author { id comments(first: 2) { nodes { text } } }
+} }"""
 _AUTHORIZATION = authorization("ana")
 
 _KNOWN = [
@@ -219,4 +233,4 @@ _KNOWN = [
         input={"fullName": "Ana", "email": "ana@example.org"},
     ),
 ]
-"""Bodies that are answered well: every access pattern, introspection and writes."""
+"""Valid bodies: every access pattern, introspection and writes."""

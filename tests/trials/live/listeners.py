@@ -1,4 +1,4 @@
-"""Clients that listen to one product: steady ones, some that come and go, and slow ones."""
+"""Clients that listen to one product: steady, reconnecting and slow ones."""
 
 import asyncio
 import random
@@ -22,26 +22,26 @@ from tests.server.http.subscribing import PROTOCOL, said
 EVENTS = """subscription ($after: String) { commentEvents(productId: "42", after: $after) {
   kind cursor deletedId commentEdge { node { id rating title %s } } } }"""
 
-Told = tuple[str, str, str]
-"""Kind, id and title of an event: a write, as a listener hears of it."""
+Event = tuple[str, str, str]
+"""Kind of a write, and the comment's id and title."""
 
 
 @dataclass
 class Listener:
-    """One client, which goes on from its last cursor whenever its connection has ended."""
+    """One client, which continues from its last cursor when its connection has ended."""
 
     number: int
     kind: str
-    told: list[Told] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
     ends: Counter[str] = field(default_factory=Counter)
-    """Why its connections ended."""
+    """The reasons for the ends of its connections."""
     cursor: str | None = None
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     _dice: random.Random = field(default_factory=random.Random)
 
     async def run(self, urls: Sequence[str], acknowledged: dict[str, float]) -> None:
-        """Listen until cancelled, at the next server whenever a connection has ended."""
+        """Listen until cancelled, at the next server after each end of a connection."""
         self._dice.seed(self.number)
         opened = _sockets if self.number % 2 else _streams
         for url in islice(cycle(urls), self.number // 2 % len(urls), None):
@@ -52,7 +52,7 @@ class Listener:
                 self.ends["left"] += 1
             except ConnectionClosed as end:
                 self.ends[f"{end.rcvd.code if end.rcvd else 'cut off'}"] += 1
-            except (httpx.HTTPError, OSError, WebSocketException) as error:  # also when it is busy
+            except (httpx.HTTPError, OSError, WebSocketException) as error:  # also a busy server
                 self.ends[type(error).__name__] += 1
             await asyncio.sleep(0.1)
 
@@ -68,18 +68,16 @@ class Listener:
             if event["kind"] == "READY":
                 self.ready.set()
                 continue
-            self._note(event, acknowledged)
+            edge = event["commentEdge"] or {"node": {"id": event["deletedId"], "title": ""}}
+            title = edge["node"]["title"]
+            self.events.append((event["kind"], edge["node"]["id"], title))
+            if title in acknowledged:
+                self.delays.append(time.perf_counter() - acknowledged[title])
             left = None if left is None else left - 1
             if left == 0:
                 return
-            if self.kind == "slow" and not len(self.told) % 10:
+            if self.kind == "slow" and not len(self.events) % 10:
                 await asyncio.sleep(8)
-
-    def _note(self, event: dict[str, Any], acknowledged: dict[str, float]) -> None:
-        node = (event["commentEdge"] or {"node": {"id": event["deletedId"], "title": ""}})["node"]
-        self.told.append((event["kind"], node["id"], node["title"]))
-        if node["title"] in acknowledged:
-            self.delays.append(time.perf_counter() - acknowledged[node["title"]])
 
 
 @asynccontextmanager
@@ -120,7 +118,7 @@ async def _streams(url: str, after: str | None, *, slow: bool) -> AsyncIterator[
 
 
 def _small(url: str) -> socket.socket:
-    """Return a connection that takes little before it is read."""
+    """Return a connection with a small buffer for received bytes."""
     parts = urlsplit(url)
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

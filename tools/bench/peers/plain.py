@@ -1,6 +1,8 @@
-"""Strawberry over aioboto3 as their documentation has it, with the articles' plan.
+"""A server of Strawberry and aioboto3, written as in the libraries' documentation.
 
-``plain.py PORT ENDPOINT TABLE``. It reads a full page from every partition that the filter selects.
+It has the articles' plan: it reads a full page of every selected partition.
+
+Usage: plain.py PORT ENDPOINT TABLE.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-// PostGraphile over PostgreSQL, as its documentation has it, with the filters of the connection-filter plugin.
-// PORT URL PROCESSES
+// PostGraphile over PostgreSQL, as in its documentation, with the filters of the connection-filter plugin.
+// Usage: postgraphile.mjs PORT URL PROCESSES
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'
 import { postgraphile } from 'postgraphile'

@@ -1,5 +1,6 @@
-// graphql-yoga over the AWS SDK, with the plan of the articles that Marginalia started from: a full page from every
-// partition that the filter selects. PORT ENDPOINT TABLE
+// graphql-yoga over the AWS SDK, with the plan of the articles that Marginalia is based on: it reads a full page of
+// every partition that the filter selects.
+// Usage: yoga.mjs PORT ENDPOINT TABLE
 import { randomUUID } from 'node:crypto'
 import { Agent, createServer } from 'node:http'
 import { DynamoDBClient, GetItemCommand, QueryCommand, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
@@ -29,7 +30,7 @@ const typeDefs = /* GraphQL */ `
   type Mutation { addComment(input: AddCommentInput!): AddCommentPayload! }
 `
 
-const INSTANT = 27 // characters of a sort key before its '#' and the id
+const INSTANT = 27 // length of createdAt in a sort key, before '#' and the id
 const escaped = name => name.replace(/[%#/]/g, encodeURIComponent)
 const cursorOf = item => Buffer.from(item.GSISK.S).toString('base64url')
 
@@ -101,8 +102,8 @@ async function readComment (id) {
   return Item ? commentOf(Item) : null
 }
 
-// One transaction of the comment and the counters of its product and language, as Marginalia's, but without a
-// leaderboard, idempotency and the order of writers.
+// Writes the comment and the counters of its product and language in one transaction, as Marginalia does, but without
+// leaderboard, idempotency and an order of concurrent writers.
 async function addComment (input) {
   const id = randomUUID()
   const createdAt = new Date().toISOString().replace('Z', '000Z')

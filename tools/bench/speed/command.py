@@ -1,37 +1,35 @@
 """The commands ``speed`` and ``growth``: pages of servers, and pages of growing products."""
 
 import asyncio
+import resource
 import signal
+import sys
 from collections.abc import Coroutine, Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 import uvloop
 
-from dal.model import Comment
 from server.errors import CommandError
 from server.progress import ProgressBar
-from tools.bench.report import DOCS, tell
-from tools.bench.speed import growth as growing
-from tools.bench.speed import lineup, tables
-from tools.bench.speed.comparison import Outcome, Plan, compare, crowds, prepare
-from tools.bench.speed.lineup import line_up
-from tools.bench.speed.loads import NAMES, Loads, all_comments
+from tools.bench.report import DOCS, write_report
+from tools.bench.speed import tables
+from tools.bench.speed.comparison import Outcome, Plan, compare, crowds
+from tools.bench.speed.growth import fan_out_loads, grown, sections, size_loads
+from tools.bench.speed.loads import NAMES, all_comments, all_loads
 from tools.bench.speed.place import Programs, Rows, place
-from tools.bench.speed.processes import allow_descriptors, check_counters
-from tools.bench.speed.servers import machine
+from tools.bench.speed.servers import MARGINALIA, OTHER, line_up, machine
+from tools.bench.speed.servers import NAMES as SERVERS
 
-Result = TypeVar("Result")
-
-Rounds = Annotated[int, typer.Option(min=1, help="A figure is the median of these.")]
+Rounds = Annotated[int, typer.Option(min=1, help="Each figure is the median of these.")]
 Seconds = Annotated[float, typer.Option(min=0.05, help="Of one load of one server in one round.")]
 Program = Annotated[
     Path | None,
     typer.Option(
         exists=True,
         dir_okay=False,
-        help="The program to measure, of any checkout; this one if not given.",
+        help="The program to measure, of any checkout. Default: this checkout's.",
     ),
 ]
 Other = Annotated[
@@ -44,22 +42,21 @@ Other = Annotated[
 ]
 RowsDir = Annotated[
     Path | None,
-    typer.Option(help="Keep the rows here, and take them from here the next time."),
+    typer.Option(help="The directory that keeps the rows for the next measurement."),
 ]
 Write = Annotated[bool, typer.Option("--write", help="Write the tables into docs/speed.md.")]
 
-_SERVERS = ("marginalia", "yoga", "postgraphile", "plain", "workers")
 _PICTURED = 16
-"""The clients of the picture's lines, where so many were measured."""
+"""The number of clients in the tables of docs/speed.md and in the picture, if it was measured."""
 
 
 def speed(
     *,
     servers: Annotated[
-        str, typer.Option(help=f"Which to compare, of {', '.join(lineup.NAMES)}.")
-    ] = ",".join(_SERVERS),
+        str, typer.Option(help=f"Servers to compare, of {', '.join(SERVERS)}.")
+    ] = "marginalia,yoga,postgraphile,plain,workers",
     loads: Annotated[str, typer.Option(help="Which loads.")] = ",".join(NAMES),
-    clients: Annotated[str, typer.Option(help="How many ask at once.")] = "1,16,64",
+    clients: Annotated[str, typer.Option(help="Numbers of clients that ask at once.")] = "1,16,64",
     rounds: Rounds = 5,
     seconds: Seconds = 3.0,
     requests: Annotated[
@@ -73,47 +70,34 @@ def speed(
     rows_dir: RowsDir = None,
     write: Write = False,
 ) -> None:
-    """Compare pages with those of other servers over the same rows, on this machine.
+    """Compare the speed of this server's pages with other servers', over the same rows.
 
-    Every page is compared between the servers before, and every answer is checked.
+    Before the measurement the servers' answers are compared, and then every answer is checked.
 
     Exit code 1 if an answer was wrong.
     """
-    programs = Programs(marginalia, other, rows_dir)
+    programs = _programs(marginalia, other, rows_dir)
     comments, wanted = all_comments(), _names(loads, NAMES)
     plan = Plan(
-        [load for load in Loads(comments, requests).all() if load.name in wanted],
+        [load for load in all_loads(comments, requests) if load.name in wanted],
         _numbers("--clients", clients),
         rounds,
         seconds,
         programs.token(),
         crowd,
     )
-    named = [*_names(servers, lineup.NAMES), *([lineup.OTHER] if other else [])]
-    outcome = _measured(_compared(named, plan, programs, comments))
+    named = [*_names(servers, SERVERS), *([OTHER] if other else [])]
+    rows = Rows("speed", len(comments), comments)
+    outcome = _run(_measured(named, plan, programs, rows))
     notes = [tables.summary(outcome), f"On {outcome.machine}. {outcome.versions}."]
-    tell("speed", tables.sections(outcome), notes, write=write)
+    pictured = _PICTURED if _PICTURED in plan.clients else plan.clients[0]
+    written = tables.page_sections(outcome, pictured)
+    write_report("speed", tables.sections(outcome), notes, write=write, written=written)
     if write:
-        pictured = _PICTURED if _PICTURED in plan.clients else plan.clients[0]
-        svg = tables.picture(outcome, pictured, lineup.MARGINALIA)
+        svg = tables.picture(outcome, pictured, MARGINALIA)
         (DOCS / "pictures/speed.svg").write_text(svg, "utf-8")
     if tables.wrong(outcome):
         raise typer.Exit(1)
-
-
-async def _compared(
-    names: list[str], plan: Plan, programs: Programs, comments: list[Comment]
-) -> Outcome:
-    outcome = Outcome(machine=machine())
-    async with (
-        place(programs, Rows("speed", len(comments), comments)) as where,
-        line_up(names, where, comments, outcome) as contestants,
-    ):
-        with ProgressBar("Measuring", plan.most_steps(len(contestants))) as progress:
-            for part in (prepare, compare, crowds):
-                async for step in part(plan, contestants, outcome):
-                    progress.advance(step)
-    return outcome
 
 
 def growth(
@@ -122,7 +106,7 @@ def growth(
         str,
         typer.Option(help="Comments of each product; a million take 6 GB and minutes to fill in."),
     ] = "1000,10000,100000",
-    clients: Annotated[int, typer.Option(min=1, help="How many ask at once.")] = 16,
+    clients: Annotated[int, typer.Option(min=1, help="Number of clients that ask at once.")] = 16,
     rounds: Rounds = 5,
     seconds: Seconds = 2.0,
     marginalia: Program = None,
@@ -134,44 +118,53 @@ def growth(
     Exit code 1 if an answer was wrong.
     """
     chosen = sorted(set(_numbers("--sizes", sizes)))
-    programs = Programs(marginalia, None, rows_dir)
-    loads = [load for size in chosen for load in growing.size_loads(size)]
-    loads += growing.fan_out_loads(chosen[-1])
+    programs = _programs(marginalia, None, rows_dir)
+    loads = [load for size in chosen for load in size_loads(size)]
+    loads += fan_out_loads(chosen[-1])
     plan = Plan(loads, [clients], rounds, seconds, programs.token())
-    found = _measured(_grown(chosen, plan, programs))
-    wrong = sum(sample.wrong + sample.refused for sample in found.samples)
-    answers = sum(sample.pages for sample in found.samples)
-    notes = [f"{answers:,} answers were checked, {wrong:,} were wrong. On {machine()}."]
-    tell("growth", growing.sections(found), notes, write=write)
+    rows = Rows(f"growth-{'-'.join(map(str, chosen))}", sum(chosen), grown(chosen))
+    outcome = _run(_measured([MARGINALIA], plan, programs, rows))
+    wrong = tables.wrong(outcome)
+    answers = sum(sample.pages for sample in outcome.samples)
+    notes = [f"{answers:,} answers were checked, {wrong:,} were wrong. On {outcome.machine}."]
+    by_size = {load.name: size for size in chosen for load in size_loads(size)}
+    write_report("growth", sections(outcome, by_size), notes, write=write)
     if wrong:
         raise typer.Exit(1)
 
 
-async def _grown(sizes: list[int], plan: Plan, programs: Programs) -> growing.Growth:
-    by_size = {load.name: size for size in sizes for load in growing.size_loads(size)}
-    found = growing.Growth()
-    rows = Rows(f"growth-{'-'.join(map(str, sizes))}", sum(sizes), growing.grown(sizes))
+def _programs(marginalia: Path | None, other: Path | None, rows_dir: Path | None) -> Programs:
+    own = marginalia or Path(sys.executable).with_name("marginalia")
+    return Programs(own.absolute(), other and other.absolute(), rows_dir)
+
+
+async def _measured(names: list[str], plan: Plan, programs: Programs, rows: Rows) -> Outcome:
+    outcome = Outcome(machine=machine())
     async with (
         place(programs, rows) as where,
-        line_up([lineup.MARGINALIA], where, (), Outcome()) as contestants,
+        line_up(names, where, rows.comments) as (contestants, outcome.versions),
     ):
-        with ProgressBar("Measuring", len(plan.loads) * (1 + plan.rounds)) as progress:
-            async for step in growing.grow(plan, contestants[0], found, by_size):
-                progress.advance(step)
-    return found
+        with ProgressBar("Measuring", plan.most_steps(len(contestants))) as progress:
+            for part in (compare, crowds):
+                async for step in part(plan, contestants, outcome):
+                    progress.advance(step)
+    return outcome
 
 
-def _measured(work: Coroutine[Any, Any, Result]) -> Result:
+def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
     """Run a measurement; SIGTERM ends it as Ctrl-C does, with the servers that it has started."""
 
-    async def until_ended() -> Result:
+    async def until_ended() -> Outcome:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - the runner made it
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         return await work
 
-    check_counters()
-    allow_descriptors()
+    if not Path("/proc/self/schedstat").exists():  # the CPU time of threads
+        raise CommandError("This kernel has no /proc/PID/schedstat: use a Linux that has it.")
+    # A crowd needs as many connections as the system allows.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(until_ended())

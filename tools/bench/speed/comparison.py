@@ -1,18 +1,17 @@
 """The comparison: every server answers every load in alternating rounds."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 import orjson
 
 from server.errors import CommandError
-from tools.bench.speed.dialects import Dialect
 from tools.bench.speed.generator import Answer, fetch
 from tools.bench.speed.loads import CommentAdded, HtmlAsked, Load
-from tools.bench.speed.measurement import Sample, Script, Subject, each, measure, record, script
+from tools.bench.speed.measurement import Sample, each, measure, record, script
 from tools.bench.speed.processes import memory_of
-from tools.bench.speed.servers import Start
+from tools.bench.speed.servers import Contestant, Start
 
 _WARM_CLIENTS = 16
 _CROWDED = "first"
@@ -31,19 +30,6 @@ Costs = Mapping[tuple[str, str], Cost]
 """By server and load."""
 
 
-@dataclass(slots=True)
-class Contestant:
-    """A server that runs, with its scripts by load."""
-
-    subject: Subject
-    url: str
-    dialect: Dialect
-    start: Start
-    only: Collection[str] | None = None
-    """The loads that it takes part in; None is all of them."""
-    scripts: dict[str, Script] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The loads, numbers of clients, rounds and seconds of a measurement."""
@@ -55,10 +41,10 @@ class Plan:
     token: str
     """JWT of the writing user."""
     crowd: int = 0
-    """Clients at once, at the end."""
+    """Number of clients that send requests at once, at the end."""
 
     def most_steps(self, contestants: int) -> int:
-        """Return the steps of ``prepare`` and ``compare`` if every server takes every load."""
+        """Return the steps if every server takes every load."""
         return len(self.loads) * contestants * (2 + self.rounds * len(self.clients)) + contestants
 
 
@@ -86,54 +72,33 @@ class Outcome:
     machine: str = ""
     versions: str = ""
     titles: dict[str, str] = field(default_factory=dict)
-    """Of the loads, in the order in which they are shown."""
-
-
-async def prepare(
-    plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
-) -> AsyncIterator[str]:
-    """Record the costs and the right responses, in a step for each load of each server.
-
-    Raises CommandError if two servers return different content.
-    """
-    for load in plan.loads:
-        outcome.titles[load.name] = load.title
-        agreed: tuple[str, list[int]] | None = None
-        for one in contestants:
-            made = script(one.url, one.dialect, load, token=plan.token)
-            if made is None or (one.only is not None and load.name not in one.only):
-                continue
-            yield f"{load.title}: {one.subject.title} answers once"
-            outcome.costs |= await told(plan, one, load)
-            before = await _counted(one)
-            shown = await record(made)
-            outcome.costs |= _between(one, made, before, await _counted(one))
-            one.scripts[load.name] = made
-            if agreed is None:
-                agreed = one.subject.title, shown
-                outcome.compared += len(shown)
-            elif shown != agreed[1]:
-                raise _differ(load, agreed, one, shown)
+    """Titles of the loads, in the order in which they are shown."""
 
 
 async def compare(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Measure in rounds, with the order of the servers reversed in every second round."""
+    """Measure in rounds, with the order of the servers reversed in every second round.
+
+    Yields the title of each step before it. Raises CommandError if two servers return different
+    content.
+    """
+    for load in plan.loads:
+        async for step in _prepare(plan, load, contestants, outcome):
+            yield step
     for one in contestants:
         for made in one.scripts.values():
-            yield f"{made.load.title}: {one.subject.title} warms up"
-            await measure(one.subject, made, _WARM_CLIENTS, plan.seconds, part=-1)
+            yield f"{made.load.title}: {one.title} warms up"
+            await measure(one, made, _WARM_CLIENTS, plan.seconds, part=-1)
     for number in range(plan.rounds):
         order = contestants if number % 2 == 0 else contestants[::-1]
         for load, (place, clients) in product(plan.loads, enumerate(plan.clients)):
             part = number * len(plan.clients) + place
             for one in order:
                 if load.name in one.scripts:
-                    yield f"Round {number + 1}: {load.title}, {clients}, {one.subject.title}"
+                    yield f"Round {number + 1}: {load.title}, {clients}, {one.title}"
                     made = one.scripts[load.name]
-                    sample = await measure(one.subject, made, clients, plan.seconds, part)
-                    outcome.samples.append(sample)
+                    outcome.samples.append(await measure(one, made, clients, plan.seconds, part))
 
 
 async def crowds(
@@ -141,16 +106,49 @@ async def crowds(
 ) -> AsyncIterator[str]:
     """Measure memory, then request the first page by very many clients at once."""
     for one in contestants:
-        pid = one.subject.pid
-        outcome.footprints.append(Footprint(one.subject.title, one.start, memory_of([pid])))
-        made = one.scripts.get(_CROWDED)
-        if made is not None and plan.crowd:
-            yield f"{plan.crowd:,} clients: {one.subject.title}"
-            sample = await measure(one.subject, made, plan.crowd, plan.seconds, part=0)
-            outcome.crowds.append(sample)
+        outcome.footprints.append(Footprint(one.title, one.start, memory_of(one.pid)))
+        if plan.crowd and _CROWDED in one.scripts:
+            yield f"{plan.crowd:,} clients: {one.title}"
+            made = one.scripts[_CROWDED]
+            outcome.crowds.append(await measure(one, made, plan.crowd, plan.seconds, part=0))
 
 
-async def told(plan: Plan, one: Contestant, load: Load) -> Costs:
+async def _prepare(
+    plan: Plan, load: Load, contestants: Sequence[Contestant], outcome: Outcome
+) -> AsyncIterator[str]:
+    """Record each server's costs and right responses for a load."""
+    outcome.titles[load.name] = load.title
+    agreed: tuple[str, list[int]] | None = None
+    for one in contestants:
+        made = (
+            script(one.url, one.dialect, load, token=plan.token) if one.takes(load.name) else None
+        )
+        if made is None:
+            continue
+        yield f"{load.title}: {one.title} answers once"
+        outcome.costs |= await _reported(plan, one, load)
+        before = await _counted(one)
+        shown = await record(made)
+        after = await _counted(one)
+        if before and after and made.digests:
+            pages = len(made.requests)
+            requests = (after.requests - before.requests) / pages
+            capacity = (after.capacity - before.capacity) / pages
+            outcome.costs[one.name, load.name] = Cost(requests, capacity)
+        one.scripts[load.name] = made
+        if agreed is None:
+            agreed = one.title, shown
+            outcome.compared += len(shown)
+        elif shown != agreed[1]:
+            pairs = enumerate(zip(agreed[1], shown, strict=True))
+            number = next(place for place, (first, second) in pairs if first != second)
+            raise CommandError(
+                f"{one.title} returns other content than {agreed[0]} for request {number} of "
+                f"{load.title}, {load.asked[number]}: nothing was measured."
+            )
+
+
+async def _reported(plan: Plan, one: Contestant, load: Load) -> Costs:
     """Return the cost of a page from ``extensions.cost``, if the server has it."""
     asking = script(one.url, one.dialect, load, token=plan.token, tell_cost=True)
     if asking is None or not one.dialect.tells_cost or isinstance(load.asked[0], HtmlAsked):
@@ -164,7 +162,7 @@ async def told(plan: Plan, one: Contestant, load: Load) -> Costs:
 
     await each(asking, keep)
     requests, capacity = (sum(values) / len(spent) for values in zip(*spent, strict=True))
-    return {(one.subject.name, load.name): Cost(requests, capacity)}
+    return {(one.name, load.name): Cost(requests, capacity)}
 
 
 async def _counted(one: Contestant) -> Cost | None:
@@ -172,23 +170,3 @@ async def _counted(one: Contestant) -> Cost | None:
     if not one.dialect.counts_cost:
         return None
     return Cost(**orjson.loads((await fetch(one.url, "/cost")).body))
-
-
-def _between(one: Contestant, made: Script, before: Cost | None, after: Cost | None) -> Costs:
-    if before is None or after is None or not made.digests:
-        return {}
-    pages = len(made.requests)
-    requests = (after.requests - before.requests) / pages
-    capacity = (after.capacity - before.capacity) / pages
-    return {(one.subject.name, made.load.name): Cost(requests, capacity)}
-
-
-def _differ(
-    load: Load, agreed: tuple[str, list[int]], one: Contestant, shown: list[int]
-) -> CommandError:
-    pairs = zip(agreed[1], shown, strict=True)
-    number = next(place for place, (first, second) in enumerate(pairs) if first != second)
-    return CommandError(
-        f"{one.subject.title} returns other content than {agreed[0]} for request {number} of "
-        f"{load.title}, {load.asked[number]}: nothing was measured."
-    )

@@ -4,7 +4,7 @@ import json
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from dal.query.pagination import encode_cursor
 from tools.bench.speed.loads import FIRST, Asked, CommentAdded, CommentAsked, PageAsked
@@ -20,79 +20,51 @@ _COMMENTS = f"""query ($p: String!, $r: [Int!], $l: [String!], $n: Int, $a: Stri
 _ONE = f"query ($i: String!) {{ comment(commentId: $i) {{ {_COMMENT} }} }}"
 _ADD = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
 
+_GIVEN = ("rating", "language", "title", "text")
+
 Body = dict[str, Any]
-
-
-class Dialect(Protocol):
-    """Makes a server's requests from those of a load."""
-
-    @property
-    def pages(self) -> bool:
-        """Whether the server has pages for browsers."""
-
-    @property
-    def tells_cost(self) -> bool:
-        """Whether responses have ``extensions.cost`` on request."""
-
-    @property
-    def counts_cost(self) -> bool:
-        """Whether ``/cost`` returns the requests and capacity since the start."""
-
-    def body(self, asked: Asked) -> Body | None:
-        """Return the JSON of an operation; None if this server has no such operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommentsApi:
-    """The schema that Marginalia has, and its peers over DynamoDB."""
+    """The schema of Marginalia, and of its peers over DynamoDB."""
 
     name: str
     own_cursors: bool
-    """Whether a cursor is Marginalia's, and not the position alone."""
+    """Whether cursors have Marginalia's form; else they are the position alone."""
     writes: bool
     pages: bool = False
+    """Whether the server has pages for browsers."""
     tells_cost: bool = False
-    """Whether answers have ``extensions.cost``."""
+    """Whether responses have ``extensions.cost`` on request."""
     counts_cost: bool = False
     """Whether ``/cost`` returns the requests and capacity since the start."""
 
     def body(self, asked: Asked) -> Body | None:
-        """Return the JSON of an operation."""
+        """Return the JSON of an operation; None if this server has no such operation."""
         match asked:
             case PageAsked():
-                return {"query": _COMMENTS, "variables": self._page(asked)}
+                variables = _filters(asked)
+                if asked.after is not None and self.own_cursors:
+                    variables["a"] = encode_cursor(asked.after)
+                elif asked.after is not None:
+                    position = urlsafe_b64encode(asked.after.encode())
+                    variables["a"] = position.rstrip(b"=").decode()
+                return {"query": _COMMENTS, "variables": variables}
             case CommentAsked(comment_id):
                 return {"query": _ONE, "variables": {"i": comment_id}}
-            case CommentAdded() if self.writes:
-                return {"query": _ADD, "variables": {"input": self._added(asked)}}
+            case CommentAdded(product) if self.writes:
+                # Each server counts comments in a different way, so each needs a separate product.
+                own = {"productId": f"{product}-{self.name}"}
+                added = {name: getattr(asked, name) for name in _GIVEN} | own
+                return {"query": _ADD, "variables": {"input": added}}
             case _:
                 return None
-
-    def _page(self, asked: PageAsked) -> Body:
-        variables = _filters(asked)
-        if asked.after is not None:
-            variables["a"] = self._cursor(asked.after)
-        return variables
-
-    def _cursor(self, position: str) -> str:
-        if self.own_cursors:
-            return encode_cursor(position)
-        return urlsafe_b64encode(position.encode()).rstrip(b"=").decode()
-
-    def _added(self, asked: CommentAdded) -> Body:
-        return {
-            # Each server counts in its own way, so that each needs its own product.
-            "productId": f"{asked.product}-{self.name}",
-            "rating": asked.rating,
-            "language": asked.language,
-            "title": asked.title,
-            "text": asked.text,
-        }
 
 
 @dataclass(frozen=True, slots=True)
 class PostGraphileApi:
-    """The schema that PostGraphile makes of the table ``comments``."""
+    """The schema that PostGraphile generates from the table ``comments``."""
 
     cursor: str
     """Any cursor of the list; its first part is the order."""
@@ -104,21 +76,22 @@ class PostGraphileApi:
         """Return the JSON of an operation."""
         match asked:
             case PageAsked():
-                return {"query": pages_query(asked), "variables": self._page(asked)}
+                variables = _filters(asked)
+                if asked.after is not None:
+                    instant, _, comment_id = asked.after.partition("#")
+                    order = json.loads(b64decode(self.cursor))[0]
+                    place = [order, instant.replace("Z", "+00:00"), comment_id]
+                    text = json.dumps(place, separators=(",", ":"))
+                    variables["a"] = b64encode(text.encode()).decode()
+                return {"query": _pages_query(asked), "variables": variables}
             case CommentAsked(comment_id):
                 query = f"query ($i: String!) {{ commentByRowId(rowId: $i) {{ {_COMMENT} }} }}"
                 return {"query": query, "variables": {"i": comment_id}}
             case _:
                 return None
 
-    def _page(self, asked: PageAsked) -> Body:
-        variables = _filters(asked)
-        if asked.after is not None:
-            instant, _, comment_id = asked.after.partition("#")
-            order = json.loads(b64decode(self.cursor))[0]
-            place = [order, instant.replace("Z", "+00:00"), comment_id]
-            variables["a"] = b64encode(json.dumps(place, separators=(",", ":")).encode()).decode()
-        return variables
+
+Dialect = CommentsApi | PostGraphileApi
 
 
 def _filters(asked: PageAsked) -> Body:
@@ -131,7 +104,7 @@ def _filters(asked: PageAsked) -> Body:
     return variables
 
 
-def pages_query(asked: PageAsked) -> str:
+def _pages_query(asked: PageAsked) -> str:
     """Return PostGraphile's query of a page: unset filters are left out."""
     variables, filters = "$p: String!, $n: Int, $a: Cursor", "productId: {equalTo: $p}"
     if asked.ratings:

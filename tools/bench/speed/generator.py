@@ -6,6 +6,7 @@ request, so that one Python process keeps several servers busy.
 
 import asyncio
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -39,7 +40,7 @@ class Answer:
 
 
 class Asking(Protocol):
-    """The source of requests, and the receiver of responses."""
+    """Supplies requests, and receives their responses."""
 
     def next(self) -> tuple[int, bytes] | None:
         """Return the next request and its number; None after the last, and from then on."""
@@ -96,23 +97,25 @@ async def ask(
 
 async def fetch(url: str, path: str, body: bytes | None = None) -> Answer:
     """Send one request."""
-    once = _Once(request(url, path, body))
-    await ask(url, once, 1)
-    assert once.answer is not None  # noqa: S101 - clients note each answer, and each that fails
-    return once.answer
+    answers: list[Answer] = []
+    await ask(url, Once([request(url, path, body)], lambda _, answer: answers.append(answer)), 1)
+    return answers[0]
 
 
-class _Once:
-    def __init__(self, sent: bytes) -> None:
-        self._sent: bytes | None = sent
-        self.answer: Answer | None = None
+class Once:
+    """Sends each request once, and passes each response to ``keep``."""
+
+    def __init__(self, requests: Iterable[bytes], keep: Callable[[int, Answer], None]) -> None:
+        self._left = enumerate(requests)
+        self._keep = keep
 
     def next(self) -> tuple[int, bytes] | None:
-        sent, self._sent = self._sent, None
-        return None if sent is None else (0, sent)
+        """Return the next request and its number."""
+        return next(self._left, None)
 
-    def note(self, number: int, answer: Answer) -> None:  # noqa: ARG002 - there is one
-        self.answer = answer
+    def note(self, number: int, answer: Answer) -> None:
+        """Take the response to a request."""
+        self._keep(number, answer)
 
 
 async def _watch(present: set["_Client"], patience: float) -> None:
@@ -124,7 +127,7 @@ async def _watch(present: set["_Client"], patience: float) -> None:
 
 
 class _Client(asyncio.Protocol):
-    """One connection; ``gone`` is done after its last response, or after it breaks."""
+    """One connection; ``gone`` is done after the last response, or after the connection breaks."""
 
     def __init__(self, asking: Asking, first: tuple[int, bytes], pause: float) -> None:
         self.asked = time.perf_counter()
@@ -177,7 +180,7 @@ class _Client(asyncio.Protocol):
             return
         head = self._parts[:end].lower()
         at = head.find(_LENGTH)
-        if at < 0:  # every server here sends one
+        if at < 0:  # every server here sends the header
             self.leave()
             return
         length = int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0])

@@ -4,16 +4,15 @@ A constant cost has the exponent 0, a cost in proportion to the size the exponen
 """
 
 import math
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import linear_regression
 
 from dal.model import RATINGS, Comment
 from dal.model.key_parts import format_instant
 from tools.bench.report import Section
-from tools.bench.speed.comparison import Contestant, Cost, Plan, told
+from tools.bench.speed.comparison import Outcome
 from tools.bench.speed.loads import LANGUAGES, MIDDLE, Asked, Load, PageAsked, comments_of
-from tools.bench.speed.measurement import Sample, measure, record, script
-from tools.bench.speed.tables import Line, figure, lines
+from tools.bench.speed.tables import Line, lines
 
 _FAN_OUTS = ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 4), (2, 5))
 """Ratings by languages: up to ten ranges."""
@@ -30,21 +29,10 @@ def grown(sizes: Sequence[int]) -> Iterator[Comment]:
         yield from comments_of(product_of(size), size)
 
 
-@dataclass(slots=True)
-class Growth:
-    """The results, by the names of loads."""
-
-    samples: list[Sample] = field(default_factory=list)
-    costs: dict[tuple[str, str], Cost] = field(default_factory=dict)
-    titles: dict[str, str] = field(default_factory=dict)
-    sizes: dict[str, int] = field(default_factory=dict)
-    """Number of comments of a load's product."""
-
-
 def size_loads(size: int) -> list[Load]:
     """Return pages of one product: at the start, in the middle, and of three ratings."""
     product = product_of(size)
-    # A cursor is a position in the list, even if it is not a comment's own.
+    # A cursor may be any position in the list, even one without a comment.
     middle = f"{format_instant(MIDDLE)}#middle"
     pages: dict[str, Asked] = {
         "first page": PageAsked(product),
@@ -65,47 +53,29 @@ def fan_out_loads(size: int) -> list[Load]:
     return loads
 
 
-async def grow(
-    plan: Plan, contestant: Contestant, growth: Growth, sizes: dict[str, int]
-) -> AsyncIterator[str]:
-    """Measure every load in rounds."""
-    growth.sizes = sizes
-    for load in plan.loads:
-        growth.titles[load.name] = load.title
-        made = script(contestant.url, contestant.dialect, load, token=plan.token)
-        assert made is not None  # noqa: S101 - every dialect has pages
-        yield f"{load.title}: what it costs"
-        growth.costs |= await told(plan, contestant, load)
-        await record(made)
-        contestant.scripts[load.name] = made
-    for number in range(plan.rounds):
-        for made in contestant.scripts.values():
-            yield f"Round {number + 1}: {made.load.title}"
-            clients = plan.clients[0]
-            growth.samples.append(
-                await measure(contestant.subject, made, clients, plan.seconds, number)
-            )
+def sections(outcome: Outcome, sizes: Mapping[str, int]) -> list[Section]:
+    """Return a table by sizes with each figure's growth, and one by ranges of keys.
 
-
-def sections(growth: Growth) -> list[Section]:
-    """Return a table by sizes, with how fast each figure grows, and one by ranges of keys."""
-    found = {line.load: line for line in lines(growth.samples)}
-    titles = dict.fromkeys(growth.titles[name] for name in growth.sizes)
-    rows: list[list[str]] = []
-    for title in titles:
-        names = [name for name in growth.sizes if growth.titles[name] == title]
-        for place, name in enumerate(names):
-            start = [title if not place else "", f"{growth.sizes[name]:,}"]
-            rows.append([*start, *_cells(growth, found[name])])
-        if len(names) > 1:
-            rows.append(["", "exponent", *_exponents(growth, [found[name] for name in names])])
-    fans = [line for name, line in found.items() if name not in growth.sizes]
+    ``sizes`` has the number of comments of a load's product, by the load's name.
+    """
+    found = {line.first.load: line for line in lines(outcome.samples)}
+    titles, rows = outcome.titles, list[list[str]]()
+    for title in dict.fromkeys(titles[name] for name in sizes):
+        group = [found[name] for name in sizes if titles[name] == title]
+        for place, line in enumerate(group):
+            start = ["" if place else title, f"{sizes[line.first.load]:,}"]
+            rows.append([*start, *_cells(outcome, line)])
+        if len(group) > 1:
+            across = [sizes[line.first.load] for line in group]
+            series = zip(*(_figures(outcome, line) for line in group), strict=True)
+            rows.append(["", "exponent", *(f"{exponent(across, one):+.2f}" for one in series)])
+    fans = [line for name, line in found.items() if name not in sizes]
     return [
         Section("By comments of the product", ["page", "comments", *_COLUMNS], rows, names=1),
         Section(
             "By ranges of keys",
             ["page", *_COLUMNS],
-            [[growth.titles[line.load], *_cells(growth, line)] for line in fans],
+            [[titles[line.first.load], *_cells(outcome, line)] for line in fans],
         ),
     ]
 
@@ -113,35 +83,20 @@ def sections(growth: Growth) -> list[Section]:
 _COLUMNS = ("CPU ms", "database ms", "pages/s", "p99 ms", "requests", "RCU")
 
 
-def _cells(growth: Growth, line: Line) -> list[str]:
-    cost = growth.costs[line.subject, line.load]
-    return [
-        figure(line.server_cpu),
-        f"{line.database_cpu.median:.2f}",
-        figure(line.rate, ",.0f"),
-        f"{line.p99.median:.1f}",
-        f"{cost.requests:.2f}",
-        f"{cost.capacity:.3f}",
-    ]
+def _figures(outcome: Outcome, line: Line) -> list[float]:
+    """Return the figures of ``_COLUMNS``."""
+    cost = outcome.costs[line.first.subject, line.first.load]
+    medians = [line.figure(name).median for name in ("server_cpu", "database_cpu", "rate", "p99")]
+    return [*medians, cost.requests, cost.capacity]
 
 
-def _exponents(growth: Growth, found: Sequence[Line]) -> list[str]:
-    sizes = [growth.sizes[line.load] for line in found]
-    costs = [growth.costs[line.subject, line.load] for line in found]
-    series = [
-        [line.server_cpu.median for line in found],
-        [line.database_cpu.median for line in found],
-        [line.rate.median for line in found],
-        [line.p99.median for line in found],
-        [cost.requests for cost in costs],
-        [cost.capacity for cost in costs],
-    ]
-    return [f"{exponent(sizes, values):+.2f}" for values in series]
+def _cells(outcome: Outcome, line: Line) -> list[str]:
+    _, database, _, p99, requests, capacity = _figures(outcome, line)
+    cells = [line.figure("server_cpu").text(), f"{database:.2f}", line.figure("rate").text(",.0f")]
+    return [*cells, f"{p99:.1f}", f"{requests:.2f}", f"{capacity:.3f}"]
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
     """Return the power of the size with which values grow, by least squares over logarithms."""
-    across, up = ([math.log(value) for value in series] for series in (sizes, values))
-    middle, level = sum(across) / len(across), sum(up) / len(up)
-    both = sum((x - middle) * (y - level) for x, y in zip(across, up, strict=True))
-    return both / sum((x - middle) ** 2 for x in across)
+    slope = linear_regression([math.log(one) for one in sizes], [math.log(one) for one in values])
+    return slope.slope

@@ -5,7 +5,7 @@ A load is independent of the server; each server's requests are made from it.
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
@@ -19,7 +19,7 @@ SIZES |= {"p8": 150}
 """Comments of each product."""
 
 LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt-BR": 4}
-"""How often each comes, in percent."""
+"""The percentage of comments in each language, and below with each rating."""
 
 _RATINGS = (7, 5, 9, 21, 58)
 _START = datetime(2020, 1, 1, tzinfo=UTC)
@@ -27,7 +27,7 @@ _SPAN = 4 * 365 * 86_400
 MIDDLE = _START + timedelta(seconds=_SPAN / 2)
 """When about half of the comments were written."""
 _TEXT = (200, 40)
-"""Characters of a text: the mean, and how far most are from it."""
+"""Characters of a text: the mean, and the usual deviation from the mean."""
 _SENTENCE = """the kettle pours well and stays warm after two years of daily use but its lid is
 loose when it boils we would buy one again for friends because colour and weight fit our small
 kitchen while für très año 良い não come from elsewhere"""
@@ -42,7 +42,7 @@ DEEP = 15_000
 
 _SEED = 12
 _FROM_THE_START = 0.2
-"""The share of mixed pages that are a list's first."""
+"""The fraction of mixed pages that are the first page of a list."""
 _TRIPLES = 9
 """Number of sets of three ratings, in addition to all sets of none, one and two."""
 
@@ -51,6 +51,8 @@ def comments_of(product: str, count: int) -> Iterator[Comment]:
     """Yield the comments of a product, always the same, in no order."""
     chance = random.Random(product)  # noqa: S311 - data, not secrets
     for number in range(count):
+        # With another order of random draws the rows would differ, and figures could not be
+        # compared.
         yield Comment(
             comment_id=f"{product}-{number:06}",
             product_id=product,
@@ -117,62 +119,66 @@ Asked = PageAsked | CommentAsked | CommentAdded | HtmlAsked
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Requests under a name, in the order in which they are asked."""
+    """Requests under a name, in the order in which they are sent."""
 
     name: str
     title: str
     asked: Sequence[Asked]
 
 
-class Loads:
-    """Every load over some rows, always the same.
+def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list[Load]:
+    """Return every load over some rows, always the same, in the order in which they are shown.
 
-    ``count`` is how many different requests the loads have that vary, ``deep`` the row of the
-    largest product after which the deep page begins, or the last that there is.
+    ``count`` is the number of different requests of the loads that vary. The deep page begins after
+    row ``deep`` of the largest product, or after its last row.
     """
+    rows = sorted(comments, key=comment_position, reverse=True)
+    chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets
+    mixed = _mixed(rows, count, chance)
+    position = _positions(rows, PageAsked(LARGEST))[:deep][-1]
+    chosen = chance.choices(rows, k=count)
+    return [
+        Load("first", "First page", [PageAsked(LARGEST)]),
+        Load("three", "Ratings 1, 3, 5", [PageAsked(LARGEST, (1, 3, 5))]),
+        Load("deep", "Deep page", [PageAsked(LARGEST, after=position)]),
+        Load("mixed", "Mixed", mixed),
+        Load("one", "Comment by id", [CommentAsked(row.comment_id) for row in chosen]),
+        Load(
+            "add",
+            "addComment",
+            [
+                CommentAdded(f"new-{row.product_id}", row.rating, row.language, row.title, row.text)
+                for row in chosen
+            ],
+        ),
+        Load("html", "HTML page", [HtmlAsked(LARGEST)]),
+    ]
 
-    def __init__(self, comments: Iterable[Comment], count: int, deep: int = DEEP) -> None:
-        self._comments = sorted(comments, key=comment_position, reverse=True)
-        self._count = count
-        self._deep = deep
-        self._chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets
 
-    def all(self) -> Iterator[Load]:
-        """Yield the loads in the order in which they are shown."""
-        deep = self._positions(PageAsked(LARGEST))[: self._deep][-1]
-        yield Load("first", "First page", [PageAsked(LARGEST)])
-        yield Load("three", "Ratings 1, 3, 5", [PageAsked(LARGEST, (1, 3, 5))])
-        yield Load("deep", "Deep page", [PageAsked(LARGEST, after=deep)])
-        yield Load("mixed", "Mixed", self._mixed())
-        chosen = self._chance.choices(self._comments, k=self._count)
-        yield Load("one", "Comment by id", [CommentAsked(row.comment_id) for row in chosen])
-        yield Load("add", "addComment", [_added(row) for row in chosen])
-        yield Load("html", "HTML page", [HtmlAsked(LARGEST)])
+def _mixed(rows: list[Comment], count: int, chance: random.Random) -> list[PageAsked]:
+    """Return pages by Zipf's law over the lists: first pages, and pages at any depth."""
+    lists = lists_asked()
+    chance.shuffle(lists)
+    weights = [1 / rank for rank in range(1, len(lists) + 1)]
+    positions: dict[PageAsked, list[str]] = {}
+    mixed = []
+    for one in chance.choices(lists, weights, k=count):
+        if one not in positions:
+            positions[one] = _positions(rows, one)
+        held = positions[one]
+        first = not held or chance.random() < _FROM_THE_START
+        mixed.append(replace(one, after=None if first else chance.choice(held)))
+    return mixed
 
-    def _mixed(self) -> list[Asked]:
-        """Return pages by Zipf's law over the lists, the first ones and others of any depth."""
-        lists = lists_asked()
-        self._chance.shuffle(lists)
-        weights = [1 / rank for rank in range(1, len(lists) + 1)]
-        positions: dict[PageAsked, list[str]] = {}
-        mixed: list[Asked] = []
-        for one in self._chance.choices(lists, weights, k=self._count):
-            if one not in positions:
-                positions[one] = self._positions(one)
-            held = positions[one]
-            first = not held or self._chance.random() < _FROM_THE_START
-            after = None if first else self._chance.choice(held)
-            mixed.append(PageAsked(one.product, one.ratings, one.languages, after))
-        return mixed
 
-    def _positions(self, page: PageAsked) -> list[str]:
-        return [
-            comment_position(row)
-            for row in self._comments
-            if row.product_id == page.product
-            and (not page.ratings or row.rating in page.ratings)
-            and (not page.languages or row.language in page.languages)
-        ]
+def _positions(rows: list[Comment], page: PageAsked) -> list[str]:
+    return [
+        comment_position(row)
+        for row in rows
+        if row.product_id == page.product
+        and (not page.ratings or row.rating in page.ratings)
+        and (not page.languages or row.language in page.languages)
+    ]
 
 
 def lists_asked() -> list[PageAsked]:
@@ -186,8 +192,3 @@ def lists_asked() -> list[PageAsked]:
         for ratings in sets
         for chosen in languages
     ]
-
-
-def _added(row: Comment) -> CommentAdded:
-    product = f"new-{row.product_id}"
-    return CommentAdded(product, row.rating, row.language, row.title, row.text)

@@ -15,49 +15,42 @@ import orjson
 
 from server.errors import CommandError
 from tools.bench.speed.dialects import Dialect, shown
-from tools.bench.speed.generator import Answer, ask, request
+from tools.bench.speed.generator import Answer, Once, ask, request
 from tools.bench.speed.loads import Asked, CommentAdded, HtmlAsked, Load
 from tools.bench.speed.processes import cpu_between, cpu_times
 
 _ADDED = re.compile(rb'{"data":{"addComment":{"comment":{"id":"[^"]+"}}}}')
+_EVENTS = re.compile(rb' data-live="[^"]*"')
+"""The address of an HTML page's events: its cursor changes with each write of the server."""
+
 _CODE = re.compile(rb'"code": ?"(\w+)"')
 _OK = b"200"
 _RECORDERS = 4
 _STEP = 331
-"""Requests between the beginnings of two rounds, so that each begins elsewhere."""
+"""Requests between the starts of two rounds, so that each round starts at another request."""
 
 
 @dataclass(slots=True)
 class Script:
-    """Requests by number; the answer to one is always the same, unless it writes."""
+    """Requests by number. A request that does not write always has the same response."""
 
     url: str
     load: Load
     requests: Sequence[bytes]
     digests: list[int] = field(default_factory=list)
-    """Of the right bodies; empty where no answer is like another."""
+    """Digests of the right bodies; empty if all responses differ."""
 
     def right(self, number: int, answer: Answer) -> bool:
-        """Return whether an answer is the right one, byte for byte where it is known."""
+        """Return whether an answer is right: equal to the right body, if that is known."""
         if answer.status != _OK:
             return False
         if not self.digests:
             return _ADDED.fullmatch(answer.body) is not None
-        return hash(answer.body) == self.digests[number]
+        return _digest(answer) == self.digests[number]
 
 
-class _Recording:
-    """Asks each request once, and keeps what a function makes of the answers."""
-
-    def __init__(self, requests: Sequence[bytes], keep: Callable[[int, Answer], None]) -> None:
-        self._left = enumerate(requests)
-        self._keep = keep
-
-    def next(self) -> tuple[int, bytes] | None:
-        return next(self._left, None)
-
-    def note(self, number: int, answer: Answer) -> None:
-        self._keep(number, answer)
+def _digest(answer: Answer) -> int:
+    return hash(_EVENTS.sub(b"", answer.body, 1))
 
 
 def script(
@@ -84,14 +77,14 @@ async def each(script: Script, keep: Callable[[int, Answer], None], clients: int
         else:
             failed.append(answer)
 
-    await ask(script.url, _Recording(script.requests, note), clients)
+    await ask(script.url, Once(script.requests, note), clients)
     if failed:
         status, body = (part.decode() for part in (failed[0].status, failed[0].body))
         raise CommandError(f"{script.url} answers {script.load.title} with {status}: {body[:300]}")
 
 
 async def record(script: Script) -> list[int]:
-    """Learn the right answers; return digests of what they show, the same for every server."""
+    """Record the right responses; return digests of their contents, equal on all servers."""
     first = script.load.asked[0]
     if isinstance(first, CommentAdded):
         return []
@@ -99,7 +92,7 @@ async def record(script: Script) -> list[int]:
     seen: dict[int, int] = {}
 
     def keep(number: int, answer: Answer) -> None:
-        script.digests[number] = hash(answer.body)
+        script.digests[number] = _digest(answer)
         if not isinstance(first, HtmlAsked):
             seen[number] = hash(shown(answer.body))
 
@@ -147,16 +140,16 @@ class Sample:
     server_cpu: float
     database_cpu: float
     generator_share: float
-    """The part of one core that the clients took: near 1, they were the limit."""
+    """The part of one core that the clients used. If it is near 1, the clients were the limit."""
     p50: float
     """Milliseconds."""
     p99: float
     statuses: Counter[str] = field(default_factory=Counter)
-    """Answers by what they were."""
+    """The number of answers by outcome."""
 
 
 class _Timed:
-    """Asks a script's requests in turn until the time is over, one at least."""
+    """Sends a script's requests in turn until the time is over, and at least one."""
 
     def __init__(self, script: Script, seconds: float, offset: int) -> None:
         self._script = script
@@ -193,13 +186,15 @@ async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
     """Send requests for some seconds, beginning at ``part``."""
-    server, database = cpu_times([subject.pid]), cpu_times([subject.database_pid])
+    server, database = cpu_times(subject.pid), cpu_times(subject.database_pid)
     timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()
     await ask(script.url, timed, clients)
     took, own = time.perf_counter() - began, time.process_time() - own
     pages = len(timed.latencies)
-    p50, p99 = percentiles(timed.latencies)
+    p50, p99 = median(timed.latencies), timed.latencies[0]
+    if pages > 1:
+        p99 = quantiles(timed.latencies, n=100, method="inclusive")[98]
     return Sample(
         subject=subject.name,
         title=subject.title,
@@ -209,17 +204,10 @@ async def measure(
         wrong=timed.wrong,
         refused=timed.refused,
         rate=pages / took,
-        server_cpu=1e3 * cpu_between(server, cpu_times([subject.pid])) / pages,
-        database_cpu=1e3 * cpu_between(database, cpu_times([subject.database_pid])) / pages,
+        server_cpu=1e3 * cpu_between(server, cpu_times(subject.pid)) / pages,
+        database_cpu=1e3 * cpu_between(database, cpu_times(subject.database_pid)) / pages,
         generator_share=own / took,
         p50=1e3 * p50,
         p99=1e3 * p99,
         statuses=timed.statuses,
     )
-
-
-def percentiles(seconds: Sequence[float]) -> tuple[float, float]:
-    """Return the median, and what 99 of 100 stay below."""
-    if len(seconds) == 1:
-        return seconds[0], seconds[0]
-    return median(seconds), quantiles(seconds, n=100, method="inclusive")[98]

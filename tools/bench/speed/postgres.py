@@ -17,7 +17,7 @@ from typing import Any
 
 from dal.model import Comment
 from server.errors import CommandError
-from tools.bench.speed.servers import free_port, stop
+from tools.bench.speed.processes import free_port, stop
 
 _DEBIAN = Path("/usr/lib/postgresql")
 _USER = "postgres"
@@ -57,7 +57,15 @@ def database(comments: Iterable[Comment]) -> Iterator[Database]:
         cluster = f"{directory}/cluster"
         options = ["--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", f"--username={_USER}"]
         _run(programs / "initdb", "--pgdata", cluster, *options, user=user)
-        process = _start(programs / "postgres", cluster, port, user)
+        settings = ("listen_addresses=127.0.0.1", "unix_socket_directories=", f"port={port}")
+        process = subprocess.Popen(  # noqa: S603 - a program of this machine
+            [programs / "postgres", "-D", cluster, *(f"-c{setting}" for setting in settings)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            process_group=0,
+            **_as(user),
+        )
         try:
             url = f"postgres://{_USER}@127.0.0.1:{port}/postgres"
             _wait(programs, port, process)
@@ -83,7 +91,7 @@ def _programs() -> Path:
 
 
 def _user() -> str | None:
-    """Return the user that runs PostgreSQL, which refuses root; None for the current user."""
+    """Return the user to run PostgreSQL as, because it refuses root; None for the current user."""
     if os.geteuid():
         return None
     try:
@@ -94,19 +102,6 @@ def _user() -> str | None:
             "user other than root."
         ) from None
     return _USER
-
-
-def _start(program: Path, cluster: str, port: int, user: str | None) -> subprocess.Popen[bytes]:
-    settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", f"port={port}"]
-    options = [part for setting in settings for part in ("-c", setting)]
-    return subprocess.Popen(  # noqa: S603 - a program of this machine
-        [program, "-D", cluster, *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        process_group=0,
-        **_as(user),
-    )
 
 
 def _wait(programs: Path, port: int, process: subprocess.Popen[bytes]) -> None:
@@ -143,11 +138,6 @@ def _csv(comments: Iterable[Comment]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for one in comments:
-        instant = one.created_at.isoformat()
-        writer.writerow(
-            [
-                *(one.comment_id, one.product_id, one.username, one.rating, one.language),
-                *(one.title, one.text, instant),
-            ]
-        )
+        values = (one.comment_id, one.product_id, one.username, one.rating, one.language)
+        writer.writerow([*values, one.title, one.text, one.created_at.isoformat()])
     return text.getvalue()

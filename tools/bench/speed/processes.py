@@ -1,36 +1,51 @@
-"""Processes that are measured: their CPU time and memory, those of their children included."""
+"""Processes that are measured: ports, stopping, and CPU time and memory with all descendants."""
 
-import resource
-from collections.abc import Iterable, Mapping
+import signal
+import socket
+import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from server.errors import CommandError
+STOP_SECONDS = 10.0
 
 Times = Mapping[tuple[int, str], int]
 """Nanoseconds of CPU by process and thread."""
 
-_PROC = Path("/proc")
+
+def free_port() -> int:
+    """Return a free port of 127.0.0.1."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
-def family(pids: Iterable[int]) -> list[psutil.Process]:
-    """Return the processes of these ids, and all that descend from them."""
-    found: list[psutil.Process] = []
-    for pid in pids:
-        with suppress(psutil.NoSuchProcess):
-            process = psutil.Process(pid)
-            found += [process, *process.children(recursive=True)]
-    return found
+def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:
+    """Stop a process; kill it if it does not stop in time."""
+    if process.poll() is None:
+        process.send_signal(number)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
-def cpu_times(pids: Iterable[int]) -> Times:
-    """Return what the scheduler has counted for each thread."""
+def _family(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    return []
+
+
+def cpu_times(pid: int) -> Times:
+    """Return the scheduler's count for each thread of a process and its descendants."""
     times: dict[tuple[int, str], int] = {}
-    for process in family(pids):
+    for process in _family(pid):
+        # A process or a thread may end at any time.
         with suppress(FileNotFoundError, ProcessLookupError):
-            for thread in (_PROC / str(process.pid) / "task").iterdir():
+            for thread in Path(f"/proc/{process.pid}/task").iterdir():
                 with suppress(FileNotFoundError, ProcessLookupError):
                     text = (thread / "schedstat").read_text()
                     times[process.pid, thread.name] = int(text.split()[0])
@@ -38,27 +53,14 @@ def cpu_times(pids: Iterable[int]) -> Times:
 
 
 def cpu_between(before: Times, after: Times) -> float:
-    """Return the seconds of CPU between two looks; threads that have ended since do not count."""
-    spent = sum(time - before.get(thread, 0) for thread, time in after.items())
-    return spent / 1e9
+    """Return the seconds of CPU between two counts. Threads that ended in between are left out."""
+    return sum(time - before.get(thread, 0) for thread, time in after.items()) / 1e9
 
 
-def memory_of(pids: Iterable[int]) -> int:
-    """Return the bytes that processes hold in memory."""
+def memory_of(pid: int) -> int:
+    """Return the bytes that a process and its descendants hold in memory."""
     total = 0
-    for process in family(pids):
+    for process in _family(pid):
         with suppress(psutil.NoSuchProcess):
             total += process.memory_info().rss
     return total
-
-
-def check_counters() -> None:
-    """Raise CommandError where the kernel does not count the CPU time of threads."""
-    if not (_PROC / "self/schedstat").exists():
-        raise CommandError("This kernel has no /proc/PID/schedstat: use a Linux that has it.")
-
-
-def allow_descriptors() -> None:
-    """Let this process have as many connections as the system allows."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

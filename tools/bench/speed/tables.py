@@ -1,12 +1,12 @@
 """The figures of a comparison as tables, and the picture of them.
 
-A figure is the median of several rounds, with its range. The picture has bars of the CPU that a
-page takes, as SVG: its colours are of middle lightness and it has no ground, so that it can be read
-on a light page and on a dark one.
+A figure is the median of several rounds, with its range. The picture is an SVG with bars of the CPU
+that a page takes. Its colours have medium lightness and it has no background, so that it is
+readable on light and dark pages.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 from statistics import median
@@ -36,24 +36,26 @@ class Figure:
     least: float
     greatest: float
 
+    def text(self, form: str = ".2f") -> str:
+        """Return the median with the range."""
+        return f"{self.median:{form}} ({self.least:{form}}-{self.greatest:{form}})"
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What the rounds of one load have shown of one server, with so many clients."""
+    """The rounds of one load, server and number of clients."""
 
-    subject: str
-    title: str
-    load: str
-    clients: int
-    rate: Figure
-    server_cpu: Figure
-    database_cpu: Figure
-    p50: Figure
-    p99: Figure
-    generator_share: Figure
-    pages: int
-    wrong: int
-    """Refusals included: none of these loads is more than a server must bear."""
+    rounds: list[Sample]
+
+    @property
+    def first(self) -> Sample:
+        """The first round, for values that all rounds share."""
+        return self.rounds[0]
+
+    def figure(self, name: str) -> Figure:
+        """Return the figure of a number of the samples."""
+        values = [getattr(sample, name) for sample in self.rounds]
+        return Figure(median(values), min(values), max(values))
 
 
 def lines(samples: Iterable[Sample]) -> list[Line]:
@@ -61,39 +63,45 @@ def lines(samples: Iterable[Sample]) -> list[Line]:
     rounds: dict[tuple[str, str, int], list[Sample]] = defaultdict(list)
     for sample in samples:
         rounds[sample.load, sample.subject, sample.clients].append(sample)
-    return [_line(group) for group in rounds.values()]
-
-
-def _line(group: list[Sample]) -> Line:
-    def figure(value: Callable[[Sample], float]) -> Figure:
-        values = [value(sample) for sample in group]
-        return Figure(median(values), min(values), max(values))
-
-    first = group[0]
-    return Line(
-        subject=first.subject,
-        title=first.title,
-        load=first.load,
-        clients=first.clients,
-        rate=figure(lambda sample: sample.rate),
-        server_cpu=figure(lambda sample: sample.server_cpu),
-        database_cpu=figure(lambda sample: sample.database_cpu),
-        p50=figure(lambda sample: sample.p50),
-        p99=figure(lambda sample: sample.p99),
-        generator_share=figure(lambda sample: sample.generator_share),
-        pages=sum(sample.pages for sample in group),
-        wrong=sum(sample.wrong + sample.refused for sample in group),
-    )
+    return [Line(group) for group in rounds.values()]
 
 
 def sections(outcome: Outcome) -> list[Section]:
-    """Return everything that was measured."""
-    found = [_pages(outcome), _footprints(outcome)]
+    """Return all results."""
+    footprints = Section(
+        "Start and memory",
+        ("server", "ready after s", "CPU s until then", "MB at rest", "MB after the rounds"),
+        [
+            (
+                one.title,
+                f"{one.start.seconds:.2f}",
+                f"{one.start.cpu:.2f}",
+                f"{one.start.memory / 1e6:.0f}",
+                f"{one.loaded / 1e6:.0f}",
+            )
+            for one in outcome.footprints
+        ],
+    )
+    found = [_pages(outcome), footprints]
     return [*found, _crowds(outcome)] if outcome.crowds else found
 
 
+def page_sections(outcome: Outcome, clients: int) -> list[Section]:
+    """Return what docs/speed.md shows: the lines with ``clients`` clients, in fewer columns."""
+    full, *others = sections(outcome)
+    left_out = {"clients", "p50 ms", "answers"}
+    kept = [place for place, name in enumerate(full.columns) if name not in left_out]
+    rows = [
+        [row[place] for place in kept]
+        for row, line in zip(full.rows, ordered(outcome), strict=True)
+        if line.first.clients == clients
+    ]
+    title = f"{full.title}, {clients} clients"
+    return [Section(title, [full.columns[place] for place in kept], rows, names=2), *others]
+
+
 def summary(outcome: Outcome) -> str:
-    """Return in words how far the figures can be trusted."""
+    """Return a sentence on how far the figures can be trusted."""
     answers = sum(sample.pages for sample in outcome.samples)
     busiest = max(sample.generator_share for sample in outcome.samples)
     return (
@@ -104,7 +112,7 @@ def summary(outcome: Outcome) -> str:
 
 
 def wrong(outcome: Outcome) -> int:
-    """Return how many answers were wrong; refusals are, but those of the crowd."""
+    """Return how many answers were wrong. Refusals count as wrong, except in the crowd's load."""
     in_rounds = sum(sample.wrong + sample.refused for sample in outcome.samples)
     return in_rounds + sum(sample.wrong for sample in outcome.crowds)
 
@@ -112,7 +120,8 @@ def wrong(outcome: Outcome) -> int:
 def ordered(outcome: Outcome) -> list[Line]:
     """Return the lines by load, then by number of clients."""
     order = list(outcome.titles)
-    return sorted(lines(outcome.samples), key=lambda line: (order.index(line.load), line.clients))
+    found = lines(outcome.samples)
+    return sorted(found, key=lambda line: (order.index(line.first.load), line.first.clients))
 
 
 def _pages(outcome: Outcome) -> Section:
@@ -120,47 +129,28 @@ def _pages(outcome: Outcome) -> Section:
     columns += ["p50 ms", "p99 ms", "requests", "units", "answers"]
     rows, last = [], ("", 0)
     for line in ordered(outcome):
-        here = line.load, line.clients
-        new = here != last
-        start = [outcome.titles[line.load], str(line.clients)] if new else ["", ""]
-        rows.append([*start, line.title, *_cells(outcome, line)])
-        last = here
-    title = "A page: CPU of the server and of its database, medians (least to greatest)"
-    return Section(title, columns, rows, names=3)
-
-
-def _cells(outcome: Outcome, line: Line) -> list[str]:
-    cost = outcome.costs.get((line.subject, line.load))
-    return [
-        figure(line.server_cpu),
-        f"{line.database_cpu.median:.2f}",
-        figure(line.rate, ",.0f"),
-        f"{line.p50.median:.1f}",
-        f"{line.p99.median:.1f}",
-        f"{cost.requests:.2f}" if cost else "",
-        f"{cost.capacity:.3f}" if cost else "",
-        f"{line.pages:,}" + (f", {line.wrong:,} wrong" if line.wrong else ""),
-    ]
-
-
-def figure(value: Figure, form: str = ".2f") -> str:
-    """Return a median with its range."""
-    return f"{value.median:{form}} ({value.least:{form}}-{value.greatest:{form}})"
-
-
-def _footprints(outcome: Outcome) -> Section:
-    columns = ("server", "ready after s", "CPU s until then", "MB at rest", "MB after the rounds")
-    rows = [
-        (
-            one.title,
-            f"{one.start.seconds:.2f}",
-            f"{one.start.cpu:.2f}",
-            f"{one.start.memory / 1e6:.0f}",
-            f"{one.loaded / 1e6:.0f}",
+        one = line.first
+        here = one.load, one.clients
+        cost = outcome.costs.get((one.subject, one.load))
+        pages = sum(sample.pages for sample in line.rounds)
+        bad = sum(sample.wrong + sample.refused for sample in line.rounds)
+        rows.append(
+            [
+                *((outcome.titles[one.load], str(one.clients)) if here != last else ("", "")),
+                one.title,
+                line.figure("server_cpu").text(),
+                f"{line.figure('database_cpu').median:.2f}",
+                line.figure("rate").text(",.0f"),
+                f"{line.figure('p50').median:.1f}",
+                f"{line.figure('p99').median:.1f}",
+                f"{cost.requests:.2f}" if cost else "",
+                f"{cost.capacity:.3f}" if cost else "",
+                f"{pages:,}" + (f", {bad:,} wrong" if bad else ""),
+            ]
         )
-        for one in outcome.footprints
-    ]
-    return Section("Start and memory", columns, rows)
+        last = here
+    title = "A page: CPU of the server and of its database, medians (minimum to maximum)"
+    return Section(title, columns, rows, names=3)
 
 
 def _crowds(outcome: Outcome) -> Section:
@@ -179,13 +169,13 @@ def picture(outcome: Outcome, clients: int, first: str) -> str:
 
     Loads that only one server answers are left out.
     """
-    lines = [line for line in ordered(outcome) if line.clients == clients]
+    lines = [line for line in ordered(outcome) if line.first.clients == clients]
     groups = {
-        title: [line for line in lines if line.load == name]
+        title: [line for line in lines if line.first.load == name]
         for name, title in outcome.titles.items()
     }
     groups = {title: group for title, group in groups.items() if len(group) > 1}
-    most = max(line.server_cpu.median for group in groups.values() for line in group)
+    most = max(line.figure("server_cpu").median for group in groups.values() for line in group)
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     parts, height = [], 24
     for title, group in groups.items():
@@ -210,10 +200,10 @@ def _group(
     yield f'<text class="load" x="0" y="{top + 20}">{escape(title)}</text>'
     for number, line in enumerate(group):
         y = top + _HEADING + number * _STEP
-        cpu = line.server_cpu.median
+        cpu = line.figure("server_cpu").median
         width = max(cpu * scale, 1)
-        colour = _FIRST if line.subject.startswith(first) else _OTHERS
+        colour = _FIRST if line.first.subject.startswith(first) else _OTHERS
         label = y + _BAR - 3
-        yield f'<text class="server" x="{_LEFT - 8}" y="{label}">{escape(line.title)}</text>'
+        yield f'<text class="server" x="{_LEFT - 8}" y="{label}">{escape(line.first.title)}</text>'
         yield f'<rect x="{_LEFT}" y="{y}" width="{width:.1f}" height="{_BAR}" fill="{colour}"/>'
         yield f'<text x="{_LEFT + width + 6:.1f}" y="{label}">{cpu:.2f}</text>'

@@ -1,8 +1,7 @@
 """Checks of sizes and cursors at and beyond their limits."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 
-from tools.conformance import specification
 from tools.conformance.check import Finding, Level, Need, check
 from tools.conformance.checks.pages import FEW
 from tools.conformance.listing import Page
@@ -12,51 +11,38 @@ HUGE = 1_000_000
 NO_CURSOR = "this-is-no-cursor"
 
 
-@check(
-    Level.MUST,
-    specification.EDGES_TO_RETURN,
-    "A size of 0 returns a page without edges: 0 is a non-negative integer.",
-    Need.ROWS,
-)
+@check(Level.MUST, "connections.htm#EdgesToReturn()", Need.ROWS)
 async def size_zero(session: Session) -> AsyncGenerator[Finding]:
-    """Request 0 rows, from either end."""
-    for name, _ in _directions(session):
+    """A size of 0 returns a page without edges: 0 is a non-negative integer."""
+    for name, _ in session.directions:
         page = await session.listing.page(**{name: 0})
         if page.edges:
             yield Finding(f"{name}: 0 returns {len(page.edges)} edges.", page.request, "none")
 
 
-@check(
-    Level.MUST,
-    specification.EDGES_TO_RETURN,
-    "A negative size is refused with an error.",
-    Need.READABLE,
-)
+@check(Level.MUST, "connections.htm#EdgesToReturn()", Need.READABLE)
 async def negative_size(session: Session) -> AsyncGenerator[Finding]:
-    """Request -1 rows, from either end."""
-    for name, _ in _directions(session):
+    """A negative size is refused with an error."""
+    for name, _ in session.directions:
         page = await session.listing.attempt(**{name: -1})
         if not page.refused:
             got = f"{len(page.edges)} edges"
             yield Finding(f"{name}: -1 is not refused.", page.request, "an error", got)
 
 
-@check(
-    Level.MUST,
-    specification.EDGES_TO_RETURN,
-    "A size larger than the list returns the whole list. A server with a limit refuses the size "
-    "or reports a further page.",
-    Need.ROWS,
-)
+@check(Level.MUST, "connections.htm#EdgesToReturn()", Need.ROWS)
 async def huge_size(session: Session) -> AsyncGenerator[Finding]:
-    """Request a million rows, from either end."""
-    for name, _ in _directions(session):
+    """A size larger than the list returns the whole list.
+
+    A server with a limit refuses the size or reports a further page.
+    """
+    for name, _ in session.directions:
         page = await session.listing.attempt(**{name: HUGE})
         if page.refused:
             continue
         keys, count = session.keys, len(page.edges)
         expected = keys[:count] if name == "first" else keys[len(keys) - count :]
-        more = page.next if name == "first" else page.previous
+        more = page.info.get("hasNextPage" if name == "first" else "hasPreviousPage")
         if page.keys != expected:
             yield Finding(f"{name}: {HUGE} returns other rows than the list has.", page.request)
         elif count < len(keys) and not more:
@@ -66,64 +52,41 @@ async def huge_size(session: Session) -> AsyncGenerator[Finding]:
             )
 
 
-@check(
-    Level.MUST,
-    specification.EDGES_TO_RETURN,
-    "A page without a size starts at the list's first row, or is refused.",
-    Need.ROWS,
-    Need.FORWARD,
-)
+@check(Level.MUST, "connections.htm#EdgesToReturn()", Need.ROWS, Need.FORWARD)
 async def no_size(session: Session) -> AsyncGenerator[Finding]:
-    """Request a page without arguments."""
+    """A page without a size starts at the list's first row, or is refused."""
     page = await session.listing.attempt()
     if not page.refused and page.keys != session.keys[: len(page.edges)]:
         yield Finding("The page is not the beginning of the list.", page.request)
 
 
-@check(
-    Level.MUST,
-    specification.APPLY_CURSORS,
-    "An invalid cursor is refused, or ignored as in the algorithm. It never ends a list.",
-    Need.ROWS,
-)
+@check(Level.MUST, "connections.htm#ApplyCursorsToEdges()", Need.ROWS)
 async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """Send a text that is not a cursor of the server."""
+    """An invalid cursor is refused, or ignored as in the algorithm. It never ends a list."""
     async for name, page in _bad_cursors(session):
-        keys = session.keys
-        ignored = keys[:FEW] if name == "after" else keys[len(keys) - FEW :]
+        end, ignored = "first", session.keys[:FEW]
+        if name == "before":
+            end, ignored = "last", session.keys[-FEW:]
         if not page.refused and page.keys != ignored:
             yield Finding(
-                f"{name}: {NO_CURSOR} returns {len(page.edges)} edges that are not the "
-                f"{'first' if name == 'after' else 'last'} of the list.",
+                f"{name}: {NO_CURSOR} returns {len(page.edges)} edges that are not the {end} of "
+                "the list.",
                 page.request,
                 "an error",
             )
 
 
-@check(
-    Level.SHOULD,
-    specification.APPLY_CURSORS,
-    "An invalid cursor is refused: if it is ignored, the client sees the same rows again.",
-    Need.ROWS,
-)
+@check(Level.SHOULD, "connections.htm#ApplyCursorsToEdges()", Need.ROWS)
 async def bad_cursor_refused(session: Session) -> AsyncGenerator[Finding]:
-    """Send a text that is not a cursor of the server."""
+    """An invalid cursor is refused: if it is ignored, the client sees the same rows again."""
     async for name, page in _bad_cursors(session):
         if not page.refused:
             yield Finding(f"{name}: {NO_CURSOR} is not refused.", page.request, "an error")
 
 
 async def _bad_cursors(session: Session) -> AsyncIterator[tuple[str, Page]]:
-    for size, cursor in _directions(session):
+    for size, cursor in session.directions:
         yield cursor, await session.listing.attempt(**{size: FEW, cursor: NO_CURSOR})
-
-
-def _directions(session: Session) -> Iterator[tuple[str, str]]:
-    """Yield the names of size and cursor for each direction that the field supports."""
-    if session.shape.forward:
-        yield "first", "after"
-    if session.shape.backward:
-        yield "last", "before"
 
 
 CHECKS = (size_zero, negative_size, huge_size, no_size, bad_cursor, bad_cursor_refused)

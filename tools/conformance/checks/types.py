@@ -1,6 +1,6 @@
 """Checks of the schema: which types, fields and arguments a connection has."""
 
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 
 from graphql import (
     GraphQLArgument,
@@ -15,7 +15,6 @@ from graphql import (
     is_non_null_type,
 )
 
-from tools.conformance import specification
 from tools.conformance.check import Finding, Level, check
 from tools.conformance.session import Session
 from tools.conformance.shape import field_of
@@ -23,13 +22,9 @@ from tools.conformance.shape import field_of
 _NUMERIC = frozenset({"Int", "Float", "Boolean"})
 
 
-@check(
-    Level.MUST,
-    specification.CONNECTION_TYPES,
-    "The field returns an object type whose name ends in Connection.",
-)
+@check(Level.MUST, "connections.htm#sec-Connection-Types")
 async def connection_type(session: Session) -> AsyncGenerator[Finding]:
-    """Check the type's kind and name."""
+    """The field returns an object type whose name ends in Connection."""
     type_ = session.shape.connection
     if not isinstance(type_, GraphQLObjectType):
         yield Finding(f"{type_} is not an object type.")
@@ -37,13 +32,9 @@ async def connection_type(session: Session) -> AsyncGenerator[Finding]:
         yield Finding(f"The type's name is {type_}.", expected="a name that ends in Connection")
 
 
-@check(
-    Level.MUST,
-    specification.CONNECTION_FIELDS,
-    "A connection has edges, a list, and a non-null pageInfo.",
-)
+@check(Level.MUST, "connections.htm#sec-Connection-Types.Fields")
 async def connection_fields(session: Session) -> AsyncGenerator[Finding]:
-    """Check both fields."""
+    """A connection has edges, a list, and a non-null pageInfo."""
     type_ = session.shape.connection
     edges, info = field_of(type_, "edges"), field_of(type_, "pageInfo")
     if edges is None or not isinstance(get_nullable_type(edges.type), GraphQLList):
@@ -52,13 +43,9 @@ async def connection_fields(session: Session) -> AsyncGenerator[Finding]:
         yield _wrong(f"{type_}.pageInfo", "PageInfo!", info)
 
 
-@check(
-    Level.MUST,
-    specification.EDGE_FIELDS,
-    "An edge is an object with a node, which is not a list, and a cursor, which is a String.",
-)
+@check(Level.MUST, "connections.htm#sec-Edge-Types.Fields")
 async def edge_fields(session: Session) -> AsyncGenerator[Finding]:
-    """Check the edge type."""
+    """An edge is an object with a node, which is not a list, and a cursor, which is a String."""
     type_ = session.shape.edge
     if not isinstance(type_, GraphQLObjectType):
         yield Finding(f"The type of edges is {type_ or 'missing'}.", expected="an object type")
@@ -70,25 +57,17 @@ async def edge_fields(session: Session) -> AsyncGenerator[Finding]:
         yield _wrong(f"{type_}.cursor", "String or a scalar like it", cursor)
 
 
-@check(
-    Level.SHOULD,
-    specification.CURSOR,
-    "A cursor is declared non-null: clients continue from any edge.",
-)
+@check(Level.SHOULD, "connections.htm#sec-Cursor")
 async def cursor_non_null(session: Session) -> AsyncGenerator[Finding]:
-    """Check the cursor's nullability."""
+    """A cursor is declared non-null: clients continue from any edge."""
     cursor = field_of(session.shape.edge, "cursor")
     if cursor is not None and not is_non_null_type(cursor.type):
         yield _wrong(f"{session.shape.edge}.cursor", f"{cursor.type}!", cursor)
 
 
-@check(
-    Level.MUST,
-    specification.PAGE_INFO_FIELDS,
-    "PageInfo has two non-null flags, startCursor and endCursor.",
-)
+@check(Level.MUST, "connections.htm#sec-undefined.PageInfo.Fields")
 async def page_info_fields(session: Session) -> AsyncGenerator[Finding]:
-    """Check the four fields."""
+    """PageInfo has two non-null flags, startCursor and endCursor."""
     type_ = session.shape.page_info
     for name in ("hasNextPage", "hasPreviousPage"):
         flag = field_of(type_, name)
@@ -100,26 +79,16 @@ async def page_info_fields(session: Session) -> AsyncGenerator[Finding]:
             yield _wrong(f"PageInfo.{name}", "String or a scalar like it", cursor)
 
 
-@check(
-    Level.MUST,
-    specification.ARGUMENTS,
-    "The field takes first and after, or last and before: an Int and a cursor each.",
-)
+@check(Level.MUST, "connections.htm#sec-Arguments")
 async def pagination_arguments(session: Session) -> AsyncGenerator[Finding]:
-    """Check that the field takes a pair, and the type of each argument."""
+    """The field takes first and after, or last and before: an Int and a cursor each."""
     shape = session.shape
     if not (shape.forward or shape.backward):
         taken = ", ".join(shape.field.args) or "nothing"
         yield Finding(f"The field takes {taken}.", expected="first and after, or last and before")
-    for finding in _wrong_arguments(session):
-        yield finding
-
-
-def _wrong_arguments(session: Session) -> Iterator[Finding]:
-    given = session.shape.field.args
-    cursor = field_of(session.shape.edge, "cursor")
+    cursor = field_of(shape.edge, "cursor")
     wanted = get_nullable_type(cursor.type) if cursor is not None else None
-    for name, argument in given.items():
+    for name, argument in shape.field.args.items():
         nullable = get_nullable_type(argument.type)
         if name in {"first", "last"} and nullable is not GraphQLInt:
             yield _wrong(name, "Int", argument)
@@ -127,69 +96,52 @@ def _wrong_arguments(session: Session) -> Iterator[Finding]:
             yield _wrong(name, f"{wanted}, the cursor's type", argument)
 
 
-@check(
-    Level.SHOULD,
-    specification.ARGUMENTS,
-    "The field takes all four arguments, so that clients page both ways.",
-)
+@check(Level.SHOULD, "connections.htm#sec-Arguments")
 async def both_directions(session: Session) -> AsyncGenerator[Finding]:
-    """Check that no pair is missing."""
+    """The field takes all four arguments, so that clients page both ways."""
     shape = session.shape
     if shape.forward != shape.backward:
         missing = "last and before" if shape.forward else "first and after"
         yield Finding(f"The field does not take {missing}.")
 
 
-@check(
-    Level.MUST,
-    specification.NODE_INTERFACE,
-    "The schema has an interface Node with one field, id: ID!.",
-)
+@check(Level.MUST, "objectidentification.htm#sec-Node-Interface")
 async def node_interface(session: Session) -> AsyncGenerator[Finding]:
-    """Check the interface."""
+    """The schema has an interface Node with one field, id: ID!."""
     node = session.shape.schema.type_map.get("Node")
     if not isinstance(node, GraphQLInterfaceType):
         yield Finding(f"Node is {'not an interface' if node else 'missing'}.")
         return
-    fields = {name: str(field.type) for name, field in node.fields.items()}
-    if fields != {"id": "ID!"}:
-        got = ", ".join(f"{name}: {type_}" for name, type_ in fields.items())
-        yield Finding("Node has other fields.", expected="id: ID!", got=got)
+    fields = [f"{name}: {field.type}" for name, field in node.fields.items()]
+    if fields != ["id: ID!"]:
+        yield Finding("Node has other fields.", expected="id: ID!", got=", ".join(fields))
 
 
-@check(
-    Level.MUST,
-    specification.NODE_FIELD,
-    "The query type has a field node(id: ID!) that returns Node.",
-)
+@check(Level.MUST, "objectidentification.htm#sec-Node-root-field")
 async def node_field(session: Session) -> AsyncGenerator[Finding]:
-    """Check the field and its only argument."""
+    """The query type has a field node(id: ID!) that returns Node."""
     field = field_of(session.shape.schema.query_type, "node")
     if field is None:
         yield Finding("The query type has no field node.")
         return
-    arguments = {name: str(argument.type) for name, argument in field.args.items()}
-    if arguments != {"id": "ID!"}:
-        got = ", ".join(f"{name}: {type_}" for name, type_ in arguments.items())
-        yield Finding("node takes other arguments.", expected="id: ID!", got=got or "none")
+    arguments = [f"{name}: {argument.type}" for name, argument in field.args.items()]
+    if arguments != ["id: ID!"]:
+        got = ", ".join(arguments) or "none"
+        yield Finding("node takes other arguments.", expected="id: ID!", got=got)
     if str(get_nullable_type(field.type)) != "Node":
         yield _wrong("node", "Node", field)
 
 
-@check(
-    Level.MUST,
-    specification.PLURAL_FIELDS,
-    "A field nodes of the query type, if present, takes a list of ids and returns a list of Node.",
-)
+@check(Level.MUST, "objectidentification.htm#sec-Plural-identifying-root-fields")
 async def nodes_field(session: Session) -> AsyncGenerator[Finding]:
-    """Check the argument and the type of the field, if present."""
+    """The query type's field nodes, if present, takes a list of ids and returns a list of Node."""
     field = field_of(session.shape.schema.query_type, "nodes")
     if field is None:
         return
     arguments = [str(argument.type) for argument in field.args.values()]
     if arguments != ["[ID!]!"]:
-        got = ", ".join(arguments)
-        yield Finding("nodes takes other arguments.", expected="one [ID!]!", got=got or "none")
+        got = ", ".join(arguments) or "none"
+        yield Finding("nodes takes other arguments.", expected="one [ID!]!", got=got)
     if str(field.type).replace("!", "") != "[Node]":
         yield _wrong("nodes", "[Node]", field)
 

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from tools.conformance import specification
 from tools.conformance.check import FailedError, Finding, Level, Need, check
 from tools.conformance.checks.pages import FEW, difference
 from tools.conformance.listing import Between, Edge
@@ -31,15 +30,9 @@ PAUSE = 0.25
 """Seconds between these reads."""
 
 
-@check(
-    Level.MUST,
-    specification.EDGE_ORDER,
-    "If rows are inserted between two pages, no other row is repeated or missing.",
-    Need.ROWS,
-    Need.INSERT,
-)
+@check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.INSERT)
 async def inserts_between_pages(session: Session) -> AsyncGenerator[Finding]:
-    """Insert a row after each of the first pages, in both directions."""
+    """If rows are inserted between two pages, no other row is repeated or missing."""
     writer = _writer(session)
 
     async def insert(number: int) -> None:
@@ -47,64 +40,41 @@ async def inserts_between_pages(session: Session) -> AsyncGenerator[Finding]:
             await writer.insert()
 
     before = await session.read()
-    for backward in _directions(session):
-        async for finding in _walk(session, before, insert, backward=backward):
+    for size, _ in session.directions:
+        for finding in await _walked(session, before, size, insert):
             yield finding
     await _await(session, lambda now: len(now) > len(before), "--insert")
 
 
-@check(
-    Level.MUST,
-    specification.EDGE_ORDER,
-    "If rows are deleted between two pages, no other row is repeated or missing.",
-    Need.ROWS,
-    Need.DELETE,
-)
+@check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.DELETE)
 async def deletes_between_pages(session: Session) -> AsyncGenerator[Finding]:
-    """Delete inserted rows after each of the first pages, in both directions."""
+    """If rows are deleted between two pages, no other row is repeated or missing."""
     writer = _writer(session)
     stayed = await session.read()
-    for backward in _directions(session):
+    for size, _ in session.directions:
         victims = [await writer.insert() for _ in range(BOUNDARIES)]
         await _await(session, lambda now: len(now) >= len(stayed) + BOUNDARIES, "--insert")
-
-        between = partial(_delete_one, writer, victims)
-        async for finding in _walk(session, stayed, between, backward=backward):
+        for finding in await _walked(session, stayed, size, partial(_delete_one, writer, victims)):
             yield finding
         for row in victims:
             await writer.delete(row)
 
 
-@check(
-    Level.MUST,
-    specification.EDGE_ORDER,
-    "If clients insert and delete at any time, no other row is repeated or missing.",
-    Need.ROWS,
-    Need.DELETE,
-)
+@check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.DELETE)
 async def concurrent_writes(session: Session) -> AsyncGenerator[Finding]:
-    """Page through the list several times during concurrent inserts and deletes."""
+    """If clients insert and delete at any time, no other row is repeated or missing."""
     stayed = await session.read()
     found: list[Finding] = []
     async with _writing(_writer(session)):
-        for _ in range(WALKS):
-            for backward in _directions(session):
-                walk = _walk(session, stayed, None, backward=backward)
-                found += [finding async for finding in walk]
+        for size, _ in session.directions * WALKS:
+            found += await _walked(session, stayed, size)
     for finding in found:
         yield finding
 
 
-@check(
-    Level.SHOULD,
-    specification.APPLY_CURSORS,
-    "The cursor of a deleted row still returns the rows that followed the row.",
-    Need.ROWS,
-    Need.FORWARD,
-    Need.DELETE,
-)
+@check(Level.SHOULD, "connections.htm#ApplyCursorsToEdges()", Need.ROWS, Need.FORWARD, Need.DELETE)
 async def deleted_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """Insert a row, keep its cursor, delete the row, and request the rows after it."""
+    """The cursor of a deleted row still returns the rows that followed the row."""
     writer = _writer(session)
     known = {edge.key for edge in await session.read()}
     row = await writer.insert()
@@ -124,19 +94,17 @@ async def _delete_one(writer: Writer, rows: list[dict[str, Any]], _: int) -> Non
         await writer.delete(rows.pop())
 
 
-async def _walk(
-    session: Session, stayed: Sequence[Edge], between: Between | None, *, backward: bool
-) -> AsyncGenerator[Finding]:
+async def _walked(
+    session: Session, stayed: Sequence[Edge], named: str, between: Between | None = None
+) -> list[Finding]:
     """Walk and compare the rows of ``stayed``. Rows written during the walk are ignored."""
     size = max(1, min(session.page_size, len(stayed) // PAGES))
-    walked = await session.listing.walk(size, backward=backward, between=between)
+    walked = await session.listing.walk(size, backward=named == "last", between=between)
     keys = [edge.key for edge in stayed]
     known = set(keys)
     got = [edge.key for edge in walked if edge.key in known]
-    named = "last" if backward else "first"
     where = f"Pages of {named}: {size} during writes"
-    for finding in difference(keys, got, where, session.listing.request(**{named: size})):
-        yield finding
+    return list(difference(keys, got, where, session.listing.request(**{named: size})))
 
 
 async def _await(session: Session, shows: Callable[[list[Edge]], bool], option: str) -> list[Edge]:
@@ -148,7 +116,7 @@ async def _await(session: Session, shows: Callable[[list[Edge]], bool], option: 
         await asyncio.sleep(PAUSE)
     seconds = PATIENCE * PAUSE
     raise FailedError(
-        Finding(f"The write of {option} is not visible in the list after {seconds:.0f} seconds.")
+        f"The write of {option} is not visible in the list after {seconds:.0f} seconds."
     )
 
 
@@ -172,14 +140,6 @@ async def _writing(writer: Writer) -> AsyncIterator[None]:
 def _writer(session: Session) -> Writer:
     assert session.writer is not None  # noqa: S101 - guaranteed by Check.needs
     return session.writer
-
-
-def _directions(session: Session) -> list[bool]:
-    """Return whether to walk backward, for each direction that the field supports."""
-    shape = session.shape
-    return [
-        backward for backward in (False, True) if (shape.backward if backward else shape.forward)
-    ]
 
 
 CHECKS = (inserts_between_pages, deletes_between_pages, concurrent_writes, deleted_cursor)

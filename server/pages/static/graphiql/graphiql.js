@@ -1,29 +1,14 @@
 /* Opens GraphiQL on this server, with a first query that works on the demo data. */
 "use strict";
 
-const newestComments = {
-  query: `# The newest comments of a product, rated 1 or 2
-# and in English. Ctrl-Enter runs the query.
-#
-# For the next page, put pageInfo.endCursor into
-# "after", in Variables below. "plan" tells how
-# DynamoDB was asked and what that cost: the pane
-# "Plan" draws it.
+/* Whether this server explains how it read its lists: then its schema has plans. */
+const explains = "plans" in document.getElementById("graphiql").dataset;
 
-query NewestComments(
-  $productId: String!
-  $rating: [Int!]
-  $language: [String!]
-  $first: Int
-  $after: String
-) {
-  product(productId: $productId) {
-    comments(
-      rating: $rating
-      language: $language
-      first: $first
-      after: $after
-    ) {
+const planHint = ` "plan" tells how
+# DynamoDB was asked and what that cost: the pane
+# "Plan" draws it.`;
+
+const planFields = `
       plan {
         accessPattern
         index
@@ -49,14 +34,36 @@ query NewestComments(
           refill
           outcome
         }
-      }
+      }`;
+
+const newestComments = {
+  query: `# The newest comments of a product, rated 1 or 2
+# and in English. Ctrl-Enter runs the query.
+#
+# For the next page, put pageInfo.endCursor into
+# "after", in Variables below.${explains ? planHint : ""}
+
+query NewestComments(
+  $productId: String!
+  $rating: [Int!]
+  $language: [String!]
+  $first: Int
+  $after: String
+) {
+  product(productId: $productId) {
+    comments(
+      rating: $rating
+      language: $language
+      first: $first
+      after: $after
+    ) {
       edges {
         cursor
         node {
           rating
           title
           text
-          username
+          authorName
           language
           createdAt
         }
@@ -65,7 +72,7 @@ query NewestComments(
         hasPreviousPage
         hasNextPage
         endCursor
-      }
+      }${explains ? planFields : ""}
     }
   }
 }
@@ -80,18 +87,15 @@ query NewestComments(
 };
 
 const addComment = {
-  query: `# Writing needs a JWT. The demo prints one when it
-# starts; this prints one for any name:
-#
-#   marginalia token --user you
-#
+  query: `# Writing needs a JWT, which the shop gives to its
+# customers; the demo prints one when it starts.
 # It goes into Headers below, in place of <JWT>.
 
 mutation AddComment($input: AddCommentInput!) {
   addComment(input: $input) {
     comment {
       commentId
-      username
+      authorName
       createdAt
     }
     userErrors {
@@ -136,7 +140,7 @@ if (asked || localStorage.getItem("graphiql:tabState") === null) {
 // The plan is beside the answer from the first, where there is room: later, whatever was left open.
 const unseen = localStorage.getItem("graphiql:visiblePlugin") === null;
 const firstPane =
-  unseen && matchMedia("(min-width: 70rem)").matches ? { visiblePlugin: planned.plugin } : {};
+  explains && unseen && matchMedia("(min-width: 70rem)").matches ? { visiblePlugin: planned.plugin } : {};
 
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(
@@ -149,10 +153,11 @@ ReactDOM.createRoot(document.getElementById("graphiql")).render(
             window.location.origin.replace("http", "ws") + window.location.pathname,
         }),
       ),
-      plugins: [planned.plugin, GraphiQLPluginExplorer.explorerPlugin()],
+      plugins: [...(explains ? [planned.plugin] : []), GraphiQLPluginExplorer.explorerPlugin()],
       ...firstPane,
       defaultTabs: asked ? [asked, newestComments, addComment] : [newestComments, addComment],
       defaultEditorToolsVisibility: true,
+      schemaDescription: true,
     },
     React.createElement(GraphiQL.Logo, null, "Marginalia"),
   ),

@@ -1,4 +1,4 @@
-/* A plugin of GraphiQL: the plans in the last answer, as the server draws them. */
+/* A GraphiQL plugin that shows the plans of the last response. The server draws them. */
 "use strict";
 
 const planned = (() => {
@@ -6,7 +6,7 @@ const planned = (() => {
   let last = { answer: null, variables: {} };
   const listeners = new Set();
 
-  /* Every list's plan in an answer, with the names of the fields that lead to it. */
+  /* All plans in a response, each with the path of its list. */
   function plansOf(value, path = []) {
     if (value === null || typeof value !== "object") return [];
     const found = [];
@@ -17,7 +17,7 @@ const planned = (() => {
     return found;
   }
 
-  /* The server's drawing of a plan as HTML, or a sentence that says why there is none. */
+  /* The server's drawing of a plan as HTML, or an error message. */
   async function drawingOf({ residual, steps, segments, rows }) {
     try {
       const answer = await fetch("playground/drawing", {
@@ -28,20 +28,17 @@ const planned = (() => {
       const content = await answer.json();
       return answer.ok ? { html: content } : { sentence: content.errors[0].message };
     } catch {
-      return { sentence: "The server did not draw this plan: run the query again." };
+      return { sentence: "The plan could not be drawn. Run the query again." };
     }
   }
 
   function Drawn({ path, plan }) {
     const [{ html, sentence }, show] = React.useState({});
     React.useEffect(() => {
-      let current = plan !== null;
-      if (plan) drawingOf(plan).then((drawing) => current && show(drawing));
+      let current = true;
+      drawingOf(plan).then((drawing) => current && show(drawing));
       return () => (current = false);
     }, [plan]);
-    if (plan === null) {
-      return make("p", null, "The plan is null: this server does not explain. ", make("code", null, "marginalia serve --explain"), " does.");
-    }
     const counted = (count, one, many) => count !== undefined && `${count} ${count === 1 ? one : many}`;
     const figures = [
       plan.index && `index ${plan.index}`,
@@ -54,12 +51,12 @@ const planned = (() => {
       { className: "plan-drawn" },
       make("h3", null, path.join(" › ")),
       make("p", null, figures.join(" · ")),
-      // The server escapes what the plan holds.
+      // The server escapes the plan's values.
       html ? make("div", { dangerouslySetInnerHTML: { __html: html } }) : make("p", null, sentence),
     );
   }
 
-  /* The same list in the playground, where the query says which list it is. */
+  /* The address of the playground, with the query's list if the variables name a product. */
   function playground({ productId, rating, language, first, after, orderBy } = {}) {
     if (typeof productId !== "string") return "playground";
     const query = new URLSearchParams();
@@ -86,9 +83,9 @@ const planned = (() => {
       null,
       make("div", { className: "graphiql-doc-explorer-title" }, "Plan"),
       plans.length === 0
-        ? make("p", null, answer ? "No list in this answer tells its plan: select plan of one." : "Run the query: how its list was read is drawn here.")
+        ? make("p", null, answer ? "This response contains no plan. Select the field plan of a list." : "Run a query that selects the field plan. Its drawing appears here.")
         : plans.map((one, key) => make(Drawn, { key, ...one })),
-      make("p", null, make("a", { href: playground(variables) }, "Two plans side by side, in the playground")),
+      make("p", null, make("a", { href: playground(variables) }, "Compare two plans in the playground")),
     );
   }
 
@@ -108,7 +105,7 @@ const planned = (() => {
     for (const listener of listeners) listener();
   }
 
-  /* An answer as it was, or answers that are noted one by one, as they come. */
+  /* Return a response unchanged after storing it; store those of a subscription as they arrive. */
   function passed(coming, variables) {
     const iterator = coming?.[Symbol.asyncIterator]?.();
     if (!iterator) {
@@ -128,7 +125,7 @@ const planned = (() => {
     };
   }
 
-  /* A fetcher whose answers are noted, but for the schema. */
+  /* A fetcher that stores each response except the schema's. */
   function noting(fetcher) {
     return (params, options) => {
       const coming = fetcher(params, options);

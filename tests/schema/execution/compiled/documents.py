@@ -18,6 +18,7 @@ from graphql import (
 
 VARIABLES = {
     "$yes": "Boolean! = true",
+    "$more": "Boolean! = false",
     "$no": "Boolean",
     "$whole": "Int",
     "$ident": "ID",
@@ -28,6 +29,7 @@ VARIABLES = {
 }
 VALUES: dict[str, list[Any]] = {
     "yes": [True, False],
+    "more": [True, False],
     "no": [False, True],
     "whole": [5, None, 2**31, "x"],
     "ident": ["id", 7, None, 1.5],
@@ -39,25 +41,31 @@ VALUES: dict[str, list[Any]] = {
 
 LEAVES = {"Int": ["$whole", "7"], "ID": ["$ident", '"s"', "7"]}
 PARTED = 0.95
+MUTATIONS = 0.2
 
 
 class Writer:
     """Writes one document."""
 
     def __init__(self, schema: GraphQLSchema, random: Random) -> None:
+        self.root = ""
         self._schema = schema
         self._random = random
         self._fragments: list[str] = []
         self._keys: dict[str, str] = {}
 
     def document(self) -> str:
-        """Return a query; it may be invalid."""
-        assert self._schema.query_type is not None
-        selected = self._selection(self._schema.query_type, 4)
+        """Return an operation, which may be invalid; ``root`` is the name of its type."""
+        mutates = self._random.random() < MUTATIONS
+        root = self._schema.mutation_type if mutates else self._schema.query_type
+        assert root is not None
+        selected = self._selection(root, 4)
         text = "\n".join([selected, *self._fragments])
         named = set(re.findall(r"\$\w+", text))
         used = [f"{name}: {kind}" for name, kind in VARIABLES.items() if name in named]
-        return f"query ({', '.join(used)}) {text}" if used else f"query {text}"
+        self.root = root.name
+        declared = f" ({', '.join(used)})" if used else ""
+        return f"{root.name.lower()}{declared} {text}"
 
     def variables(self) -> dict[str, Any]:
         """Return variables, most of them of the right types."""
@@ -140,8 +148,8 @@ class Writer:
 
     def _directive(self) -> str:
         chance = self._random.random()
-        if chance > 0.12:
+        if chance > 0.2:
             return ""
         name = self._random.choice(["@skip(if: ", "@include(if: "])
-        value = self._random.choice(["true", "false", "$yes", "$yes"])
+        value = self._random.choice(["true", "false", "$yes", "$yes", "$more"])
         return f" {name}{value})"

@@ -218,7 +218,7 @@ def _type(random: Random, name: str, below: list[type]) -> type:
 
 
 def schema_of(random: Random) -> strawberry.Schema:
-    """Return a schema drawn at random; ``KINDS`` tells its fields."""
+    """Return a schema drawn at random; ``KINDS`` describes its fields."""
     KINDS.clear()
     types: list[type] = []
     for name in ("Stem", "Branch", "Tree"):
@@ -226,8 +226,10 @@ def schema_of(random: Random) -> strawberry.Schema:
     named = [one for one in types if issubclass(one, Named)]
     if named:
         types.append(Named)
-    query = _type(random, "Query", types)
-    return strawberry.Schema(query, types=named, config=StrawberryConfig(scalar_map=SCALARS))
+    query, mutation = (_type(random, name, types) for name in ("Query", "Mutation"))
+    return strawberry.Schema(
+        query, mutation, types=named, config=StrawberryConfig(scalar_map=SCALARS)
+    )
 
 
 async def awaited(value: Any) -> Any:

@@ -33,7 +33,7 @@ Told: TypeAlias = tuple[bytes, list[Any]]
 
 
 def told(result: Any) -> Told:
-    """Return what a client sees of a result, to the byte."""
+    """Return a result as a client sees it, to the byte."""
     errors = [(dict(one.formatted), repr(one.original_error)) for one in result.errors or []]
     return orjson.dumps(result.data), errors
 
@@ -41,20 +41,22 @@ def told(result: Any) -> Told:
 class Both:
     """Executes one document by graphql-core and compiled."""
 
-    def __init__(self, schema: Any, text: str) -> None:
+    def __init__(self, schema: Any, text: str, **options: bool) -> None:
         self._schema = schema._schema
-        self._document: DocumentNode = parse(text)
+        self._document: DocumentNode = parse(text, **options)
         (operation,) = operations_of(self._document)
         self._compiled = CompiledOperation(self._schema, self._document, operation)
 
-    async def answers(self, variables: dict[str, Any], root: Any) -> tuple[Told, Told]:
-        """Return what is found compiled, at the second of two requests, and what is expected."""
+    async def answers(
+        self, variables: dict[str, Any], root: Any, context: Callable[[], Any] = lambda: None
+    ) -> tuple[Told, Told]:
+        """Return the compiled result at the second of two requests, and the expected result."""
         expected = await awaited(
             execute(
                 self._schema,
                 self._document,
                 root,
-                "context",
+                context(),
                 variables,
                 is_awaitable=optimized_is_awaitable,  # type: ignore[arg-type]
                 executor_class=StrawberryGraphQLCoreExecutionContext,
@@ -66,7 +68,7 @@ class Both:
             found = (
                 ExecutionResult(None, values)
                 if isinstance(values, list)
-                else await self._compiled.execute(values, root_value=root, context_value="context")
+                else await self._compiled.execute(values, root_value=root, context_value=context())
             )
         await asyncio.sleep(0)
         return told(found), told(expected)
@@ -88,10 +90,11 @@ async def compared(seed: int) -> Counter[str]:
     for number, (text, writer) in enumerate(islice(valid(schema, random), DOCUMENTS)):
         both, faulty = Both(schema, text), 0
         for rate in random.sample(RATES, len(RATES)):
-            variables, root = writer.variables(), Row("Query", f"{seed}.{number}.{rate}", rate)
+            variables, root = writer.variables(), Row(writer.root, f"{seed}.{number}.{rate}", rate)
             found, expected = await both.answers(variables, root)
             assert found == expected, f"{text}\n{variables}\n{root} {rate}"
             faulty += bool(expected[1])
+        counts["mutations"] += writer.root == "Mutation"
         counts += Counter({"documents": 1, "documents with errors": faulty > 0})
         counts += Counter({"answers": len(RATES), "answers with errors": faulty})
     return counts
@@ -99,7 +102,7 @@ async def compared(seed: int) -> Counter[str]:
 
 @pytest.fixture
 def counts(record_property: Callable[[str, object], None]) -> Iterator[Counter[str]]:
-    """Tell at the end how much all examples compared, and that it was both kinds of answers."""
+    """Check at the end how much all examples compared, and that both kinds of answers occurred."""
     found: Counter[str] = Counter()
     yield found
     record_property("compared", ", ".join(f"{n:,} {what}" for what, n in found.items()))

@@ -21,7 +21,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     data_dir = tmp_path_factory.mktemp("analytics")
 
     async def put() -> None:
-        async with open_table(Settings(data_dir=data_dir), share=True) as table:
+        async with open_table(Settings(data_dir=data_dir), share=False) as table:
             await Stores(table).comments.put_many(ROWS)
 
     asyncio.run(put())

@@ -1,4 +1,4 @@
-"""``marginalia documents``: what is kept, listed and refused, and what a running server sees."""
+"""``marginalia documents``: stored, listed and refused documents, and running servers."""
 
 import json
 from pathlib import Path
@@ -20,6 +20,7 @@ def manifest(tmp_path: Path) -> Path:
 
 def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
     store = {"MARGINALIA_DATA_DIR": str(tmp_path / "data")}
+    called("table", "create", **store)
     added = called("documents", "add", manifest, **store)
     assert (added.returncode, added.stderr) == (0, "")
     assert added.stdout == "1 of 1 documents are new; clients can request all by their ids.\n"
@@ -31,6 +32,7 @@ def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
 
 def test_nothing_is_added_where_one_is_broken(tmp_path: Path, manifest: Path) -> None:
     store = {"MARGINALIA_DATA_DIR": str(tmp_path / "data")}
+    called("table", "create", **store)
     broken = tmp_path / "broken.json"
     broken.write_text(json.dumps(TEXTS | {"c": "{"}))
     outcome = called("documents", "add", manifest, broken, **store)
@@ -56,9 +58,23 @@ def test_a_server_refuses_broken_manifests(tmp_path: Path, workers: str) -> None
 
 
 def test_what_excludes_each_other_is_told() -> None:
-    outcome = called("serve", "--apq", "--documents-only")
-    assert outcome.stderr == (
-        "marginalia: --apq and --documents-only exclude each other: give one of them.\n"
+    for option, what in (
+        ("--apq", "give one of them."),
+        ("--federation", "a gateway writes its own documents."),
+    ):
+        assert called("serve", option, "--documents-only").stderr == (
+            f"marginalia: {option} and --documents-only exclude each other: {what}\n"
+        )
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_of_no_documents_does_not_start(tmp_path: Path, workers: str) -> None:
+    place = ("--port", "0", "--data-dir", tmp_path, "--workers", workers)
+    outcome = called("serve", "--documents-only", *place)
+    assert outcome.returncode == 2
+    assert outcome.stderr.splitlines()[-1] == (
+        "marginalia: --documents-only without documents would refuse every operation: name a "
+        "manifest with --documents, or register documents first by `marginalia documents add`."
     )
 
 

@@ -1,4 +1,4 @@
-"""``marginalia export`` as a person runs it."""
+"""``marginalia export`` as an operator runs it."""
 
 import csv
 import json
@@ -39,12 +39,11 @@ def names_in(directory: Path) -> list[str]:
 
 def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) -> None:
     out = tmp_path / "new" / "out"
-    code, said, errors = export("--output", out, *store)
+    code, output, errors = export("--output", out, *store)
     assert (code, errors) == (0, "")
-    assert said.startswith(
+    assert output.startswith(
         f"{out}: 30 comments, 0 orders, 2 organizations, {len(TICKETS)} tickets, 0 profiles, "
-        "0 products, "
-        "as they were from 2"
+        "0 products, as they were from 2"
     )
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["begun"] < manifest["ended"]
@@ -59,7 +58,7 @@ def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) 
     assert export("--output", out, "--force", *store)[0] == 0
 
 
-def test_one_kind_in_a_file_tells_its_format_by_its_name(tmp_path: Path, store: list[str]) -> None:
+def test_the_name_of_a_file_for_one_kind_sets_the_format(tmp_path: Path, store: list[str]) -> None:
     file = tmp_path / "tickets.csv"
     assert export("-o", file, "--kind", "tickets", *store)[0] == 0
     with file.open(newline="") as opened:
@@ -87,16 +86,16 @@ def streamed(output: int, store: list[str]) -> tuple[int, bytes]:
     return outcome.returncode, outcome.stderr
 
 
-def test_a_reader_that_has_enough_ends_it_quietly(store: list[str]) -> None:
+def test_a_reader_that_closes_the_pipe_ends_it_without_a_message(store: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     assert streamed(writing, store) == (1, b"")
 
 
-def test_a_full_disk_is_told_once(store: list[str]) -> None:
+def test_a_full_disk_is_reported_once(store: list[str]) -> None:
     code, errors = streamed(os.open("/dev/full", os.O_WRONLY), store)
     assert (code, errors.count(b"\n")) == (2, 1)
-    assert errors.startswith(b"marginalia: Standard output takes no more (No space left")
+    assert errors.startswith(b"marginalia: Standard output accepts no more data (No space left")
 
 
 def test_help_names_what_parquet_needs() -> None:
@@ -105,10 +104,10 @@ def test_help_names_what_parquet_needs() -> None:
     assert "[analytics]'" in " ".join(ended.stdout.split())
 
 
-async def test_what_cannot_be_done_is_told_in_a_sentence(
+async def test_an_impossible_export_is_refused_in_one_line(
     tmp_path: Path, store: list[str], table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for arguments, sentence in (
+    for arguments, message in (
         (
             ("-o", tmp_path / "reviews.csv"),
             f"{tmp_path / 'reviews.csv'} is the name of one file, and all kinds need a directory: ",
@@ -120,7 +119,7 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
         code, _, errors = export(
             *arguments, *store[:2], *(() if "--table" in arguments else store[2:])
         )
-        assert (code, errors.startswith(f"marginalia: {sentence}")) == (2, True), errors
+        assert (code, errors.startswith(f"marginalia: {message}")) == (2, True), errors
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "duckdb", None)
         code, _, errors = export("-o", tmp_path / "p", "--format", "parquet", *store)
@@ -133,6 +132,6 @@ async def test_what_cannot_be_done_is_told_in_a_sentence(
     )
     assert names_in(tmp_path) == []
     await table.put_many([primary_key("COMMENT#x")])
-    code, said, errors = export("-o", tmp_path / "out", *store)
-    assert (code, said.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
+    code, output, errors = export("-o", tmp_path / "out", *store)
+    assert (code, output.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
     assert errors.startswith("marginalia: 1 item with keys of this program could not be read")

@@ -53,8 +53,8 @@ async def test_orders(tmp_path: Path, table: Table, store: list[str]) -> None:
     ]
     path.write_text(jsonl(rows))
     for tally in ("2 new, 1 changed, 0 unchanged", "0 new, 1 changed, 2 unchanged"):
-        code, said, errors = load(path, store, "--kind", "orders")
-        assert (code, said.startswith(f"{path}: {tally}, 1 rejected")) == (1, True)
+        code, output, errors = load(path, store, "--kind", "orders")
+        assert (code, output.startswith(f"{path}: {tally}, 1 rejected")) == (1, True)
         assert errors.splitlines() == [
             f"{path}:3: lines.0.unit_price is '12.50'; it must be an amount such as '12.50 EUR'."
         ]
@@ -76,8 +76,8 @@ async def test_a_csv_has_the_lines_as_json(tmp_path: Path, table: Table, store: 
     path = tmp_path / "orders.csv"
     lines = json.dumps([LINE]).replace('"', '""')
     path.write_text(f'id,user,status,created_at,lines\n7,ada,PLACED,2020-11-20,"{lines}"\n')
-    said = f"{path}: 1 new, 0 changed, 0 unchanged, 0 rejected.\n"
-    assert load(path, store, "--kind", "orders", "--map", "username=user") == (0, said, "")
+    output = f"{path}: 1 new, 0 changed, 0 unchanged, 0 rejected.\n"
+    assert load(path, store, "--kind", "orders", "--map", "username=user") == (0, output, "")
     assert await Stores(table).orders.get("7") is not None
 
 
@@ -95,7 +95,7 @@ async def test_organisations_and_their_tickets(
     tickets.write_text(jsonl([TICKET, later, {**TICKET, "status": "DONE"}]))
     for _ in range(2):
         code, _, errors = load(organizations, store, "--kind", "organizations")
-        reason = "users.2 has the username of an earlier one."
+        reason = "users.2 repeats the username 'bob': keep one entry of a user."
         assert (code, errors) == (1, f"{organizations}:2: {reason}\n")
         code, _, errors = load(tickets, store, "--kind", "tickets")
         reason = "status is 'DONE'; it must be one of OPEN, CLOSED."

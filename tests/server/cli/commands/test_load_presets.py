@@ -1,6 +1,7 @@
-"""Each preset's sample by the command of ``docs/loading.md``, and what that page says of it."""
+"""Each preset's sample by the option of ``docs/loading.md``, and the report of its load."""
 
 import gzip
+import json
 import re
 import shlex
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.server.cli.commands.loading import load
 from tests.server.importer.samples import SAMPLES
 
 PAGE = ROOT / "docs" / "loading.md"
+REPORTS = ROOT / "tests" / "fixtures" / "preset_reports.md"
 
 
 def written(preset: str, tmp_path: Path) -> Path:
@@ -24,9 +26,9 @@ def written(preset: str, tmp_path: Path) -> Path:
     return path
 
 
-def told(name: str, options: str, said: str) -> str:
-    """Return a line of the page's table, from what a load of the file said."""
-    first, *others = said.splitlines()
+def table_line(name: str, options: str, output: str) -> str:
+    """Return the line of ``REPORTS`` for the output of a load."""
+    first, *others = output.splitlines()
     counts, _, unused = first.partition(": ")[2].removesuffix(".").partition("; ")
     counts = counts.partition(", see ")[0]
     lost = " ".join([f"{unused}."] * bool(unused) + others)
@@ -40,28 +42,31 @@ def test_each_preset_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("preset", SAMPLES)
-def test_a_sample_loads_by_the_command_of_the_page(
+def test_a_sample_loads_by_the_option_of_the_page(
     tmp_path: Path, store: list[str], preset: str
 ) -> None:
     path = written(preset, tmp_path)
     options = f"--preset {preset}"
-    _, said, _ = load(path, store, *shlex.split(options))
-    assert told(path.name, options, said.replace(str(path), path.name)) in PAGE.read_text()
+    _, output, _ = load(path, store, *shlex.split(options))
+    assert f"| `{options}` |" in PAGE.read_text()
+    assert (
+        table_line(path.name, options, output.replace(str(path), path.name)) in REPORTS.read_text()
+    )
     again = load(path, store, *shlex.split(options))[1].splitlines()[0]
     assert " 0 new, " in again
 
 
 @pytest.mark.parametrize("preset", SAMPLES)
-def test_a_dry_run_says_the_same_and_starts_no_engine(tmp_path: Path, preset: str) -> None:
+def test_a_dry_run_reports_the_same_and_starts_no_engine(tmp_path: Path, preset: str) -> None:
     path = written(preset, tmp_path)
-    code, said, _ = load(
+    code, output, _ = load(
         path, ["--data-dir", str(tmp_path / "data")], "--preset", preset, "--dry-run"
     )
-    *first, last = [line for line in said.splitlines() if line.startswith(("{", str(path)))]
+    *first, last = [line for line in output.splitlines() if line.startswith(("{", str(path)))]
     assert len(first) == 3
     assert " would load, " in last
-    losses = said.splitlines()[4:]
-    assert all(line in PAGE.read_text() for line in losses)
+    losses = output.splitlines()[4:]
+    assert all(line in REPORTS.read_text() for line in losses)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
     assert code == (preset in {"amazon-2014", "amazon-2018", "amazon-2023", "judgeme"})
 
@@ -75,7 +80,7 @@ async def loaded(
     return comment
 
 
-async def test_what_becomes_of_a_review_of_yotpo(
+async def test_a_review_of_yotpo(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     comment = await loaded("yotpo", tmp_path, store, comments, "410000006")
@@ -89,12 +94,22 @@ async def test_what_becomes_of_a_review_of_yotpo(
 IDS = [str(410_000_000 + number) for number in range(16)]
 
 
-async def test_what_becomes_of_a_review_of_bazaarvoice(
+@pytest.mark.parametrize("preset", ["amazon-2014", "amazon-2018", "bazaarvoice"])
+async def test_reviewers_keep_their_id_and_their_name(tmp_path: Path, preset: str) -> None:
+    load_options = ["--data-dir", str(tmp_path / "data")]
+    path = written(preset, tmp_path)
+    _, output, _ = load(path, load_options, "--preset", preset, "--dry-run")
+    shown = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert {one["username"][0] for one in shown} <= {"A", "u"}
+    assert all(one["name"] not in {None, one["username"]} for one in shown)
+
+
+async def test_a_review_of_bazaarvoice(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     comment = await loaded("bazaarvoice", tmp_path, store, comments, "60006")
     assert comment.product_id == "mug-1"
-    assert comment.username == "Anonymous"
+    assert (comment.username, comment.author_name) == ("u6", "Anonymous")
     assert comment.language in {"en-US", "fr-CA"}
     assert comment.text.endswith(" <3")
     rated = await comments.get("60004")
@@ -103,7 +118,7 @@ async def test_what_becomes_of_a_review_of_bazaarvoice(
     assert (await comments.get("60003"), await comments.get("60009")) == (None, None)
 
 
-async def test_the_preset_of_ones_own_that_the_page_shows(
+async def test_the_preset_that_the_page_shows(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     preset = tmp_path / "shop.toml"
@@ -116,22 +131,22 @@ async def test_the_preset_of_ones_own_that_the_page_shows(
         "Spam;42;1;Kauft!;02.02.2023;gesperrt;;;",
     ]
     path.write_bytes(gzip.compress("\r\n".join(lines).encode("cp1252"), mtime=0))
-    code, said, errors = load(path, store, "--preset", preset)
+    code, output, errors = load(path, store, "--preset", preset)
     rejects = tmp_path / "bewertungen.txt.gz.rejects.jsonl"
     assert (code, errors) == (
         1,
         f"{path}:2: rating is '5,0'; it must be a whole number from 1 to 5.\n",
     )
-    assert said.splitlines() == [
+    assert output.splitlines() == [
         f"{path}: 1 new, 0 changed, 0 unchanged, 1 rejected, see {rejects}.",
         "1 row left out: Status is gesperrt.",
     ]
     rejects.write_text(rejects.read_text().replace("5,0", "5"))
-    code, said, errors = load(rejects, store, "--preset", preset)
+    code, output, errors = load(rejects, store, "--preset", preset)
     assert (code, errors) == (0, "")
-    assert said.splitlines() == [
+    assert output.splitlines() == [
         f"{rejects}: 1 new, 0 changed, 0 unchanged, 0 rejected; columns not used: Filiale.",
-        "votes: 1 value has no place yet.",
+        "votes: 1 value dropped (no such field).",
     ]
     comment = await comments.get(hashed_id(["Jörg", "42"]))
     assert comment is not None

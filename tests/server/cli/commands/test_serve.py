@@ -185,7 +185,7 @@ def test_a_taken_port_is_told(tmp_path: Path) -> None:
         port = str(listener.getsockname()[1])
         assert refusal("serve", "--port", port, "--data-dir", tmp_path) == (
             f"marginalia: Port {port} on 127.0.0.1 is taken: stop the other program, "
-            "or choose another with --port."
+            "or choose another with --port, as in `make run ARGS='--port 8001'`."
         )
 
 
@@ -193,7 +193,7 @@ def test_a_taken_port_is_told(tmp_path: Path) -> None:
     ("host", "sentence"),
     [
         ("no.such.host.invalid", "The host no.such.host.invalid is unknown"),
-        ("192.0.2.1", "192.0.2.1 is no address of this machine"),
+        ("192.0.2.1", "192.0.2.1 is not an address of this machine"),
     ],
 )
 def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: str) -> None:

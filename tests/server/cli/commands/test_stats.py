@@ -29,13 +29,13 @@ EXACT = "the statistics equal a recount."
 
 
 async def spoil(data_dir: Path) -> None:
-    async with open_table(Settings(data_dir=data_dir), share=True) as table:
+    async with open_table(Settings(data_dir=data_dir), share=False) as table:
         await Stores(table).comments.put_many(ROWS)
         await table.put_many([WRONG, COMMENT.encode(ROWS[0]._replace(comment_id="uncounted"))])
 
 
 def run(*arguments: str) -> None:
-    """Run a command in this process; what it prints is captured."""
+    """Run a command in this process, with its output captured."""
     build(list(arguments))(arguments, standalone_mode=False)
 
 
@@ -65,6 +65,7 @@ def test_what_is_wrong_is_shown_rebuilt_and_right(
 
 def test_a_stream_is_followed_until_told_to_stop(tmp_path: Path) -> None:
     store = ("--data-dir", str(tmp_path))
+    run("table", "create", *store)
     with pytest.raises(CommandError, match="run `marginalia stats rebuild --mode stream`"):
         run("stats", "follow", *store)
     run("stats", "rebuild", "--mode", "stream", *store)
@@ -83,8 +84,8 @@ def test_where_writers_count_no_code_of_streams_runs(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from server.cli.main import build\n"
-        "for action in ('rebuild', 'verify'):\n"
-        "    arguments = ['stats', action, '--data-dir', sys.argv[1]]\n"
+        "for command in (['table', 'create'], ['stats', 'rebuild'], ['stats', 'verify']):\n"
+        "    arguments = [*command, '--data-dir', sys.argv[1]]\n"
         "    build(arguments)(arguments, standalone_mode=False)\n"
         "print([name for name in sys.modules if name.split('.')[0] == 'stream'])"
     )

@@ -23,7 +23,7 @@ from tests.strategies import order
 
 
 def run(*arguments: str) -> None:
-    """Run a command in this process; what it prints is captured."""
+    """Run a command in this process, with its output captured."""
     build(list(arguments))(arguments, standalone_mode=False)
 
 
@@ -111,7 +111,7 @@ async def test_the_restore_drill(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A restored copy has the items, and here not all counts; no expiry, and an id of its own."""
+    """A restored copy has the items, and here not all counts; no expiry, and another id."""
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     await Stores(table).comments.put_many(oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items

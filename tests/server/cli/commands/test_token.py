@@ -16,8 +16,9 @@ DAY = 86_400
 
 
 @pytest.fixture(autouse=True)
-def no_secret_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def used_by_a_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("MARGINALIA_JWT_SECRET", raising=False)
+    (tmp_path / "marginalia.begun").touch()
 
 
 def run(*arguments: str | Path) -> Result:
@@ -32,10 +33,9 @@ def claims(result: Result, secret: str) -> dict[str, Any]:
 
 
 def test_prints_only_the_jwt_and_makes_the_secret(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    result = run("--user", "ada", "--data-dir", data_dir)
+    result = run("--user", "ada", "--data-dir", tmp_path)
     assert result.output.count("\n") == 1
-    made = claims(result, read_secret(data_dir) or "")
+    made = claims(result, read_secret(tmp_path) or "")
     assert (made["sub"], made["roles"]) == ("ada", [])
     assert made["exp"] - made["iat"] == DAY
 

@@ -1,0 +1,137 @@
+"""Submissions as items: comments that are not published, under the keys of comments.
+
+An item has ``state`` (S) and one packed ``data`` (S) of everything else, also of what a comment has
+as attributes. It has no key of an index of products, so no list of comments shows it. The author's
+partition of ``byAuthor`` has ``/held`` at its end. ``GSI1`` has the queue of those that wait.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from dal.entities.comment import (
+    ALL,
+    BY_AUTHOR,
+    COMMENT,
+    KEYED,
+    STATE,
+    comment_in,
+    comment_key,
+    comment_position,
+    is_comment,
+)
+from dal.entities.entity import UNREADABLE, Entity, Row, packed, unpacked
+from dal.model import Comment
+from dal.model.key_parts import escape, format_instant, parse_instant
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission, SubmissionState
+from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
+from dal.table.items import Item
+
+BY_WAITING = ("queued_at", "id")
+"""The order of the queue."""
+
+HELD_BY_AUTHOR = Index(
+    BY_AUTHOR.name,
+    BY_AUTHOR.partition_key,
+    BY_AUTHOR.sort_key,
+    BY_AUTHOR.entity,
+    ("author", "part"),
+    BY_DATE,
+    projects=("data",),
+)
+
+QUEUE = Index(
+    "GSI1",
+    "GSI1PK",
+    "GSI1SK",
+    "QUEUE",
+    ("state",),
+    BY_WAITING,
+    projects=("data",),
+    shards=QUEUE_SHARDS,
+    covers={"state": frozenset({SubmissionState.PENDING})},
+)
+
+HELD = "held"
+
+
+def submission_in(item: Item | None) -> Submission | None:
+    """Return the submission of a whole item; None for any other item."""
+    if item is None or STATE not in item or ALL.partition_key in item or not is_comment(item):
+        return None
+    try:
+        return SUBMISSION.decode(item)
+    except UNREADABLE:
+        return None
+
+
+def stored(item: Item | None) -> Comment | Submission | None:
+    """Return what an item under a comment's key holds; None if it is absent or unreadable."""
+    return submission_in(item) or comment_in(item)
+
+
+def encode(one: Comment | Submission) -> Item:
+    """Return the whole item of a comment or a submission."""
+    return COMMENT.encode(one) if isinstance(one, Comment) else SUBMISSION.encode(one)
+
+
+def in_state_of(item: Item | None, comment: Comment) -> Comment | Submission:
+    """Return a comment in the state of what ``item`` holds: as a submission if that is one."""
+    there = stored(item)
+    if there is not None:
+        comment = comment._replace(published_at=there.published_at)
+    return replace(there, **comment._asdict()) if isinstance(there, Submission) else comment
+
+
+def _attributes(submission: Submission) -> Item:
+    comment = COMMENT.attributes(submission.published())
+    data = unpacked(comment)
+    data["comment"] = {name: value for name, value in comment.items() if name != "data"}
+    data |= {
+        "state": submission.state,
+        "queuedAt": format_instant(submission.queued_at),
+    }
+    if submission.cause is not None:
+        data["cause"] = submission.cause
+    if submission.reason is not None:
+        data["reason"] = submission.reason
+    if submission.decided_at is not None:
+        data["decidedAt"] = format_instant(submission.decided_at)
+    return {STATE: {"S": submission.state}, **packed(data)}
+
+
+def _decode(row: Row) -> Submission:
+    data: dict[str, Any] = unpacked(row.item)
+    of_comment = data["comment"]
+    position = f"{of_comment['createdAt']['S']}#{row.position.rpartition('#')[2]}"
+    comment = COMMENT.decode_row(Row(position, {**of_comment, "data": row.item["data"]}, {}))
+    decided_at = data.get("decidedAt")
+    return Submission(
+        **comment._asdict(),
+        state=SubmissionState(data["state"]),
+        cause=ReviewCause(data["cause"]) if "cause" in data else None,
+        queued_at=parse_instant(data["queuedAt"]),
+        reason=data.get("reason"),
+        decided_at=parse_instant(decided_at) if decided_at else None,
+    )
+
+
+SUBMISSION: Entity[Submission] = Entity(
+    key=lambda submission: comment_key(submission.comment_id),
+    fields={
+        "author": lambda submission: submission.username,
+        "part": lambda _: HELD,
+        "state": lambda submission: submission.state,
+    },
+    positions={
+        BY_DATE: lambda submission: comment_position(submission.published()),
+        BY_WAITING: lambda submission: (
+            f"{format_instant(submission.queued_at)}#{escape(submission.comment_id)}"
+        ),
+    },
+    indexes=(HELD_BY_AUTHOR, QUEUE),
+    attributes=_attributes,
+    decode_row=_decode,
+    marks=(KEYED,),
+    never=(ALL.partition_key,),
+)

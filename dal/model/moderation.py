@@ -1,0 +1,150 @@
+"""Which comments wait for a moderator: the server's rule, and its list of words.
+
+Words and phrases are compared with normalized texts: case, full width, punctuation and invisible
+characters make no difference. A phrase is found as whole words, but in scripts without spaces
+between words anywhere. The search is linear in the text's length, whatever the list.
+"""
+
+import unicodedata
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+MAX_PHRASE = 100
+"""The most characters of a phrase."""
+
+
+class ReviewCause(StrEnum):
+    """Why a comment waits for a moderator."""
+
+    SETTING = "SETTING"
+    WORDS = "WORDS"
+    BLOCKED = "BLOCKED"
+    REPORTS = "REPORTS"
+    EDIT = "EDIT"
+    FILE = "FILE"
+
+
+class Verdict(StrEnum):
+    """What a moderator decides on a comment."""
+
+    APPROVE = "APPROVE"
+    REJECT = "REJECT"
+
+
+class QueueKind(StrEnum):
+    """What a moderators' queue lists."""
+
+    PENDING = "PENDING"
+
+
+@dataclass(frozen=True, slots=True)
+class Moderation:
+    """The server's rule: all new texts wait, those with some ``words``, or none."""
+
+    before_publishing: bool = False
+    words: "WordList | None" = None
+
+    def cause(self, *texts: str) -> ReviewCause | None:
+        """Return why a comment with these texts waits; None if it is published at once."""
+        if self.before_publishing:
+            return ReviewCause.SETTING
+        if self.words is not None and any(map(self.words.matches, texts)):
+            return ReviewCause.WORDS
+        return None
+
+
+class WordList:
+    """Finds words and phrases in texts, by the automaton of Aho and Corasick.
+
+    Raises ValueError, with the number of the phrase, if one has no letter or digit, or is too long.
+    """
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._next: list[dict[str, int]] = [{}]
+        self._lengths: list[list[int]] = [[]]
+        """The lengths of the phrases that end in a state."""
+        for number, phrase in enumerate(phrases):
+            text = normalized(phrase)
+            if not text or len(phrase) > MAX_PHRASE:
+                raise ValueError(number)
+            self._add(text)
+        self._fallbacks = self._linked()
+
+    def matches(self, text: str) -> bool:
+        """Return whether a text has one of the phrases."""
+        text = normalized(text)
+        state = 0
+        for end, character in enumerate(text, 1):
+            while state and character not in self._next[state]:
+                state = self._fallbacks[state]
+            state = self._next[state].get(character, 0)
+            lengths = self._lengths[state]
+            # Within a word the end alone refuses them all, so a long list costs no more.
+            if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
+                return True
+        return False
+
+    def _add(self, phrase: str) -> None:
+        state = 0
+        for character in phrase:
+            following = self._next[state].setdefault(character, len(self._next))
+            if following == len(self._next):
+                self._next.append({})
+                self._lengths.append([])
+            state = following
+        if not self._lengths[state]:
+            self._lengths[state].append(len(phrase))
+
+    def _linked(self) -> list[int]:
+        """Return for each state the state of its longest suffix, whose phrases end in it too."""
+        fallbacks = [0] * len(self._next)
+        waiting = deque(self._next[0].values())
+        while waiting:
+            state = waiting.popleft()
+            for character, following in self._next[state].items():
+                fallback = fallbacks[state]
+                while fallback and character not in self._next[fallback]:
+                    fallback = fallbacks[fallback]
+                fallbacks[following] = self._next[fallback].get(character, 0)
+                self._lengths[following] += self._lengths[fallbacks[following]]
+                waiting.append(following)
+        return fallbacks
+
+
+def normalized(text: str) -> str:
+    """Return a text as it is compared: letters, marks and digits, with single spaces between."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    return " ".join("".join(map(_compared, folded)).split())
+
+
+@lru_cache(maxsize=5_000)
+def _compared(character: str) -> str:
+    category = unicodedata.category(character)
+    if category == "Cf":  # invisible, such as a soft hyphen
+        return ""
+    return character if category[0] in "LMN" else " "
+
+
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+    (0x3040, 0x30FF),  # Hiragana, Katakana
+    (0x3400, 0x9FFF),  # Han
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
+"""The first and the last character of scripts without spaces between words."""
+
+
+def _divides(text: str, place: int) -> bool:
+    """Return whether a text may be parted before its character number ``place``."""
+    around = text[max(place - 1, 0) : place + 1]
+    return len(around) < 2 or any(one == " " or _is_unspaced(one) for one in around)  # noqa: PLR2004
+
+
+def _is_unspaced(character: str) -> bool:
+    return any(first <= ord(character) <= last for first, last in _UNSPACED)

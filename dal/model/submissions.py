@@ -1,0 +1,73 @@
+"""Submissions: comments that are not published. Only their authors and moderators see them.
+
+A submission is not a ``Comment``. import-linter names the modules that may import this module.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from dal.model import Comment
+from dal.model.moderation import ReviewCause
+
+
+class SubmissionState(StrEnum):
+    """The state of a comment that is not published."""
+
+    PENDING = "PENDING"
+    REJECTED = "REJECTED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A comment that is not published, with the fields of ``Comment``."""
+
+    comment_id: str
+    product_id: str
+    username: str
+    rating: int
+    language: str
+    title: str
+    text: str
+    created_at: datetime
+    updated_at: datetime | None = None
+    verified_purchase: bool = False
+    name: str | None = None
+    published_at: datetime | None = None
+    state: SubmissionState = SubmissionState.PENDING
+    cause: ReviewCause | None
+    """Why it waits, or waited; None if a moderator rejected the published comment."""
+    queued_at: datetime
+    """Since when it waits; moderators see those first that wait the longest."""
+    reason: str | None = None
+    """The moderator's reason of a rejection, for the author."""
+    decided_at: datetime | None = None
+
+    @property
+    def author_name(self) -> str:
+        """The name that the comment shows."""
+        return self.name or self.username
+
+    def published(self) -> Comment:
+        """Return the comment that publishing it makes."""
+        return Comment(*(getattr(self, name) for name in Comment._fields))
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """A row of a moderators' queue."""
+
+    waiting_since: datetime
+    submission: Submission | None = None
+
+
+def pending(comment: Comment, cause: ReviewCause, queued_at: datetime) -> Submission:
+    """Return a comment as a submission that waits for a moderator."""
+    return Submission(**comment._asdict(), cause=cause, queued_at=queued_at)
+
+
+def rejected(one: Comment | Submission, reason: str, decided_at: datetime) -> Submission:
+    """Return a comment or a submission as a rejected submission."""
+    if isinstance(one, Comment):
+        one = Submission(**one._asdict(), cause=None, queued_at=decided_at)
+    return replace(one, state=SubmissionState.REJECTED, reason=reason, decided_at=decided_at)

@@ -1,0 +1,263 @@
+"""Row locations: the positions of a list's rows when these were last read.
+
+They are inexact, since rows are added and deleted. By them the optimizer estimates where a page
+ends, and how many rows each Query reads. An estimate by counts needs a wider margin.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import combinations, compress, islice
+from operator import itemgetter
+from typing import NamedTuple
+
+from dal.entities.entity import Row
+from dal.model.key_parts import LAST_CHARACTER
+from dal.query.plan import EqualityKey
+from dal.table.ranges import HEADS, Range
+
+MOST = 10_000
+"""The most rows and spans of a list; a list with more forgets all of them and starts again."""
+
+_LIST, _KEY = 20, 3
+"""The memory that an empty list and each requested key take, counted as rows."""
+
+MOST_VALUES = 256
+"""The most combinations of values, since one byte encodes a row's values. More are as above
+MOST."""
+
+_OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
+"""Translates each mark into its opposite."""
+
+_Span = tuple[str, str]
+"""The lowest and the highest position of a range, both included."""
+
+
+class RangeRead(NamedTuple):
+    """The result of one Query: all rows with a key within a range of positions."""
+
+    key: EqualityKey
+    range: Range
+    rows: Sequence[Row]
+
+
+class LocatedRow(NamedTuple):
+    """A row that was read: its position, its values, and its size in bytes."""
+
+    position: str
+    values: EqualityKey
+    size: int
+
+
+class _Known(NamedTuple):
+    """A key, prepared for finding its rows."""
+
+    mask: bytes
+    """For each byte, 1 if the byte encodes values that have the key."""
+    spans: Sequence[list[_Span]]
+    """The spans of the key, and of every coarser key."""
+
+
+class LocatedPage(NamedTuple):
+    """A page of rows that were all read before. With fewer rows than requested, the list ends."""
+
+    rows: int
+    """The number of rows."""
+    span: Range
+    """The requested span, up to the end of the page."""
+    until: str | None
+    """The position of the last row; None if the page was not full."""
+    known: Callable[[EqualityKey], _Known]
+    passing: int
+    """The mask of the page's values, as a number."""
+    codes: bytearray
+    sizes: Sequence[int]
+    """Codes and sizes of all rows within the span."""
+
+    def matching(self, key: EqualityKey) -> int:
+        """Return how many of the page's rows have a key."""
+        both = self.passing & int.from_bytes(self.known(key).mask)
+        return self.codes.translate(both.to_bytes(MOST_VALUES)).count(1)
+
+    def among(self, key: EqualityKey) -> tuple[int, int] | None:
+        """Return the number of the span's rows with a key, on the page or not, and their bytes.
+
+        None unless all of them are remembered.
+        """
+        known = self.known(key)
+        if not _remembered(known, self.span):
+            return None
+        marks = self.codes.translate(known.mask)
+        return marks.count(1), sum(compress(self.sizes, marks))
+
+
+class RowLocations:
+    """The rows that were read of one list, in any order of its parts.
+
+    The rows' positions, values and sizes are three sequences, so that one call of a built-in
+    function selects, counts or sums them: the rows of a page may be few among all that are
+    remembered. One byte encodes the values of a row.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def weight(self) -> int:
+        """Return the memory of this list, in rows or spans of some 180 bytes each."""
+        return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
+
+    def _forget(self) -> None:
+        self._positions: list[str] = []
+        self._codes = bytearray()
+        self._sizes: list[int] = []
+        self._values: dict[EqualityKey, int] = {}
+        """The byte that encodes these values."""
+        self._spans: dict[EqualityKey, list[_Span]] = {}
+        """The remembered spans of each key, sorted; no two of a key touch."""
+        self._joined = 0
+        """The number of spans."""
+        self._known: dict[EqualityKey, _Known] = {}
+        """The keys prepared for requests. New combinations of values, or new keys of spans, outdate
+        them."""
+
+    def note(self, key: EqualityKey, span: Range, rows: Sequence[LocatedRow]) -> None:
+        """Remember that ``rows`` are all rows of ``key`` within ``span``."""
+        values = {row.values for row in rows}
+        if len(values) > MOST_VALUES:
+            return
+        if (
+            len(self._sizes) + self._joined > MOST
+            or len(values | self._values.keys()) > MOST_VALUES
+        ):
+            self._forget()
+        if key not in self._spans or not values <= self._values.keys():
+            self._known.clear()
+        for one in values:
+            self._values.setdefault(one, len(self._values))
+        self._replace(key, self._part(span), rows)
+        spans = self._spans.setdefault(key, [])
+        self._joined -= len(spans)
+        _join(spans, _ends(span))
+        self._joined += len(spans)
+
+    def _replace(self, key: EqualityKey, part: slice, rows: Sequence[LocatedRow]) -> None:
+        """Replace the rows of ``key`` in a part by ``rows``."""
+        noted = [(row.position, self._values[row.values], row.size) for row in rows]
+        marks = self._codes[part].translate(self._mask(key))
+        if 0 in marks:
+            known = zip(self._positions[part], self._codes[part], self._sizes[part], strict=True)
+            noted += compress(known, marks.translate(_OTHERS))
+        noted.sort(key=itemgetter(0))
+        self._positions[part] = [position for position, _, _ in noted]
+        self._codes[part] = bytes(code for _, code, _ in noted)
+        self._sizes[part] = [size for _, _, size in noted]
+
+    def page(
+        self, keys: Sequence[EqualityKey], span: Range, *, descending: bool, count: int
+    ) -> LocatedPage | None:
+        """Return the first ``count`` rows of ``span`` that have one of ``keys``.
+
+        Fewer rows mean that the range has no more. None unless all these rows are remembered.
+        """
+        low, high = _ends(span)
+        start, end = (high, low) if descending else (low, high)
+        nearest, passing = end, 0
+        for key in keys:
+            known = self._of(key)
+            reached = _reach(known.spans, start, end, descending=descending)
+            if reached is None:
+                return None
+            nearest = max(nearest, reached) if descending else min(nearest, reached)
+            passing |= int.from_bytes(known.mask)
+        part = self._part(span if nearest == end else span.until(nearest, descending=descending))
+        marks = self._codes[part].translate(passing.to_bytes(MOST_VALUES))
+        rows, until = min(count, marks.count(1)), None
+        if rows < count and nearest != end:
+            return None
+        if rows == count > 0:
+            # The place of the last row of the page, counted from where the page starts.
+            found = compress(range(len(marks)), reversed(marks) if descending else marks)
+            place = next(islice(found, count - 1, None))
+            until = self._positions[part.stop - 1 - place if descending else part.start + place]
+            span = span.until(until, descending=descending)
+            part = self._part(span)
+        codes, sizes = self._codes[part], self._sizes[part]
+        return LocatedPage(rows, span, until, self._of, passing, codes, sizes)
+
+    def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
+        """Return positions and sizes of the rows of ``key`` within ``span``.
+
+        None unless all of them are remembered.
+        """
+        known = self._of(key)
+        if not _remembered(known, span):
+            return None
+        part = self._part(span)
+        marks = self._codes[part].translate(known.mask)
+        positions, sizes = self._positions[part], self._sizes[part]
+        return list(compress(positions, marks)), list(compress(sizes, marks))
+
+    def _of(self, key: EqualityKey) -> _Known:
+        known = self._known.get(key)
+        if known is None:
+            spans = [self._spans[one] for one in _coarser(key) if one in self._spans]
+            known = _Known(self._mask(key), spans)
+            if 1 in known.mask:  # clients can request any number of keys that no row has
+                self._known[key] = known
+        return known
+
+    def _mask(self, key: EqualityKey) -> bytes:
+        return bytes(key <= values for values in self._values).ljust(MOST_VALUES, b"\0")
+
+    def _part(self, span: Range) -> slice:
+        low, high = _ends(span)
+        lower = bisect_right if span.low_open else bisect_left
+        upper = bisect_left if span.high_open else bisect_right
+        first = lower(self._positions, low)
+        return slice(first, upper(self._positions, high, first))
+
+
+@lru_cache(maxsize=10_000)
+def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
+    """Return all subsets of ``key``: its rows have these keys too."""
+    return [frozenset(some) for size in range(len(key) + 1) for some in combinations(key, size)]
+
+
+def _join(spans: list[_Span], new: _Span) -> None:
+    """Add a span to sorted spans that do not touch each other."""
+    first = bisect_left(spans, new[0], key=itemgetter(1))
+    end = bisect_right(spans, new[1], key=itemgetter(0))
+    joined = [*spans[first:end], new]
+    spans[first:end] = [(min(low for low, _ in joined), max(high for _, high in joined))]
+
+
+def _reach(
+    known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
+) -> str | None:
+    """Return how far spans reach from ``start`` without a gap, at most to ``end``; None if none."""
+    reached, further = None, start
+    while further != reached:
+        reached, found = further, False
+        for spans in known:
+            number = bisect_right(spans, (reached, LAST_CHARACTER)) - 1
+            if number < 0 or spans[number][1] < reached:
+                continue
+            low, high = spans[number]
+            if low <= end <= high:
+                return end
+            found, further = True, min(further, low) if descending else max(further, high)
+        if not found:
+            return None
+    return reached
+
+
+def _remembered(known: _Known, span: Range) -> bool:
+    low, high = _ends(span)
+    return _reach(known.spans, low, high, descending=False) == high
+
+
+def _ends(span: Range) -> _Span:
+    lowest, highest = HEADS
+    low = lowest if span.low is None else span.low
+    high = highest if span.high is None else span.high
+    return low, high

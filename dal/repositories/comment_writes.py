@@ -1,0 +1,197 @@
+"""Writes of comments: each is one conditional write of the item under the comment's key."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from dal import errors
+from dal.account import note_hidden
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table
+from dal.entities import idempotency
+from dal.entities.comment import comment_key, comment_position, is_tombstone
+from dal.entities.submission import encode, stored
+from dal.model import Comment
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission, SubmissionState, pending
+from dal.query.pagination import Edge
+from dal.repositories.bulk_write import BulkWriter, Outcome
+from dal.statistics.boards import Boards
+from dal.statistics.comment_changes import CommentChange, CommentObserver
+from dal.statistics.counter_transaction import CounterTransactions
+from dal.statistics.mode import MaintenanceStore
+from dal.table.items import Item, further_units
+
+Written: TypeAlias = Edge[Comment] | Submission
+"""A written comment with its place in its product's list, or a submission."""
+
+Stored: TypeAlias = Comment | Submission
+
+Review: TypeAlias = Callable[[Comment], ReviewCause | None]
+"""Returns why an edited comment waits for a moderator; None if it does not."""
+
+_OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
+"""Causes that end when the server's rule passes a new text."""
+
+
+class CommentWriter:
+    """All writes of comments; ``written`` receives the products of each."""
+
+    def __init__(
+        self,
+        table: Table,
+        written: Callable[[Iterable[str]], None],
+        maintenance: MaintenanceStore,
+        boards: Boards,
+        observer: CommentObserver | None = None,
+    ) -> None:
+        self._table = table
+        self._writes = CounterTransactions(table, written, maintenance, boards, observer)
+        self._bulk = BulkWriter(table, self._writes)
+
+    async def add(
+        self,
+        comment: Comment,
+        idempotency_key: str | None = None,
+        *,
+        dated: bool = True,
+        cause: ReviewCause | None = None,
+    ) -> Written:
+        """Store a new comment once; with a ``cause`` it is a submission, which waits for review.
+
+        With an idempotency key, the comment's id is made of its author and the key. So a second add
+        with both returns the comment of the first, in its present state. A comment that is not
+        ``dated`` gets the instant at which its write is built. Raises IdempotencyKeyReusedError if
+        the second add has other contents, and NotFoundError if the comment was deleted since.
+        """
+        mark: Item = {}
+        if idempotency_key is not None:
+            comment_id = idempotency.comment_id(comment.username, idempotency_key)
+            comment = comment._replace(comment_id=comment_id)
+            mark = idempotency.mark(comment)
+
+        def image(now: datetime) -> Item:
+            dated = comment._replace(created_at=now)
+            return encode(dated if cause is None else pending(dated, cause, now)) | mark
+
+        change = CommentChange(None, image(comment.created_at) if dated else image)
+        try:
+            await self._writes.write(change)
+        except errors.ConditionFailedError:
+            return await self._added_before(comment, keyed=idempotency_key is not None)
+        return written(stored(change.image))
+
+    async def update(
+        self,
+        comment_id: str,
+        changes: Mapping[str, Any],
+        check: Callable[[Stored], None],
+        review: Review | None = None,
+    ) -> Written:
+        """Change fields of a comment or a submission; it keeps its date.
+
+        ``check`` raises an error to refuse the change. Without ``review`` the state stays.
+        Otherwise a text that ``review`` passes is published, unless a moderator has rejected the
+        comment, or another cause than the server's rule holds it: then it waits. Raises
+        NotFoundError if there is no such comment, and ConflictError if other writes keep changing
+        it.
+        """
+
+        def edited(item: Item, one: Stored) -> CommentChange:
+            check(one)
+            new = _edited(one, changes, review)
+            return CommentChange(item, encode(new) | idempotency.kept_mark(item))
+
+        return written(await self.rewrite(comment_id, edited))
+
+    async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
+        """Delete a comment or a submission, and return it; ``check`` is that of ``update``."""
+        gone: list[Stored] = []
+
+        def deleted(item: Item, one: Stored) -> CommentChange:
+            check(one)
+            gone[:] = [one]
+            return CommentChange(item, idempotency.tombstone(item))
+
+        await self.rewrite(comment_id, deleted)
+        return gone[0]
+
+    async def put_many(self, comments: Sequence[Comment]) -> Outcome:
+        """Write comments over the stored ones with their ids; of two with one id the last."""
+        return await self._bulk.put(comments)
+
+    async def rewrite(
+        self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
+    ) -> Stored | None:
+        """Write the change that ``step`` makes of an item, and return what the item then holds.
+
+        ``step`` gets the item, read consistently, and what it holds. It is called again if the item
+        has changed meanwhile, and returns None to write nothing. Raises NotFoundError without a
+        comment or a submission, and ConflictError if other writes keep changing it.
+        """
+
+        async def attempt() -> Stored | None:
+            item = await self._table.get(comment_key(comment_id))
+            one = stored(item)
+            if item is None or one is None:
+                raise errors.NotFoundError("Comment not found.")
+            try:
+                change = step(item, one)
+            except errors.NotFoundError:  # the viewer may not see it
+                note_hidden(further_units(item))
+                raise
+            if change is None:
+                return one
+            try:
+                await self._writes.write(change)
+            except errors.ConditionFailedError:
+                raise errors.ConflictError(
+                    "Other requests keep changing this comment: try again in a moment."
+                ) from None
+            return stored(change.image)
+
+        return await retry_on_conflict(attempt)
+
+    async def _added_before(self, comment: Comment, *, keyed: bool) -> Written:
+        """Return what an earlier attempt of the same add stored."""
+        item = await self._table.get(comment_key(comment.comment_id))
+        if item is not None and keyed:
+            idempotency.check_same(item, comment)
+        if item is None or is_tombstone(item):
+            raise errors.NotFoundError("This comment was added before, and was deleted since.")
+        there = stored(item)
+        held = there.published() if isinstance(there, Submission) else there
+        # An earlier attempt with a lost answer may have written an earlier date.
+        same = held is not None and held._replace(created_at=comment.created_at) == comment
+        if there is None or not (keyed or same):
+            raise errors.AlreadyExistsError("Another comment has this id.")
+        return written(there)
+
+
+def written(one: Stored | None) -> Written:
+    """Return a written comment with its place in lists, which a submission does not have."""
+    assert one is not None  # noqa: S101 - it was written
+    return Edge(one, comment_position(one)) if isinstance(one, Comment) else one
+
+
+def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
+    """Return the result of an edit, which ``review`` may send to the queue or publish."""
+    now = datetime.now(UTC)
+    if isinstance(one, Submission):
+        edited = replace(one, **changes, updated_at=now)
+        comment = edited.published()
+        if review is None:
+            return edited
+        if one.state is SubmissionState.REJECTED:
+            return pending(comment, ReviewCause.EDIT, now)
+        if one.cause not in _OF_THE_RULE:
+            return edited
+        cause = review(comment)
+        return comment if cause is None else replace(edited, cause=cause)
+    comment = one._replace(**changes, updated_at=now)
+    cause = review(comment) if review else None
+    if cause is None:
+        return comment
+    cause = ReviewCause.EDIT if cause is ReviewCause.SETTING else cause
+    return pending(comment, cause, now)

@@ -1,0 +1,149 @@
+"""Moderation: submissions for their authors and moderators, the queue, and decisions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from dal import errors
+from dal.account import note_hidden
+from dal.client.concurrency import in_parallel
+from dal.client.table import Table
+from dal.entities import idempotency
+from dal.entities.case import Decision, encode_decision
+from dal.entities.comment import comment_key, comment_position
+from dal.entities.entity import Row
+from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
+from dal.model import Comment
+from dal.model.submissions import QueueEntry, Submission, SubmissionState, rejected
+from dal.query.access_patterns import query_of
+from dal.query.executor import Executor
+from dal.query.pagination import Edge, Page, PageReader, Slice
+from dal.query.plan import Query
+from dal.repositories.comment_writes import CommentWriter, Stored
+from dal.statistics.comment_changes import CommentChange
+from dal.table.index import QUEUE_SHARDS, QueryRequest
+from dal.table.items import Item, further_units
+from dal.table.ranges import between
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionSelection:
+    """A user's submissions: ``created_from`` is inclusive, ``created_before`` exclusive."""
+
+    username: str
+    created_from: datetime | None = None
+    created_before: datetime | None = None
+
+    def query(self) -> Query:
+        """Return the query of this selection."""
+        filters = {"author": frozenset({self.username}), "part": frozenset({HELD})}
+        return query_of(filters, between(self.created_from, self.created_before))
+
+
+QUEUE_REQUESTS = QUEUE_SHARDS
+"""A page of the queue, or its length, reads every shard."""
+
+_MOST_COUNTED = 500
+"""Rows of a shard that are counted."""
+
+_EDITED = "The comment was edited since you read it: read it again, then decide."
+
+_PENDING = {"state": frozenset({SubmissionState.PENDING.value})}
+
+
+class ModerationRepository:
+    """Submissions and decisions. Lists are eventually consistent."""
+
+    def __init__(self, table: Table, writes: CommentWriter) -> None:
+        self._table = table
+        self._writes = writes
+        executor = Executor(table.query, SUBMISSION.indexes)
+        self._pages = PageReader(executor, SUBMISSION.decode_row, descending=True)
+        self._queue = PageReader(executor, _queued, descending=False)
+
+    async def get(
+        self, comment_id: str, sees: Callable[[Submission], bool] = lambda _: True
+    ) -> Submission | None:
+        """Return a submission by its id, as the latest acknowledged write left it (AP17).
+
+        One that the viewer may not see is None, and costs as much as what is missing.
+        """
+        item = await self._table.get(comment_key(comment_id))
+        submission = submission_in(item)
+        if item is None or (submission and sees(submission)):
+            return submission
+        note_hidden(further_units(item))
+        return None
+
+    async def page(self, selection: SubmissionSelection, cut: Slice) -> Page[Submission]:
+        """Return one page of a user's submissions, newest first (AP13)."""
+        return await self._pages.read(selection.query(), cut)
+
+    async def queue(self, cut: Slice) -> Page[QueueEntry]:
+        """Return one page of the comments that wait, longest waiting first (AP14)."""
+        return await self._queue.read(query_of(_PENDING), cut)
+
+    async def queue_length(self) -> int | None:
+        """Return how many comments wait; None beyond 500 in a shard, about 4,000 in all."""
+        values = {"state": SubmissionState.PENDING}
+        partitions = [QUEUE.partition_of(values, shard) for shard in range(QUEUE.shards)]
+        counts = await in_parallel(
+            [
+                self._table.count(QueryRequest(QUEUE, one, limit=_MOST_COUNTED), lambda _: None)
+                for one in partitions
+            ]
+        )
+        return None if max(counts) >= _MOST_COUNTED else sum(counts)
+
+    async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
+        """Publish a submission whose text is that of the version ``seen``; ``by`` is a moderator.
+
+        A published comment is returned as it is. Raises NotFoundError without either, and
+        ConflictError if the text was edited since.
+        """
+
+        def step(item: Item, one: Stored) -> CommentChange | None:
+            if isinstance(one, Comment) or version(one) != seen:
+                return None
+            now = datetime.now(UTC)
+            comment = one.published()._replace(published_at=now)
+            return _decided(item, comment, Decision(comment_id, by, now, seen))
+
+        there = await self._writes.rewrite(comment_id, step)
+        if not isinstance(there, Comment):
+            raise errors.ConflictError(_EDITED)
+        return Edge(there, comment_position(there))
+
+    async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
+        """Reject a comment or a submission, as ``approve`` publishes one.
+
+        A submission that is rejected with the same reason is returned as it is.
+        """
+
+        def step(item: Item, one: Stored) -> CommentChange | None:
+            if version(one) != seen or (isinstance(one, Submission) and one.reason == reason):
+                return None
+            now = datetime.now(UTC)
+            decision = Decision(comment_id, by, now, seen, reason)
+            return _decided(item, rejected(one, reason, now), decision)
+
+        there = await self._writes.rewrite(comment_id, step)
+        if not isinstance(there, Submission) or there.reason != reason:
+            raise errors.ConflictError(_EDITED)
+        return there
+
+
+def version(one: Stored) -> datetime:
+    """Return the instant of a text: of its last edit, or of the add."""
+    return one.updated_at or one.created_at
+
+
+def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
+    """Return the change of an item to ``new`` together with the decision on its case."""
+    image = encode(new) | idempotency.kept_mark(item)
+    return CommentChange(item, image, [{"Put": {"Item": encode_decision(decision)}}])
+
+
+def _queued(row: Row) -> QueueEntry:
+    submission = SUBMISSION.decode_row(row)
+    return QueueEntry(submission.queued_at, submission)

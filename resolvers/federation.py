@@ -1,0 +1,62 @@
+"""Apollo Federation's ``_entities``: objects that other subgraphs refer to by their keys.
+
+https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
+
+A representation may come from any client. Its object is loaded as ``node`` loads it, so the same
+authorization holds.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, NewType
+
+import strawberry
+
+from dal.errors import InvalidArgumentError
+from dal.limits import MAX_NODES
+from dal.model import rules
+from resolvers.node_ids import parse_node_id
+from resolvers.nodes import Found, found
+from resolvers.selection import Info
+
+KEYS: Mapping[str, str] = {"Product": "productId", "Comment": "id", "Author": "id"}
+"""The field that identifies an entity, by its type."""
+
+Representation = NewType("Representation", object)
+"""An entity's ``__typename`` and key. A client may have sent anything in their place."""
+
+Representations = Annotated[
+    list[Representation],
+    strawberry.argument(description="`__typename` and key of each object. Maximum 100."),
+]
+
+
+async def entities(info: Info, representations: Representations) -> list[Found]:
+    """Return the objects in the same order; an error affects its own object only."""
+    if len(representations) > MAX_NODES:
+        raise InvalidArgumentError(
+            "representations",
+            f"representations lists {len(representations)}; the most is {MAX_NODES}.",
+        )
+    parsed = (
+        partial(_parse, f"representations.{index}", representation)
+        for index, representation in enumerate(representations)
+    )
+    return await asyncio.gather(*(found(info, parse) for parse in parsed))
+
+
+def _parse(place: str, representation: object) -> tuple[str, str]:
+    """Return the type and the own id of the object at a place of ``representations``."""
+    fields = representation if isinstance(representation, dict) else {}
+    type_name = fields.get("__typename")
+    if not isinstance(type_name, str) or type_name not in KEYS:
+        raise InvalidArgumentError(place, f"{place}: __typename must be {' or '.join(KEYS)}.")
+    key = fields.get(KEYS[type_name])
+    if not isinstance(key, str):
+        raise InvalidArgumentError(
+            place, f"{place}: {type_name} needs {KEYS[type_name]}, a string."
+        )
+    if KEYS[type_name] == "id":
+        return parse_node_id(f"{place}.id", key, type_name)
+    return type_name, rules.identifier(f"{place}.{KEYS[type_name]}", key)

@@ -1,0 +1,211 @@
+"""Submissions: comments that are not published, for their authors and moderators."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import strawberry
+
+from dal.errors import InvalidArgumentError
+from dal.model import Comment, User, rules
+from dal.model.moderation import QueueKind, ReviewCause, Verdict
+from dal.model.submissions import QueueEntry, Submission
+from dal.query.pagination import Edge, Page
+from dal.repositories.moderation import SubmissionSelection
+from resolvers.authorization import can_change, is_moderator, require_moderator, require_viewer
+from resolvers.mutations import (
+    Rule,
+    UserError,
+    checked,
+    checked_each,
+    errors_of_each,
+    reported,
+)
+from resolvers.node_ids import own_id_of
+from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
+
+MOST_DECISIONS = 25
+"""The most decisions of one mutation."""
+
+_DECIDED: Mapping[str, Rule] = {
+    "id": own_id_of("Comment", "Submission"),
+    "seen": rules.instant,
+    "reason": rules.stated_title,
+}
+
+
+@strawberry.input(description="The comment to publish.")
+class ApproveCommentInput:
+    """A comment or a submission, as a moderator has read it."""
+
+    id: strawberry.ID = strawberry.field(
+        description="Global `id` of the submission or the comment."
+    )
+    seen: datetime = strawberry.field(
+        description="`updatedAt` of the text that you read, or `createdAt` if `updatedAt` is "
+        "null. If the author has edited the text since, the error is CONFLICT."
+    )
+
+
+@strawberry.input(description="The comment to reject, published or not.")
+class RejectCommentInput(ApproveCommentInput):
+    """The comment, and why it is rejected."""
+
+    reason: str = strawberry.field(
+        description="Reason, which the author sees. Maximum 200 characters."
+    )
+
+
+@strawberry.input(description="A decision on a comment.")
+class CommentDecisionInput(ApproveCommentInput):
+    """The comment, and the moderator's decision."""
+
+    verdict: Verdict = strawberry.field(description="Whether to approve or to reject the comment.")
+    reason: str | None = strawberry.field(
+        default=None,
+        description="Reason, which the author sees. Maximum 200 characters. Required to reject.",
+    )
+
+
+@strawberry.input(description="Decisions on several comments.")
+class DecideCommentsInput:
+    """Decisions on several comments."""
+
+    decisions: list[CommentDecisionInput] = strawberry.field(
+        description="One decision for each comment. Maximum 25."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionsPayload:
+    """The global ids of the decided comments, as they were given."""
+
+    ids: list[strawberry.ID] = field(default_factory=list)
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionPayload:
+    """The published comment with its edge, or the rejected submission."""
+
+    comment_edge: Edge[Comment] | None = None
+    submission: Submission | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+    @property
+    def comment(self) -> Comment | None:
+        """The comment itself."""
+        return self.comment_edge.node if self.comment_edge else None
+
+
+@reported(DecisionPayload)
+async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPayload:  # noqa: A002
+    """Publish a submission; for moderators."""
+    viewer = require_viewer(info.context)
+    require_moderator(viewer, "approve comments")
+    given = checked(input, {name: _DECIDED[name] for name in ("id", "seen")})
+    store = info.context.stores.moderation
+    return DecisionPayload(await store.approve(given["id"], given["seen"], viewer.user_id))
+
+
+@reported(DecisionPayload)
+async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPayload:  # noqa: A002
+    """Reject a submission or a published comment; for moderators."""
+    viewer = require_viewer(info.context)
+    require_moderator(viewer, "reject comments")
+    given = checked(input, _DECIDED)
+    held = await info.context.stores.moderation.reject(
+        given["id"], given["seen"], viewer.user_id, given["reason"]
+    )
+    return DecisionPayload(submission=held)
+
+
+@reported(DecisionsPayload)
+async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPayload:  # noqa: A002
+    """Approve and reject several comments, each as its own mutation does; for moderators.
+
+    The store writes the decisions on comments of one product in one transaction.
+    """
+    viewer = require_viewer(info.context)
+    require_moderator(viewer, "decide on comments")
+    if len(input.decisions) > MOST_DECISIONS:
+        raise InvalidArgumentError(
+            "decisions", f"decisions has {len(input.decisions)}; the most is {MOST_DECISIONS}."
+        )
+    for number, given in enumerate(input.decisions):
+        if given.verdict is Verdict.REJECT and given.reason is None:
+            argument = f"decisions.{number}.reason"
+            raise InvalidArgumentError(argument, f"{argument} is missing: say why you reject.")
+    decisions = checked_each("decisions", input.decisions, _DECIDED)
+    if len({one["id"] for one in decisions}) < len(decisions):
+        raise InvalidArgumentError(
+            "decisions", "decisions lists a comment twice: leave one of them out."
+        )
+    store = info.context.stores.moderation
+    outcomes = await asyncio.gather(
+        *(
+            store.reject(one["id"], one["seen"], viewer.user_id, one["reason"])
+            if given.verdict is Verdict.REJECT
+            else store.approve(one["id"], one["seen"], viewer.user_id)
+            for given, one in zip(input.decisions, decisions, strict=True)
+        ),
+        return_exceptions=True,
+    )
+    done = zip(input.decisions, outcomes, strict=True)
+    ids = [one.id for one, outcome in done if not isinstance(outcome, BaseException)]
+    return DecisionsPayload(ids, errors_of_each("decisions", outcomes))
+
+
+async def submission(info: Info, comment_id: str) -> Submission | None:
+    """Return a submission; None unless the viewer is its author or a moderator."""
+    viewer = require_viewer(info.context)
+    comment_id = rules.identifier("commentId", comment_id)
+    return await info.context.stores.moderation.get(
+        comment_id, lambda found: can_change(viewer, found.username)
+    )
+
+
+async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
+    root: strawberry.Parent[User],
+    info: Info,
+    created_from: CreatedFrom = None,
+    created_before: CreatedBefore = None,
+    order_by: OrderBy = DateOrder.NEWEST,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Submission] | None:
+    """Return a page of a user's submissions; None unless the viewer is the user or a moderator."""
+    if not can_change(require_viewer(info.context), root.username):
+        return None
+    period = rules.period(created_from, created_before)
+    cut = slice_of(info, first, after, last, before, order_by=order_by)
+    selection = SubmissionSelection(root.username, *period)
+    return await info.context.stores.moderation.page(selection, cut)
+
+
+def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None:
+    """Return why a submission waits; None unless the viewer is a moderator."""
+    return root.cause if is_moderator(require_viewer(info.context)) else None
+
+
+async def queue(
+    info: Info,
+    kind: QueueKind = QueueKind.PENDING,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[QueueEntry]:
+    """Return a page of the comments that wait for a moderator; for moderators."""
+    del kind
+    require_moderator(require_viewer(info.context), "see what waits for review")
+    cut = slice_of(info, first, after, last, before)
+    return await info.context.stores.moderation.queue(cut)
+
+
+async def queue_length(info: Info) -> int | None:
+    """Return how many rows the queue has; None if they are too many to count."""
+    return await info.context.stores.moderation.queue_length()

@@ -1,0 +1,74 @@
+"""The schema as a subgraph of Apollo Federation 2.
+
+https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import strawberry
+from strawberry.types.scalar import ScalarDefinition
+
+from resolvers import federation
+from resolvers.authorization import ForbiddenError
+from resolvers.nodes import Found
+from schema.comments import Author, Comment, Product
+from schema.roots import Query
+
+REPRESENTATION: Mapping[object, ScalarDefinition] = {
+    federation.Representation: strawberry.scalar(
+        name="_Any", description="An object of any subgraph: its `__typename` and its key."
+    )
+}
+"""The scalar of ``_entities``, by its Python type."""
+
+Entity = Annotated[
+    Product | Comment | Author,
+    strawberry.union("_Entity", description="An object that other subgraphs refer to."),
+]
+
+_LINK = """
+extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@key", "@shareable"])
+"""
+
+
+def subgraph_sdl(sdl: str) -> str:
+    """Return the SDL of the subgraph, for composition, from the SDL that all clients may see."""
+    # Other subgraphs have Relay's PageInfo too. A directive marks only the fields of its own
+    # declaration, so on an ``extend type`` it would mark none.
+    sdl = sdl.replace("\ntype PageInfo {", "\ntype PageInfo @shareable {")
+    keys = (f'\nextend type {name} @key(fields: "{key}")' for name, key in federation.KEYS.items())
+    return f"{sdl}\n{_LINK}{''.join(keys)}\n"
+
+
+@strawberry.type(name="_Service", description="This subgraph.")
+class Service:
+    """The type that a gateway selects from a subgraph."""
+
+    sdl: str = strawberry.field(description="The SDL, with the keys of entities.")
+
+
+def federated(sdl: str | None) -> type[Query]:
+    """Return Query with the fields of a subgraph; without ``sdl`` no client sees the schema."""
+
+    def service() -> Service:
+        if sdl is None:
+            raise ForbiddenError("This server does not show its schema: introspection is off.")
+        return Service(sdl=sdl)
+
+    @strawberry.type(name="Query", description="The root of all queries.")
+    class Subgraph(Query):
+        _service: Service = strawberry.field(
+            name="_service", resolver=service, description="This subgraph, for composition."
+        )
+        _entities: list[Found] = strawberry.field(
+            name="_entities",
+            resolver=federation.entities,
+            graphql_type=list[Entity | None],
+            description="Look up entities by key, in the same order; null for each that does not "
+            "exist.",
+        )
+
+    return Subgraph

@@ -1,0 +1,191 @@
+"""Submissions: comments that are not published, as their authors and moderators see them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import ClassVar
+
+import strawberry
+
+from dal import model
+from dal.model import submissions
+from dal.model.moderation import QueueKind, ReviewCause, Verdict
+from resolvers import moderation, products, users
+from schema.comments import Author, Comment, Product
+from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
+
+show_enum(
+    submissions.SubmissionState,
+    "State of a comment that is not published.",
+    {
+        submissions.SubmissionState.PENDING: "A moderator has not decided yet.",
+        submissions.SubmissionState.REJECTED: "A moderator has rejected the comment; `reason` says "
+        "why. An edit by its author submits it again.",
+    },
+)
+
+show_enum(
+    ReviewCause,
+    "Why a comment waits for a moderator.",
+    {
+        ReviewCause.SETTING: "The shop publishes no comment before a moderator approves it.",
+        ReviewCause.WORDS: "The title or the text has a word of the shop's list.",
+        ReviewCause.BLOCKED: "A moderator has blocked the author.",
+        ReviewCause.REPORTS: "Readers have reported the published comment.",
+        ReviewCause.EDIT: "The author has edited a published or rejected comment.",
+        ReviewCause.FILE: "The comment was pending in a loaded file.",
+    },
+)
+
+
+show_enum(
+    Verdict,
+    "What a moderator decides on a comment.",
+    {
+        Verdict.APPROVE: "Publish the submission.",
+        Verdict.REJECT: "Reject the submission or the published comment, for a `reason`.",
+    },
+)
+
+show_enum(
+    QueueKind,
+    "What a moderators' queue lists.",
+    {QueueKind.PENDING: "Comments that wait for a moderator before they are published."},
+    name="ModerationQueueKind",
+)
+
+
+@strawberry.type(
+    description="A comment that is not published. Visible to its author and moderators. It becomes "
+    "a `Comment` with the same `commentId` and another `id` when it is published."
+)
+class Submission(Node):
+    """Shows dal.model.submissions.Submission."""
+
+    shows: ClassVar = submissions.Submission
+    comment_id: strawberry.ID = strawberry.field(description="Comment id; publishing keeps it.")
+    product: model.Product = strawberry.field(
+        resolver=products.product_of,
+        graphql_type=Product,
+        description="The product commented on. Its statistics do not include the submission.",
+    )
+    title: str = strawberry.field(description="Title; may be empty. Maximum 200 characters.")
+    text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
+    username: str = strawberry.field(description="User name of the author: the author's id.")
+    author_name: str = strawberry.field(
+        description="Display name of the author when the comment was added. Edits keep it."
+    )
+    author: model.Author = strawberry.field(
+        resolver=users.author_of, graphql_type=Author, description="The author."
+    )
+    rating: int = strawberry.field(description="Rating from 1 to 5.")
+    language: str = strawberry.field(description="Language, as a BCP 47 tag.")
+    created_at: datetime = strawberry.field(
+        description="Creation time. Publishing keeps it, so the comment takes its place by date."
+    )
+    updated_at: datetime | None = strawberry.field(
+        description="Time of the last edit; null if never edited."
+    )
+    verified_purchase: bool = strawberry.field(
+        description="Whether an order with the product had been delivered to the author before the "
+        "comment was added."
+    )
+    state: submissions.SubmissionState = strawberry.field(
+        description="Whether a moderator has yet to decide, or has rejected the comment."
+    )
+    cause: ReviewCause | None = strawberry.field(
+        resolver=moderation.cause,
+        description="Why the comment waits for a moderator. For moderators; null for the author.",
+    )
+    queued_at: datetime = strawberry.field(
+        description="Time since which the comment waits for a moderator."
+    )
+    reason: str | None = strawberry.field(
+        description="The moderator's reason for the rejection; null while the comment is pending."
+    )
+    decided_at: datetime | None = strawberry.field(
+        description="Time of the rejection; null while the comment is pending."
+    )
+
+
+@strawberry.type(description="One page of a list.")
+class SubmissionConnection(Connection[Submission]):
+    """Shows dal.query.pagination.Page of submissions."""
+
+
+@strawberry.type(description="A row of the moderators' queue.")
+class ModerationQueueEntry:
+    """Shows dal.model.submissions.QueueEntry."""
+
+    waiting_since: datetime = strawberry.field(
+        description="Time since which the comment waits. The queue is sorted by this time."
+    )
+    submission: Submission | None = strawberry.field(
+        description="The comment that waits. Set in the queue PENDING."
+    )
+
+
+@strawberry.type(description="One page of a list.")
+class ModerationQueueConnection(Connection[ModerationQueueEntry]):
+    """Shows dal.query.pagination.Page of queue entries."""
+
+    total_count: int | None = strawberry.field(
+        resolver=moderation.queue_length,
+        description="Number of rows on all pages; null if there are several thousand.",
+    )
+
+
+@strawberry.type(description="Result of `approveComment`.")
+class ApproveCommentPayload:
+    """Shows resolvers.moderation.DecisionPayload."""
+
+    comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
+    comment_edge: Edge[Comment] | None = strawberry.field(
+        description="Edge to insert into a cached list, at its place by date."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type(description="Result of `rejectComment`.")
+class RejectCommentPayload:
+    """Shows resolvers.moderation.DecisionPayload."""
+
+    submission: Submission | None = strawberry.field(
+        description="The rejected submission; null on errors. Remove the comment from cached lists."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type(description="Result of `decideComments`.")
+class DecideCommentsPayload:
+    """Shows resolvers.moderation.DecisionsPayload."""
+
+    ids: list[strawberry.ID] = strawberry.field(
+        description="The input ids of the comments that were decided. Every other decision has an "
+        "error in `userErrors`."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type
+class ModerationMutation:
+    """Binds each mutation to its resolver."""
+
+    approve_comment: moderation.DecisionPayload | None = strawberry.mutation(
+        resolver=moderation.approve_comment,
+        graphql_type=ApproveCommentPayload | None,
+        description="Publish a submission. A comment that is already published is returned "
+        "unchanged. For moderators.",
+    )
+    reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
+        resolver=moderation.reject_comment,
+        graphql_type=RejectCommentPayload | None,
+        description="Reject a submission, or a published comment, which is then hidden. Its author "
+        "sees the reason. For moderators.",
+    )
+    decide_comments: moderation.DecisionsPayload | None = strawberry.mutation(
+        resolver=moderation.decide_comments,
+        graphql_type=DecideCommentsPayload | None,
+        description="Approve and reject up to 25 comments, each as `approveComment` and "
+        "`rejectComment` do. For moderators.",
+    )

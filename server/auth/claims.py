@@ -1,0 +1,138 @@
+"""The claims of a verified JWT: checks issuer and audience, and reads the user, name and roles."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+from dal.errors import InvalidArgumentError
+from dal.model import rules
+from resolvers.context import Viewer
+
+OWN_ISSUER = "marginalia"
+"""The ``iss`` of JWTs that a Marginalia server or ``marginalia token`` signs."""
+
+
+class TokenFlaw(Enum):
+    """Why a JWT is refused."""
+
+    UNREADABLE = auto()
+    EXPIRED = auto()
+    EARLY = auto()
+    UNKNOWN_KEY = auto()
+    UNVERIFIABLE = auto()
+    """This server has no secret and no key set for the JWT's algorithm."""
+    ISSUER = auto()
+    AUDIENCE = auto()
+    CLAIMS = auto()
+    """A required claim is missing or malformed."""
+
+
+class InvalidTokenError(Exception):
+    """A JWT was refused; the message explains why and what to do.
+
+    The message is for the API's clients; pages show a separate text for each ``flaw``.
+    """
+
+    def __init__(self, flaw: TokenFlaw, message: str) -> None:
+        super().__init__(message)
+        self.flaw = flaw
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRules:
+    """Which issuer and audience a JWT must name, and which claims hold the user's name and roles.
+
+    A claim is given by its name, such as ``https://shop.example/roles``, or else by a path through
+    objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's roles to this server's
+    roles. If ``role_names`` is empty, roles keep their names; else unmapped roles give no rights.
+    """
+
+    issuer: str | None = None
+    audience: str | None = None
+    names: Sequence[str] = ()
+    """Claims for the name; the first that is present counts. Empty: ``name``, or ``sub`` in a JWT
+    without a name that our own secret signs."""
+    roles: str = "roles"
+    role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
+        """Return the user of verified ``claims``; InvalidTokenError if the rules refuse them.
+
+        ``by_secret`` is whether our own secret verified the JWT. A JWT of ``OWN_ISSUER`` then has
+        the claims of ``make_token``, whatever claims the settings name.
+        """
+        rules_in_force = self
+        if by_secret and claims.get("iss") == OWN_ISSUER:
+            rules_in_force = ClaimRules(issuer=OWN_ISSUER)
+        rules_in_force._check_issuer(claims)
+        rules_in_force._check_audience(claims)
+        return Viewer(
+            user_id=_valid(rules.identifier, "sub", claims["sub"]),
+            name=rules_in_force._name(claims, by_secret=by_secret),
+            roles=rules_in_force._roles(claims),
+        )
+
+    def _check_issuer(self, claims: Mapping[str, Any]) -> None:
+        # OpenID Connect Core 3.1.3.7: the issuer must match exactly, including a slash at the end.
+        if self.issuer is not None and claims.get("iss") != self.issuer:
+            raise InvalidTokenError(
+                TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's."
+            )
+
+    def _check_audience(self, claims: Mapping[str, Any]) -> None:
+        # RFC 7519, 4.1.3: a server that the audience of a JWT does not name must refuse the JWT.
+        # Cognito's access tokens have no 'aud'; their 'client_id' names the application that they
+        # are for.
+        audience = claims.get("aud", claims.get("client_id") if self.audience else None)
+        several = isinstance(audience, list) and self.audience in audience
+        if several or audience == self.audience:
+            return
+        message = "The JWT is meant for another audience: get one for this server."
+        if audience is None:
+            message = "The JWT lacks the claim 'aud': get one for this server."
+        raise InvalidTokenError(TokenFlaw.AUDIENCE, message)
+
+    def _name(self, claims: Mapping[str, Any], *, by_secret: bool) -> str:
+        paths = self.names or ("name",)
+        found = (_find(claims, path) for path in paths)
+        name = next((one for one in found if one is not None), None)
+        if name is None and not self.names and by_secret:
+            name = claims["sub"]
+        if not isinstance(name, str) or not name.strip():
+            message = f"The JWT lacks the claim {paths[0]!r}, the name that comments show."
+            raise InvalidTokenError(TokenFlaw.CLAIMS, message)
+        return _valid(rules.name, "name", name)
+
+    def _roles(self, claims: Mapping[str, Any]) -> frozenset[str]:
+        roles = _find(claims, self.roles)
+        if roles is None:
+            return frozenset()
+        if isinstance(roles, str):
+            roles = roles.split()
+        if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
+            message = f"The JWT's claim {self.roles!r} must be a list of strings or one string."
+            raise InvalidTokenError(TokenFlaw.CLAIMS, message)
+        if not self.role_names:
+            return frozenset(roles)
+        return frozenset[str]().union(*(self.role_names.get(role, ()) for role in roles))
+
+
+def _find(claims: Mapping[str, Any], path: str) -> Any:
+    """Return the claim named ``path``, or else the claim at this path of names; None if missing."""
+    if path in claims:
+        return claims[path]
+    found: Any = claims
+    for name in path.split("."):
+        if not isinstance(found, Mapping):
+            return None
+        found = found.get(name)
+    return found
+
+
+def _valid(rule: Callable[[str, str], str], claim: str, value: str) -> str:
+    try:
+        return rule(claim, value)
+    except InvalidArgumentError as error:
+        message = f"The JWT's claim {claim!r} is not valid: {error}"
+        raise InvalidTokenError(TokenFlaw.CLAIMS, message) from error

@@ -1,0 +1,132 @@
+"""Sign-in of the pages at an OpenID Connect issuer: authorization code with PKCE.
+
+The pages then keep a JWT that this server signs, because the issuer's JWTs may be larger than a
+cookie.
+"""
+
+import hashlib
+import hmac
+import logging
+import secrets
+from base64 import urlsafe_b64encode
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from dal.limits import MAX_JWT
+from resolvers.authorization import MODERATOR, STAFF
+from server.auth.authenticator import Authenticator
+from server.auth.claims import InvalidTokenError, TokenFlaw
+from server.auth.issuer import Issuer, KeysUnavailableError
+
+if TYPE_CHECKING:
+    from httpx_oauth.oauth2 import OAuth2
+
+logger = logging.getLogger(__name__)
+
+SESSION = timedelta(hours=8)
+"""The lifetime of a session on the pages, whatever the lifetime of the issuer's JWT."""
+
+SCOPES = ["openid", "profile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The secrets of one sign-in, which the browser keeps in a cookie until it returns.
+
+    ``state`` proves that this browser began the sign-in. ``nonce`` proves that the ID token is of
+    this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves that the code was made for this
+    server (RFC 7636).
+    """
+
+    state: str
+    nonce: str
+    verifier: str
+
+
+class SignIn:
+    """Signs visitors in at an issuer, with the rules of the API's JWTs."""
+
+    def __init__(
+        self, authenticator: Authenticator, issuer: Issuer, client_id: str, client_secret: str
+    ) -> None:
+        self._authenticator = authenticator
+        self._issuer = issuer
+        # An ID token is meant for the client, an access token for the API.
+        self._rules = replace(authenticator.rules, audience=client_id)
+        self._client_id = client_id
+        self._client_secret = client_secret
+
+    async def start(self, redirect_uri: str) -> tuple[str, Attempt]:
+        """Return the issuer's address to go to, and the attempt to keep for ``finish``.
+
+        KeysUnavailableError if the issuer cannot be reached.
+        """
+        attempt = Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
+        digest = hashlib.sha256(attempt.verifier.encode()).digest()
+        client = await self._client()
+        address = await client.get_authorization_url(
+            redirect_uri,
+            state=attempt.state,
+            scope=SCOPES,
+            code_challenge=urlsafe_b64encode(digest).decode().rstrip("="),
+            code_challenge_method="S256",
+            extras_params={"nonce": attempt.nonce},
+        )
+        return address, attempt
+
+    async def finish(self, attempt: Attempt, state: str, code: str, redirect_uri: str) -> str:
+        """Return our own JWT for the user whom the issuer signed in.
+
+        Raises InvalidTokenError for an answer that is not to this attempt, and
+        KeysUnavailableError if the issuer cannot be reached.
+        """
+        from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
+
+        # The state is empty if the browser has no attempt, the code if the visitor declined.
+        if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
+            raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
+        client = await self._client()
+        try:
+            answer = await client.get_access_token(code, redirect_uri, attempt.verifier)
+        except GetAccessTokenError as error:
+            if error.response is None or error.response.is_server_error:
+                raise KeysUnavailableError(str(error)) from error
+            message = f"The issuer refused the code: {error.response.text[:500]}"
+            raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
+        except (TypeError, ValueError) as error:  # the response is not that of a token endpoint
+            raise KeysUnavailableError(str(error)) from error
+        claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
+        # OpenID Connect Core 3.1.3.7, 11: another attempt's ID token is refused.
+        if by_secret or claims.get("nonce") != attempt.nonce:
+            raise InvalidTokenError(
+                TokenFlaw.UNREADABLE, "This ID token belongs to another sign-in."
+            )
+        if claims.get("azp", self._client_id) != self._client_id:
+            raise InvalidTokenError(TokenFlaw.AUDIENCE, "This ID token belongs to another client.")
+        viewer = self._rules.viewer(claims, by_secret=False)
+        # A cookie has no room for the many groups that some issuers list.
+        roles = sorted(viewer.roles & {MODERATOR, STAFF})
+        encoded = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
+        if encoded is None or len(encoded) > MAX_JWT:
+            message = "This server has no secret, or the user's name is too long for a cookie."
+            raise InvalidTokenError(TokenFlaw.UNVERIFIABLE, message)
+        return encoded
+
+    async def _client(self) -> "OAuth2":
+        from httpx_oauth.oauth2 import OAuth2  # noqa: PLC0415 - imports httpx
+
+        known = await self._issuer.metadata()
+        if not {"authorization_endpoint", "token_endpoint"} <= known.keys():
+            logger.warning("The issuer's discovery document names no endpoints to sign in at.")
+            raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
+        # OpenID Connect Discovery 3: without the list, a client authenticates by Basic.
+        methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        basic = "client_secret_basic" in methods
+        return OAuth2(
+            self._client_id,
+            self._client_secret,
+            str(known["authorization_endpoint"]),
+            str(known["token_endpoint"]),
+            token_endpoint_auth_method="client_secret_basic" if basic else "client_secret_post",
+        )

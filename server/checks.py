@@ -1,0 +1,370 @@
+"""``marginalia serve --check``: checks the settings and what they name, and serves nothing."""
+
+import stat
+from collections.abc import AsyncIterator, Iterator
+from enum import StrEnum
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from dal.client import admin
+from dal.client.table import Table
+from dal.entities import INDEXES
+from dal.errors import DalError, NoTableError
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
+from dal.table.definition import differences, listed
+from schema.build import build_schema
+from server.analytics import open_analytics
+from server.app import trusted_documents
+from server.auth.issuer import Issuer, KeysUnavailableError
+from server.auth.secret import FILE_NAME, secret_source
+from server.engine.data_directory import DataDirectory
+from server.engine.storage import open_store
+from server.errors import CommandError, installing
+from server.http.middleware import is_loopback
+from server.moderation import moderation_of
+from server.settings import Settings
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Level(StrEnum):
+    """How serious a finding is.
+
+    If a finding is a danger, do not open the server to the internet.
+    """
+
+    OK = "ok"
+    WARNING = "warning"
+    DANGER = "danger"
+
+
+class Finding(NamedTuple):
+    """One line of the report."""
+
+    level: Level
+    subject: str
+    sentence: str
+
+
+ok = partial(Finding, Level.OK)
+warning = partial(Finding, Level.WARNING)
+danger = partial(Finding, Level.DANGER)
+
+
+async def findings(settings: Settings) -> AsyncIterator[Finding]:
+    """Yield the findings. Nothing is created or changed, except the modes of files of the data."""
+    yield transport(settings)
+    yield hosts(settings)
+    yield authentication(settings)
+    yield await issuer(settings)
+    if settings.documents:
+        yield manifests(settings)
+    if settings.moderation_words is not None:
+        yield words(settings)
+    yield permissions(settings)
+    for one in exposure(settings):
+        yield one
+    async for one in store(settings):
+        yield one
+    yield backup(settings)
+    yield await redis(settings)
+    yield await analytics(settings)
+
+
+def is_public(settings: Settings) -> bool:
+    """Return whether clients on other machines reach the server, directly or through a proxy."""
+    named = urlsplit(settings.public_url or "").hostname
+    names = [settings.host, *filter(None, [named]), *settings.allowed_hosts]
+    return not all(is_loopback(name.strip("[]")) for name in names)
+
+
+def transport(settings: Settings) -> Finding:
+    """Check that requests of other machines arrive by TLS, through a proxy that is trusted."""
+    if not is_public(settings):
+        return ok("TLS", f"not needed: the server listens on {settings.host} alone.")
+    if not (settings.public_url or "").startswith("https:"):
+        return danger(
+            "TLS",
+            "JWTs would travel unencrypted: put a proxy with TLS before the server, and give its "
+            "address with --public-url https://…",
+        )
+    if not is_loopback(settings.host) and all(is_loopback(one) for one in settings.trusted_proxies):
+        return warning(
+            "TLS",
+            "the proxy is not named, so all clients behind it share one rate: give its address "
+            "with --trusted-proxy.",
+        )
+    return ok("TLS", f"a proxy serves {settings.public_url}.")
+
+
+def hosts(settings: Settings) -> Finding:
+    """Check which names of the server requests may use."""
+    if "*" in settings.allowed_hosts:
+        return warning(
+            "hosts", "requests may name any host: name yours with --public-url or --allowed-host."
+        )
+    if not is_public(settings) or settings.public_url or settings.allowed_hosts:
+        named = [settings.public_url, *settings.allowed_hosts]
+        return ok("hosts", ", ".join([*filter(None, named), "loopback names"]) + ".")
+    return warning(
+        "hosts",
+        "requests must name the server's address: give the name that browsers use with "
+        "--public-url.",
+    )
+
+
+def authentication(settings: Settings) -> Finding:
+    """Check what verifies JWTs: a secret, or an issuer and the audience of its JWTs."""
+    try:
+        secret = secret_source(settings.jwt_secret, settings.data_dir)()
+    except CommandError as error:
+        return danger("JWTs", str(error))
+    if settings.jwks_url is not None and settings.jwt_issuer is None:
+        return warning("JWTs", "the claim 'iss' is not checked: name the issuer with --jwt-issuer.")
+    if settings.jwt_issuer is not None:
+        return ok("JWTs", f"{settings.jwt_issuer} issues them, for {settings.jwt_audience}.")
+    if secret is None:
+        return warning(
+            "JWTs",
+            "none can be verified: set MARGINALIA_JWT_SECRET or --jwt-issuer, or run `marginalia "
+            "token` once the server has data.",
+        )
+    source = f"in {settings.data_dir / FILE_NAME}" if settings.jwt_secret is None else "given"
+    return ok("JWTs", f"the secret is {source} and has {len(secret.encode())} bytes.")
+
+
+async def issuer(settings: Settings) -> Finding:
+    """Check that the issuer's discovery document and its key set can be fetched."""
+    if settings.jwt_issuer is None and settings.jwks_url is None:
+        return ok("issuer", "none is configured.")
+    for option, url in (("--jwt-issuer", settings.jwt_issuer), ("--jwks-url", settings.jwks_url)):
+        parts = urlsplit(url or "")
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            return danger(
+                "issuer",
+                f"{option} {url} is unencrypted: an attacker on the way could replace its keys "
+                "and sign in as any user. Give an address with https:.",
+            )
+    try:
+        await Issuer(settings.jwt_issuer, settings.jwks_url).fetch()
+    except KeysUnavailableError:
+        return danger("issuer", "its keys cannot be fetched or read: see the log.")
+    return ok("issuer", "its keys can be fetched.")
+
+
+def words(settings: Settings) -> Finding:
+    """Check that the list of words can be read."""
+    try:
+        moderation_of(settings)
+    except CommandError as error:
+        return danger("moderation", str(error))
+    return ok("moderation", "its list of words can be read.")
+
+
+def manifests(settings: Settings) -> Finding:
+    """Check that the manifests can be read and their documents fit the schema."""
+    schema = build_schema(
+        introspection=settings.introspection,
+        federation=settings.federation,
+        explain=settings.explain,
+    )
+    try:
+        trusted_documents(settings, schema, {})
+    except CommandError as error:
+        return danger("manifests", " ".join(str(error).split()))
+    return ok("manifests", "their documents can be executed.")
+
+
+def permissions(settings: Settings) -> Finding:
+    """Check that other users of the machine can read neither the secret nor the data."""
+    secret = settings.data_dir / FILE_NAME
+    try:
+        shown = settings.jwt_secret is None and _is_open(secret)
+        data = settings.data_dir.glob("marginalia.*") if settings.embedded else ()
+        opened = [one for one in data if _is_open(one)]
+    except OSError as error:
+        return warning(
+            "files", f"they cannot be looked at ({error}): run this command as the server's user."
+        )
+    if shown:
+        return danger(
+            "files",
+            f"other users of this machine can read the secret: run `chmod 600 {secret}` as the "
+            "file's owner, or make a new secret.",
+        )
+    if opened:
+        return warning(
+            "files",
+            f"other users of this machine can read {opened[0]}: start the server, which removes "
+            "their access.",
+        )
+    return ok("files", "other users of this machine can read neither secret nor data.")
+
+
+def _is_open(path: Path) -> bool:
+    """Return whether other users may open a file; its directory may keep them out."""
+    return path.exists() and all(one.stat().st_mode & _OTHERS for one in (path, path.parent))
+
+
+def exposure(settings: Settings) -> Iterator[Finding]:
+    """Check what a public server shows or allows to everybody."""
+    public = is_public(settings)
+    if public and settings.demo:
+        yield danger("demo", "every visitor may write as one user: give --no-demo.")
+    else:
+        yield ok("demo", "on, for this machine alone." if settings.demo else "off.")
+    if public and settings.explain:
+        yield warning("plans", "every client sees key ranges: give --no-explain.")
+    else:
+        yield ok("plans", "shown, on this machine alone." if settings.explain else "not shown.")
+    if public and settings.introspection:
+        yield warning(
+            "introspection",
+            "every client can query the schema: give --no-introspection if your front ends are the "
+            "only clients.",
+        )
+    else:
+        yield ok("introspection", "on." if settings.introspection else "off.")
+
+
+async def store(settings: Settings) -> AsyncIterator[Finding]:
+    """Check the table, its indexes, its counts, and that there are documents to serve."""
+    directory = DataDirectory(settings.data_dir)
+    try:
+        directory.check_data()
+        if settings.embedded and not directory.database.exists():
+            yield ok("table", f"the server's first start makes it, in {directory.path}.")
+            return
+        async with open_store(settings, share=True, usable=False) as opened:
+            yield await indexes(opened.table)
+            yield await counts(opened.table)
+            yield await documents(settings, opened.table)
+    except NoTableError:
+        yield danger("table", "it does not exist: run `marginalia table create`.")
+    except (CommandError, DalError) as error:
+        yield danger("table", " ".join(str(error).split()))
+    except OSError as error:
+        yield warning(
+            "table", f"it cannot be looked at ({error}): run this command as the server's user."
+        )
+
+
+async def indexes(table: Table) -> Finding:
+    """Check that the table has all indexes, and that they are complete."""
+    description = await admin.describe(table)
+    found = differences(description, INDEXES)
+    building = [
+        one["IndexName"]
+        for one in description.get("GlobalSecondaryIndexes", [])
+        if one.get("IndexStatus", "ACTIVE") != "ACTIVE" or one.get("Backfilling")
+    ]
+    if wrong := [one for one in (*found.lacking, *found.differing) if one not in building]:
+        return danger(
+            "table",
+            f"{listed(wrong)} missing, or with other keys or fewer attributes: run `marginalia "
+            "table upgrade`.",
+        )
+    if building:  # they count as lacking until they are active
+        return warning(
+            "table", f"DynamoDB still fills {listed(building)}: no server starts until then."
+        )
+    return ok("table", f"{table.name} has all of its indexes.")
+
+
+async def counts(table: Table) -> Finding:
+    """Check who keeps the counts, and whether they are complete."""
+    state = await MaintenanceStore(table).read()
+    if state.copied:
+        return warning(
+            "counts", "the table is a copy and may be miscounted: run `marginalia stats rebuild`."
+        )
+    if state.rebuilding or state.upgrading:
+        return warning(
+            "counts", "a rebuild or an upgrade is not finished: let it end, or repeat it."
+        )
+    if state.mode is MaintenanceMode.STREAM:
+        if not state.counted:
+            return warning(
+                "counts", "there are none: run `marginalia stats rebuild --mode stream`."
+            )
+        return ok(
+            "counts",
+            "the stream's follower updates them: keep `marginalia stats follow` or the Lambda "
+            "function running.",
+        )
+    if not state.complete:
+        return warning("counts", "they lack comments: run `marginalia stats rebuild`.")
+    return ok("counts", "they include all comments; each write of a server updates them.")
+
+
+async def documents(settings: Settings, table: Table) -> Finding:
+    """Check that a server of registered documents alone has any."""
+    if not settings.documents_only:
+        return ok("documents", "every document is executed, registered or not.")
+    if not settings.documents and not await Stores(table).documents.all():
+        return danger(
+            "documents",
+            "none is registered, and --documents-only refuses all others: give --documents, or run "
+            "`marginalia documents add`.",
+        )
+    return ok("documents", "only registered ones are executed.")
+
+
+def backup(settings: Settings) -> Finding:
+    """Say when the last backup was made, which `marginalia backup` records."""
+    if settings.embedded:
+        directory = DataDirectory(settings.data_dir)
+        last = directory.last_backup()
+        if last is not None:
+            return ok(
+                "backup", f"the last one was made at {last.at:%Y-%m-%d %H:%M} UTC: {last.file}."
+            )
+        try:
+            directory.require_data()
+        except CommandError:
+            return ok("backup", "there is no data yet.")
+        except OSError as error:
+            return warning("backup", f"it cannot be looked for ({error}).")
+        return warning("backup", "none was made here: run `marginalia backup FILE`.")
+    return ok("backup", "the last one is not known: see DynamoDB's backups of the table.")
+
+
+async def redis(settings: Settings) -> Finding:
+    """Check that Redis answers, by which servers announce changes."""
+    if settings.redis_url is None:
+        if settings.live:
+            return ok("Redis", "none is configured: one process serves.")
+        return warning("Redis", "live comments are off: several workers need --redis-url.")
+    if find_spec("redis") is None:
+        return danger("Redis", f"its package is not installed: run {installing('redis')}.")
+    from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
+
+    from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
+
+    try:
+        async with client_of(settings.redis_url) as client:
+            await client.ping()
+    except (RedisError, OSError, TypeError, ValueError) as error:
+        return danger("Redis", f"it cannot be used ({error}): live comments would stop.")
+    return ok("Redis", "it answers.")
+
+
+async def analytics(settings: Settings) -> Finding:
+    """Check that ClickHouse answers, if trends come from it."""
+    if settings.analytics_url is None:
+        return ok("ClickHouse", "none is configured.")
+    try:
+        opened = await open_analytics(settings)
+        try:
+            filled = await opened.export()
+        finally:
+            await opened.close()
+    except DalError as error:
+        return warning("ClickHouse", f"trends fail: {error}")
+    if filled is None:
+        return warning("ClickHouse", "it has no comments yet: run `marginalia analytics refresh`.")
+    return ok("ClickHouse", f"it has {filled.rows:,} comments.")

@@ -1,0 +1,91 @@
+"""Writes objects as rows of JSONL, CSV and Parquet, with the fields that ``load`` reads."""
+
+import csv
+import glob
+import io
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import orjson
+
+from dal.model import OrderLine
+from dal.model.key_parts import format_instant
+from server.errors import CommandError
+from server.importer.file_kinds import FILE_KINDS, FileKindName
+from server.parquet import duckdb_in_memory
+
+Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
+
+_JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+
+
+def header(kind: FileKindName, written_in: Format) -> bytes:
+    """Return the first line of a file: the names of the fields in CSV."""
+    return _records([[one.name for one in FILE_KINDS[kind].fields]]) if written_in == "csv" else b""
+
+
+def encode(kind: FileKindName, written_in: Format, objects: Iterable[Any]) -> bytes:
+    """Return objects as rows. Those of Parquet are JSONL, which ``write_parquet`` converts."""
+    rows = map(FILE_KINDS[kind].cells, objects)
+    if written_in == "csv":
+        return _records([map(_cell, row) for row in rows])
+    fields = [one.name for one in FILE_KINDS[kind].fields]
+    return b"".join(
+        orjson.dumps(dict(zip(fields, row, strict=True)), _plain, _JSON | orjson.OPT_APPEND_NEWLINE)
+        for row in rows
+    )
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, OrderLine):
+        price = str(value.unit_price)
+        return {"product_id": value.product_id, "quantity": value.quantity, "unit_price": price}
+    if isinstance(value, datetime):
+        return format_instant(value)
+    raise TypeError
+
+
+def _records(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return orjson.dumps(value, _plain, _JSON).decode()
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, datetime):
+        return format_instant(value)
+    return "" if value is None else str(value)
+
+
+def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName) -> None:
+    """Convert the rows of a JSONL export to Parquet, with the column types of their kind.
+
+    Instants are TIMESTAMP WITH TIME ZONE in UTC, to the microsecond. Raises CommandError without
+    DuckDB, if the file cannot be written, and for a value that its column cannot hold.
+    """
+    with duckdb_in_memory() as database:
+        from duckdb import Error, IOException  # noqa: PLC0415 - as in duckdb_in_memory
+
+        types = {one.name: one.parquet for one in FILE_KINDS[kind].fields}
+        rows = database.read_json(
+            glob.escape(str(jsonl)), format="newline_delimited", columns=types
+        )
+        try:
+            rows.write_parquet(str(parquet), compression="zstd")
+        except Error as error:
+            reason = str(error).partition("\n")[0]
+            if isinstance(error, IOException):
+                raise CommandError(
+                    f"The Parquet file of the {kind} cannot be written ({reason}): free disk "
+                    "space, or name another output."
+                ) from error
+            raise CommandError(
+                f"Parquet cannot hold some of the {kind} ({reason}): export to another output with "
+                "--format jsonl."
+            ) from error

@@ -1,0 +1,39 @@
+"""The rule of moderation that the settings name, with its file of words."""
+
+from dal.model.moderation import MAX_PHRASE, Moderation, WordList
+from server.errors import CommandError
+from server.settings import Settings
+
+
+def moderation_of(settings: Settings) -> Moderation:
+    """Return which comments wait for a moderator; CommandError if the file of words is invalid.
+
+    The file has a word or a phrase in each line. Empty lines and those that begin with ``#`` are
+    left out.
+    """
+    file = settings.moderation_words
+    if settings.moderation != "words" or file is None:
+        return Moderation(before_publishing=settings.moderation == "before-publishing")
+    try:
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise CommandError(f"The list of words {file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise CommandError(f"The list of words {file} is not UTF-8: save it as UTF-8.") from error
+    phrases = {
+        number: line.strip()
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    }
+    if not phrases:
+        raise CommandError(
+            f"The list of words {file} is empty: write a word or a phrase in each line."
+        )
+    try:
+        return Moderation(words=WordList(phrases.values()))
+    except ValueError as error:
+        number = list(phrases)[error.args[0]]
+        raise CommandError(
+            f"{file}, line {number}: a word or phrase has a letter or a digit, and {MAX_PHRASE} "
+            "characters at most."
+        ) from error

@@ -1,0 +1,14 @@
+"""The fake of Amazon DynamoDB in front of a test's table."""
+
+import pytest
+
+from dal.client.table import Table
+from tests.amazon import Amazon
+
+
+@pytest.fixture
+def amazon(table: Table) -> Amazon:
+    """The service in front of the table; only the test moves its clock."""
+    service = Amazon(table.service)
+    table.service = service
+    return service

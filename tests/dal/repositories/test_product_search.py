@@ -1,0 +1,158 @@
+"""Products by the start of their title: pages against the oracle, also while titles change."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.client.table import Table
+from dal.entities.product import PRODUCT_DETAILS
+from dal.model import ProductDetails
+from dal.model.key_parts import LAST_CHARACTER, TITLE_LENGTH, escape, fold, fold_prefix
+from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
+from dal.repositories.products import ProductRepository
+from dal.stores import Stores
+from tests import oracle
+from tests.calls import calls_of
+from tests.strategies import FEW
+
+LONG = "Red " + "x" * TITLE_LENGTH
+TITLES = {
+    **{f"tie/{number:02}": "Red kettle" for number in range(9)},
+    "1": "Red",
+    "2": "RED  KETTLE",
+    "3": "\N{FULLWIDTH LATIN SMALL LETTER R}ed\tkettle ",
+    "4": "Red!",
+    "5": "Red#1",
+    "6": "Redder",
+    "7": "Réd",
+    "8": "Blue kettle",
+    "9": "#1 kettle",
+    "a": "Straße",
+    "b": "STRASSE 2",
+    "c": f"red{LAST_CHARACTER}dish",
+    "d": "😀 kettle",
+    "e": LONG + "1",
+    "f": LONG + "0",
+    "g": "",
+}
+TEXTS = ["r", "RED", "red ", "red k", "Red kettle", "strass", "re\u0301", "#", "😀", LONG, "zz"]
+
+
+def listed(titles: Mapping[str, str], text: str) -> list[str]:
+    """Return the products whose title begins with ``text``, by title and id."""
+    folded = {one: fold(title) for one, title in titles.items() if title}
+    found = [one for one, title in folded.items() if title.startswith(fold_prefix(text))]
+    return sorted(found, key=lambda one: (folded[one], escape(one)))
+
+
+async def ids(products: ProductRepository, text: str, size: int, *, backward: bool) -> list[str]:
+    read = partial(products.search, text)
+    found = await oracle.walk_pages(read, size, backward=backward)
+    return [one.product_id for one in found]
+
+
+@pytest.fixture
+async def products(each_table: Table) -> ProductRepository:
+    products = Stores(each_table).products
+    details = {one: ProductDetails(title, url=f"/{number}") for number, (one, title) in ITEMS}
+    assert await products.put_many(details) == Outcome(new=len(TITLES))
+    assert await products.put_many(details) == Outcome(unchanged=len(TITLES))
+    return products
+
+
+ITEMS = list(enumerate(TITLES.items()))
+
+
+async def test_pages_are_the_oracles(products: ProductRepository) -> None:
+    for number, text in enumerate(TEXTS):
+        for size in (1 + number % 4, 100):
+            for backward in (False, True):
+                found = await ids(products, text, size, backward=backward)
+                assert found == listed(TITLES, text)
+    assert listed(TITLES, "red ")[:3] == ["2", "3", "tie/00"]
+    assert listed(TITLES, "Red")[0] == "1"
+    page = await products.search("redder", Slice(1))
+    assert [(one.product_id, one.details) for one in page.nodes] == [
+        ("6", ProductDetails("Redder", url="/14"))
+    ]
+
+
+async def test_a_page_is_one_query_of_one_range(table: Table) -> None:
+    products = Stores(table).products
+    await products.put_many({"1": ProductDetails("Red kettle"), "2": ProductDetails("Red#")})
+    calls = calls_of(table)
+    page = await products.search("Red", Slice(1, next_page=True))
+    assert (len(page.nodes), page.page_info.has_next_page) == (1, True)
+    ((values, name),) = (
+        (one["ExpressionAttributeValues"], one["IndexName"]) for one in calls.queries
+    )
+    assert name == "GSI1"
+    assert values == {
+        ":p": {"S": "TITLE#r"},
+        ":l": {"S": "red"},
+        ":h": {"S": f"red{LAST_CHARACTER}"},
+    }
+    assert page.stats.consumed_capacity == 0.5
+    assert len(calls) == 1
+
+
+titles = st.text("aAäÄ\u0308 \t#ßsﬁ😀", max_size=4) | st.sampled_from(list(TITLES.values()))
+changes = st.tuples(st.sampled_from(["p", "p/1", "p#1", "q", "é"]), titles)
+
+
+@FEW
+@given(
+    st.lists(changes, max_size=12),
+    titles.filter(fold),
+    st.integers(1, 3),
+    st.booleans(),
+    st.lists(changes, max_size=8),
+)
+async def test_each_page_is_exact_while_titles_are_set_changed_and_removed(
+    table: Table,
+    stored: list[tuple[str, str]],
+    text: str,
+    size: int,
+    backward: bool,
+    changed: list[tuple[str, str]],
+) -> None:
+    """Between two pages the cursor's own product may move or lose its title, too."""
+    products, held = Stores(table).products, dict.fromkeys(["p", "p/1", "p#1", "q", "é"], "")
+    for product_id, title in [*held.items(), *stored]:
+        await products.update(product_id, {"title": title})
+        held[product_id] = title
+    end: str | None = None
+    while True:
+        cut = oracle.next_cut(size, end, backward=backward)
+        places = [f"{fold(held[one])}\t{escape(one)}" for one in listed(held, text)]
+        # The oracle's positions descend.
+        shown, follows, precedes = oracle.page_of(places[::-1], replace(cut, reverse=True))
+        page = await products.search(text, cut)
+        assert [edge.position for edge in page.edges] == shown
+        info = page.page_info
+        assert (info.has_next_page, info.has_previous_page) == (follows, precedes)
+        if not shown:
+            break
+        end = shown[0 if backward else -1]
+        for product_id, title in changed[:2]:
+            await products.update(product_id, {"title": title})
+            held[product_id] = title
+        del changed[:2]
+
+
+async def test_a_load_gives_older_products_their_keys(each_table: Table) -> None:
+    products, details = Stores(each_table).products, {"1": ProductDetails("Red kettle")}
+    item = PRODUCT_DETAILS.encode(("1", details["1"]))
+    older = {name: value for name, value in item.items() if not name.startswith("GSI1")}
+    assert len(older) == len(item) - 2
+    await each_table.put_many([older])
+    assert await ids(products, "red", 1, backward=False) == []
+    assert await products.put_many(details) == Outcome(changed=1)
+    assert await ids(products, "red", 1, backward=False) == ["1"]
+    await products.update("1", {"title": ""})
+    assert await ids(products, "red", 1, backward=False) == []

@@ -1,0 +1,11 @@
+"""What writes of published comments return."""
+
+from dal.model import Comment
+from dal.query.pagination import Edge
+from dal.repositories.comment_writes import Written
+
+
+def edge_of(written: Written) -> Edge[Comment]:
+    """Return the edge of a comment, which must be published."""
+    assert isinstance(written, Edge)
+    return written

@@ -1,0 +1,311 @@
+"""Submissions of users: pages against the oracle, and what the server's rule makes of texts."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+from strawberry import Schema
+from strawberry.relay.utils import to_base64
+
+from dal.client.table import Table
+from dal.errors import ConflictError
+from dal.live.log import InProcessBroker
+from dal.maintenance.verify import verify
+from dal.model import Comment
+from dal.model.key_parts import escape
+from dal.model.moderation import Moderation, ReviewCause, WordList
+from dal.model.submissions import Submission, SubmissionState
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from dal.repositories.moderation import SubmissionSelection, version
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
+from resolvers.context import Context, Viewer
+from schema.build import build_schema
+from tests import oracle
+from tests.calls import calls_of
+from tests.dal.repositories.test_author_index import COMMENTS, NAMES, TEN, of
+from tests.dal.repositories.test_observer import Recorder
+from tests.fakes import anybody
+from tests.recount import comments_of
+from tests.schema.conftest import ANN, MODERATOR
+from tests.schema.ordering import codes
+from tests.strategies import comment
+from tests.writers import PRODUCTS, Writers, ignore
+
+ADD = """mutation Add($input: AddCommentInput!) { addComment(input: $input) {
+  comment { id } commentEdge { node { text } } submission { id state cause text }
+  userErrors { code } } }"""
+EDIT = """mutation Edit($input: UpdateCommentInput!) { updateComment(input: $input) {
+  comment { id text } submission { id state cause text } userErrors { code } } }"""
+WORDS = Moderation(words=WordList(["spam"]))
+BEFORE = Moderation(before_publishing=True)
+
+
+async def test_a_users_pages_are_the_oracles(each_table: Table) -> None:
+    stores = Stores(each_table)
+    for number, one in enumerate(COMMENTS):
+        await stores.comments.add(one, cause=ReviewCause.SETTING if number % 3 else None)
+    held = [one for number, one in enumerate(COMMENTS) if number % 3]
+
+    async def walked(
+        selection: SubmissionSelection, *, backward: bool, reverse: bool
+    ) -> list[Comment]:
+        read = partial(stores.moderation.page, selection)
+        rows = await oracle.walk_pages(read, 3, backward=backward, reverse=reverse)
+        return [row.published() for row in rows]
+
+    for number, author in enumerate(NAMES):
+        backward, reverse = bool(number & 1), bool(number & 2)
+        found = await walked(SubmissionSelection(author), backward=backward, reverse=reverse)
+        assert found == of(author, held)[:: -1 if reverse else 1]
+    found = await walked(SubmissionSelection("ana", *TEN), backward=False, reverse=False)
+    assert found == [one for one in of("ana", held) if TEN[0] <= one.created_at < TEN[1]]
+
+
+async def test_the_queue_is_the_oracles(each_table: Table) -> None:
+    stores = Stores(each_table)
+    held = COMMENTS[::2]
+    for one in COMMENTS:
+        cause = ReviewCause.SETTING if one in held else None
+        await stores.comments.add(one, cause=cause)
+    for backward, size in ((False, 7), (True, 20)):
+        rows = await oracle.walk_pages(stores.moderation.queue, size, backward=backward)
+        found = [row.submission.published() for row in rows if row.submission]
+        assert found == sorted(held, key=lambda one: (one.created_at, escape(one.comment_id)))
+    assert await stores.moderation.queue_length() == len(held)
+
+
+class Client:
+    """Executes mutations under a rule, and returns their payloads."""
+
+    def __init__(self, schema: Schema, table: Table, rule: Moderation) -> None:
+        self.schema, self.stores, self.rule = schema, Stores(table), rule
+
+    async def send(self, operation: str, viewer: Viewer, **given: object) -> dict[str, Any]:
+        context = Context(viewer, self.stores, moderation=self.rule)
+        result = await self.schema.execute(operation, {"input": given}, context_value=context)
+        assert not result.errors
+        assert result.data is not None
+        (payload,) = result.data.values()
+        assert payload["userErrors"] == []
+        return payload  # type: ignore[no-any-return]
+
+    async def add(self, text: str, viewer: Viewer = ANN) -> dict[str, Any]:
+        new = {"productId": "42", "rating": 5, "language": "en", "text": text}
+        return await self.send(ADD, viewer, **new)
+
+    async def edit(self, node_id: str, text: str, viewer: Viewer = ANN) -> dict[str, Any]:
+        return await self.send(EDIT, viewer, id=node_id, text=text)
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return build_schema()
+
+
+@pytest.fixture
+def client(schema: Schema, table: Table) -> Client:
+    return Client(schema, table, WORDS)
+
+
+async def test_an_add_answers_with_an_edge_or_a_submission(client: Client) -> None:
+    added = await client.add("good")
+    assert (added["commentEdge"], added["submission"]) == ({"node": {"text": "good"}}, None)
+    held = await client.add("Spam!")
+    assert (held["comment"], held["commentEdge"]) == (None, None)
+    assert held["submission"]["state"] == "PENDING"
+    assert held["submission"]["cause"] is None, "its author does not see which words"
+    client.rule = BEFORE
+    assert (await client.add("good"))["submission"]["state"] == "PENDING"
+    client.rule = Moderation()
+    assert (await client.add("spam"))["submission"] is None
+
+
+async def test_an_edit_goes_to_review_and_comes_back(client: Client) -> None:
+    node_id = (await client.add("good"))["comment"]["id"]
+    held = (await client.edit(node_id, "spam"))["submission"]
+    assert held["text"] == "spam"
+    assert held["id"] != node_id
+    edited = await client.edit(held["id"], "good again")
+    assert (edited["submission"], edited["comment"]["id"]) == (None, node_id)
+    assert await client.stores.comments.total(Selection("42")) == 1
+
+
+async def test_an_edit_of_a_published_comment_waits_where_all_do(client: Client) -> None:
+    node_id = (await client.add("good"))["comment"]["id"]
+    client.rule = BEFORE
+    held = (await client.edit(node_id, "better"))["submission"]
+    shown = await client.edit(held["id"], "best", MODERATOR)
+    assert shown["submission"] == held | {"text": "best", "cause": "EDIT"}
+    client.rule = Moderation()
+    assert (await client.edit(held["id"], "well"))["submission"]["text"] == "well"
+
+
+@pytest.mark.parametrize("rule", [WORDS, BEFORE], ids=["words", "before publishing"])
+async def test_what_a_moderator_writes_is_published(client: Client, rule: Moderation) -> None:
+    client.rule = rule
+    added = await client.add("spam", MODERATOR)
+    assert added["submission"] is None
+    edited = await client.edit(added["comment"]["id"], "more spam", MODERATOR)
+    assert edited["comment"]["text"] == "more spam"
+
+
+APPROVE = """mutation Approve($input: ApproveCommentInput!) { approveComment(input: $input) {
+  comment { id text createdAt } userErrors { code } } }"""
+REJECT = """mutation Reject($input: RejectCommentInput!) { rejectComment(input: $input) {
+  submission { id state reason } userErrors { code } } }"""
+
+
+async def test_a_moderator_decides_and_the_author_hands_in_again(client: Client) -> None:
+    stores = client.stores
+    held = await stores.comments.add(COMMENTS[0], cause=ReviewCause.SETTING)
+    assert isinstance(held, Submission)
+    (which, seen) = (held.comment_id, version(held))
+    rejected = await stores.moderation.reject(which, seen, "mo", "Off topic.")
+    assert await stores.moderation.reject(which, seen, "mo", "Off topic.") == rejected
+    assert (rejected.state, rejected.reason) == (SubmissionState.REJECTED, "Off topic.")
+    assert (await stores.moderation.queue(Slice(9))).nodes == []
+    again = await stores.comments.update(which, {"text": "new"}, anybody, lambda _: None)
+    assert isinstance(again, Submission)
+    assert (again.state, again.cause, again.reason) == (
+        SubmissionState.PENDING,
+        ReviewCause.EDIT,
+        None,
+    )
+    with pytest.raises(ConflictError, match="edited since you read it"):
+        await stores.moderation.approve(which, seen, "mo")
+    with pytest.raises(ConflictError, match="edited since you read it"):
+        await stores.moderation.reject(which, seen, "mo", "No.")
+    edge = await stores.moderation.approve(which, version(again), "mo")
+    assert edge.node._replace(published_at=None) == again.published()
+    assert await stores.moderation.approve(which, version(again), "mo") == edge
+    gone = await stores.moderation.reject(which, version(again), "mo", "No.")
+    assert await stores.comments.get(which) is None
+    back = await stores.moderation.approve(which, version(gone), "mo")
+    assert back.node._replace(published_at=None) == again.published()
+
+
+async def test_decisions_are_moderators_and_name_what_they_saw(client: Client) -> None:
+    held = (await client.add("spam"))["submission"]
+    (row,) = (await client.stores.moderation.queue(Slice(9))).nodes
+    assert row.submission is not None
+    seen = row.waiting_since.isoformat()
+    for operation, more in ((APPROVE, {}), (REJECT, {"reason": "x"})):
+        given = {"input": {"id": held["id"], "seen": seen, **more}}
+        for viewer in (ANN, Viewer("sam", frozenset({"staff"}))):
+            context = Context(viewer, client.stores)
+            refused = await client.schema.execute(operation, given, context_value=context)
+            assert codes({"errors": [one.formatted for one in refused.errors or []]}) == [
+                "FORBIDDEN"
+            ]
+    payload = await client.send(REJECT, MODERATOR, id=held["id"], seen=seen, reason="No.")
+    assert payload["submission"] == {"id": held["id"], "state": "REJECTED", "reason": "No."}
+    payload = await client.send(APPROVE, MODERATOR, id=held["id"], seen=seen)
+    assert payload["comment"]["text"] == "spam"
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_events_are_the_difference_of_the_lists(table: Table, mode: MaintenanceMode) -> None:
+    """Whatever happens to comments, those told of as published are those that the list shows."""
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), mode=mode)
+    recorder = Recorder()
+    writers = Writers(table, 3)
+    writers.stores = [Stores(table, recorder)]
+    writers.stores *= 2
+    for number in range(250):
+        await writers._write(number)
+    assert len(recorder.told) > 50
+    assert (await Stores(table).moderation.queue(Slice(9))).nodes
+    shown: dict[str, Comment] = {}
+    for told in recorder.told:
+        assert isinstance(told, tuple)
+        old, new = told
+        one = new or old
+        assert one is not None
+        assert shown.get(one.comment_id) == old
+        shown.pop(one.comment_id, None)
+        if new is not None:
+            shown[one.comment_id] = new
+    listed = [
+        one for product in PRODUCTS for one in await comments_of(Stores(table).comments, product)
+    ]
+    assert {one.comment_id: one for one in listed} == shown
+    if mode is MaintenanceMode.TRANSACTIONAL:
+        assert await verify(table, ignore) == []
+
+
+DECIDE = """mutation Decide($input: DecideCommentsInput!) { decideComments(input: $input) {
+  ids userErrors { field code } } }"""
+
+
+async def test_many_decisions_are_done_or_refused_each_on_its_own(client: Client) -> None:
+    def decision(one: Comment, **more: object) -> dict[str, object]:
+        seen = one.created_at.isoformat()
+        verdict = "REJECT" if "reason" in more else "APPROVE"
+        given = {"id": to_base64("Submission", one.comment_id), "seen": seen, "verdict": verdict}
+        return given | more
+
+    async def decide(*decisions: dict[str, object]) -> dict[str, Any]:
+        context = Context(MODERATOR, client.stores)
+        given = {"input": {"decisions": list(decisions)}}
+        result = await client.schema.execute(DECIDE, given, context_value=context)
+        assert not result.errors
+        assert result.data is not None
+        return result.data["decideComments"]  # type: ignore[no-any-return]
+
+    rows = [comment(f"c{number}") for number in range(25)]
+    for one in rows:
+        await client.stores.comments.add(one, cause=ReviewCause.SETTING)
+    calls = calls_of(client.stores.comments._table)
+    approved, rejected = rows[:20], rows[20:23]
+    payload = await decide(
+        *map(decision, approved),
+        *(decision(one, reason="No.") for one in rejected),
+        decision(rows[23]._replace(created_at=TEN[0])),
+        decision(comment("none")),
+    )
+    assert payload["ids"] == [decision(one)["id"] for one in (*approved, *rejected)]
+    assert payload["userErrors"] == [
+        {"field": ["input", "decisions", "23"], "code": "CONFLICT"},
+        {"field": ["input", "decisions", "24"], "code": "NOT_FOUND"},
+    ]
+    assert await client.stores.comments.total(Selection("42")) == 20
+    assert await client.stores.moderation.queue_length() == 2
+    assert calls.operations["TransactWriteItems"] < 10, (
+        "approvals of a product are written together"
+    )
+    both = decision(rows[23]), decision(rows[23], reason="No.")
+    for refused in (both, [decision(comment(f"d{number}")) for number in range(26)]):
+        assert (await decide(*refused))["userErrors"] == [
+            {"field": ["input", "decisions"], "code": "BAD_ARGUMENT"}
+        ]
+    unexplained = decision(rows[23], verdict="REJECT", reason=None)
+    assert (await decide(decision(rows[23]), unexplained))["userErrors"] == [
+        {"field": ["input", "decisions", "1", "reason"], "code": "BAD_ARGUMENT"}
+    ]
+    assert await client.stores.moderation.queue_length() == 2
+    assert await verify(client.stores.comments._table, ignore) == []
+
+
+async def test_listeners_hear_of_a_comment_that_comes_back(table: Table) -> None:
+    """Its text is as before: the log must not take the return for a late message of the add."""
+    broker = InProcessBroker()
+    stores = Stores(table, broker)
+    one = COMMENTS[0]
+    listener = broker.log.listen(Selection(one.product_id), None)
+    await stores.comments.add(one)
+    for _ in range(2):
+        await stores.moderation.reject(one.comment_id, version(one), "mo", "No.")
+        await stores.moderation.approve(one.comment_id, version(one), "mo")
+    kinds = [(await anext(listener)).kind.value for _ in range(6)]
+    assert kinds == ["READY", "ADDED", "DELETED", "ADDED", "DELETED", "ADDED"]
+
+
+async def test_a_load_keeps_when_a_comment_was_published(table: Table) -> None:
+    stores = Stores(table)
+    one = COMMENTS[0]
+    await stores.comments.add(one, cause=ReviewCause.SETTING)
+    await stores.moderation.approve(one.comment_id, version(one), "mo")
+    assert await stores.comments.put_many([one]) == (0, 0, 1)

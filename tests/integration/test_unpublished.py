@@ -1,0 +1,221 @@
+"""What is not published is no comment anywhere. Each place is tested to fail without the rule.
+
+The rule is broken by letting ``comment_in`` decode submissions too, in one module at a time.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import dal.live.changes
+from dal.client.table import Table, TableAddress
+from dal.entities.comment import COMMENT, comment_in, comment_key, is_comment
+from dal.entities.submission import SUBMISSION, stored, submission_in
+from dal.maintenance.export import export_pages
+from dal.maintenance.rebuild import rebuild
+from dal.maintenance.stream_rebuild import Replay
+from dal.maintenance.tables import upgrade
+from dal.maintenance.verify import verify
+from dal.model import Comment
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission
+from dal.query.pagination import Slice
+from dal.repositories.comments import AuthorSelection, Selection
+from dal.stores import Stores
+from dal.stream.applier import changes_of
+from dal.table.items import Item
+from server.analytics import refresh
+from server.engine.storage import Store
+from server.settings import Settings
+from tests.dal.repositories.test_observer import Recorder
+from tests.fakes import anybody
+from tests.strategies import comment
+
+SHOWN, HELD = comment("shown", text="shown"), comment("held", text="secret")
+CAUSE = ReviewCause.SETTING
+
+
+async def nobody() -> None:
+    pass
+
+
+def ignore(*_: object) -> None:
+    pass
+
+
+async def hold(stores: Stores) -> Item:
+    """Add a published comment and one that waits; return the item of the latter."""
+    await stores.comments.add(SHOWN)
+    await stores.comments.add(HELD, cause=CAUSE)
+    (item,) = await stores.comments._table.get_many([comment_key("held")])
+    assert isinstance(stored(item), Submission)
+    return item
+
+
+async def counts(table: Table, _: Path) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    assert await stores.comments.total(Selection("42")) == 1
+
+
+async def verified(table: Table, _: Path) -> None:
+    await hold(Stores(table))
+    assert await verify(table, ignore) == []
+
+
+async def backfilled(table: Table, _: Path) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    await rebuild(table, nobody, ignore)
+    assert await Stores(table).comments.total(Selection("42")) == 1
+
+
+async def replayed(table: Table, _: Path) -> None:
+    item = await hold(Stores(table))
+    replay = Replay(datetime.now(UTC), [])
+    replay.remember(comment_key("held"), item)
+    assert replay.counts() == {}
+
+
+async def applied(table: Table, _: Path) -> None:
+    item = await hold(Stores(table))
+    images = {"Keys": comment_key("held"), "NewImage": item, "SequenceNumber": "1"}
+    assert changes_of([{"eventID": "1", "dynamodb": images}]) == []
+
+
+async def told(table: Table, _: Path) -> None:
+    recorder = Recorder()
+    await hold(Stores(table, recorder))
+    assert recorder.told == [(None, SHOWN)]
+
+
+async def sent_on(table: Table, _: Path) -> None:
+    item = await hold(Stores(table))
+    line = {"product": "42", "position": "p", "was": None, "now": item}
+    with pytest.raises(dal.live.changes.UNREADABLE):
+        dal.live.changes.decode(orjson.dumps(line))
+
+
+async def by_id(table: Table, _: Path) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    assert await stores.comments.get("held") is None
+
+
+async def by_ids(table: Table, _: Path) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    assert await stores.comments.get_many(["held", "shown"]) == {"shown": SHOWN}
+
+
+async def upgraded(table: Table, _: Path) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    await upgrade(table, index_progress=ignore, scan_progress=ignore, wait_for_writers=nobody)
+    assert (await stores.comments.page(Selection("42"), Slice(9))).nodes == [SHOWN]
+
+
+async def loaded(table: Table, _: Path) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    await stores.comments.put_many([HELD._replace(text="loaded")])
+    assert (await stores.comments.page(Selection("42"), Slice(9))).nodes == [SHOWN]
+
+
+async def exported(table: Table, _: Path) -> None:
+    await hold(Stores(table))
+    pages = [page async for page in export_pages(table, 0, ["comments"])]
+    assert [one for page in pages for one in page.objects["comments"]] == [SHOWN]
+    assert not any(page.unreadable["comments"] for page in pages)
+
+
+async def analysed(table: Table, folder: Path) -> None:
+    await hold(Stores(table))
+    address = TableAddress(table.name, table.service.endpoint_url, embedded=True)
+    store = Store(table, address, "a test", asyncio.get_running_loop().create_future())
+    export = await refresh(Settings(data_dir=folder, table=table.name), store, lambda _: None)
+    assert export.rows == 1
+
+
+def leaky(item: Item | None) -> Comment | None:
+    """Decode submissions as comments, as no function may."""
+    held = submission_in(item)
+    return comment_in(item) if held is None else held.published()
+
+
+class LeakyEntity:
+    """Decodes submissions as comments, to add the keys of comments."""
+
+    encode, unchanged = COMMENT.encode, COMMENT.unchanged
+    recover = staticmethod(leaky)
+
+
+Check = Callable[[Table, Path], Awaitable[None]]
+PLACES: dict[str, tuple[Check, str, Any]] = {
+    "counts": (counts, "dal.statistics.comment_changes.comment_in", leaky),
+    "verify": (verified, "dal.maintenance.verify.comment_in", leaky),
+    "backfill": (backfilled, "dal.maintenance.rebuild.comment_in", leaky),
+    "replay": (replayed, "dal.maintenance.stream_rebuild.comment_in", leaky),
+    "stream": (applied, "dal.stream.applier.comment_in", leaky),
+    "live": (told, "dal.statistics.comment_changes.comment_in", leaky),
+    "live, between processes": (sent_on, "dal.live.changes.comment_in", leaky),
+    "id": (by_id, "dal.repositories.comments.comment_in", leaky),
+    "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
+    "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),
+    "load": (loaded, "dal.repositories.bulk_write.in_state_of", lambda _, comment: comment),
+    "export": (exported, "dal.maintenance.export._KINDS", {"comments": (is_comment, leaky)}),
+    "analytics": (analysed, "dal.maintenance.export._KINDS", {"comments": (is_comment, leaky)}),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_no_place_takes_a_submission_for_a_comment(
+    table: Table, tmp_path: Path, place: str
+) -> None:
+    await PLACES[place][0](table, tmp_path)
+
+
+@pytest.mark.parametrize("place", PLACES)
+async def test_each_place_would_fail_without_the_rule(
+    table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    check, name, broken = PLACES[place]
+    monkeypatch.setattr(name, broken)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        await check(table, tmp_path)
+
+
+async def test_a_submission_is_in_its_authors_and_the_queues_index_alone(table: Table) -> None:
+    item = await hold(Stores(table))
+    assert {name for name in item if name.startswith("GSI")} == {
+        *("GSI5PK", "GSISK", "GSI1PK", "GSI1SK")
+    }
+    assert item["GSI5PK"] == {"S": "AUTHOR#ana/held"}
+    page = await Stores(table).comments.page_of_author(AuthorSelection("ana"), Slice(9))
+    assert page.nodes == [SHOWN]
+
+
+async def test_a_load_keeps_the_state_and_takes_the_files_text(table: Table) -> None:
+    stores = Stores(table)
+    await hold(stores)
+    outcome = await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")])
+    assert outcome == (0, 1, 1)
+    held = await stores.moderation.get("held")
+    assert held is not None
+    assert (held.text, held.cause) == ("loaded", CAUSE)
+    assert await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")]) == (0, 0, 2)
+
+
+async def test_a_retry_under_a_key_gets_the_submission(table: Table) -> None:
+    store = Stores(table).comments
+    first = await store.add(HELD, "key", cause=CAUSE)
+    assert isinstance(first, Submission)
+    assert await store.add(HELD, "key") == first
+    await store.delete(first.comment_id, anybody)
+    assert SUBMISSION.key(first) == comment_key(first.comment_id)
+    assert await Stores(table).moderation.get(first.comment_id) is None

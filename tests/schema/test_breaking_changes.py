@@ -1,0 +1,64 @@
+"""A client of the last release keeps working: each break since then is intended, with a reason.
+
+A release copies schema.graphql to the fixture and empties ``INTENDED``.
+"""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+from graphql import BreakingChange, build_schema, find_breaking_changes
+
+from tests.engines import ROOT
+
+LAST_RELEASE = (ROOT / "tests/fixtures/last_release.graphql").read_text("utf-8")
+SDL = (ROOT / "schema.graphql").read_text("utf-8")
+
+INTENDED: Mapping[str, str] = {
+    r"Field \w+Connection\.plan was removed\.": "only servers that explain plans have them",
+    r"Argument Product\.comments\(planBy:\) was removed\.": "it compares plans",
+    r"(KeyRange|Plan(Alternative|Basis|Purpose|Reason|Step)|QueryPlan|ReadFigures|RowOutcome"
+    r"|RowReading|SegmentReading) was removed\.": "they describe plans",
+    r"CommentOrder was removed\.": "comments, orders and tickets share DateOrder, of equal values",
+    r"Argument \w+\.comments\(orderBy:\) has changed type from CommentOrder to DateOrder\.": "as "
+    "CommentOrder",
+    r"(AnalyticsSource|Field (Movers|Trend)\.source) was removed\.": "clients need not know which "
+    "store answers",
+    r"Field \w+\.(comment|order|product|ticket)Id changed type from String! to ID!\.": "clients "
+    "compare ids and do not read them",
+    r"Field Author\.comments changed type from \w+ to AuthorCommentConnection\.": "its "
+    "totalCount was always null",
+}
+"""Why a break is intended, by a pattern of its description."""
+
+
+def breaks(released: str, sdl: str) -> list[BreakingChange]:
+    return find_breaking_changes(build_schema(released), build_schema(sdl))
+
+
+def unintended(released: str, sdl: str) -> list[str]:
+    found = [change.description for change in breaks(released, sdl)]
+    return [one for one in found if not any(re.fullmatch(known, one) for known in INTENDED)]
+
+
+def test_every_break_since_the_last_release_is_intended() -> None:
+    assert unintended(LAST_RELEASE, SDL) == []
+
+
+@pytest.mark.parametrize(
+    ("now", "then"),
+    [
+        ("  lastCommentedAt: DateTime\n", ""),
+        ("text: String!", "text: String"),
+        ("rating: [Int!]", "rating: [Int!]!"),
+        ("  NEWEST\n", ""),
+    ],
+)
+def test_a_further_break_is_found(now: str, then: str) -> None:
+    assert unintended(LAST_RELEASE, LAST_RELEASE.replace(now, then))
+
+
+@pytest.mark.parametrize("pattern", INTENDED)
+def test_the_list_has_no_break_that_is_none(pattern: str) -> None:
+    found = [change.description for change in breaks(LAST_RELEASE, SDL)]
+    assert any(re.fullmatch(pattern, one) for one in found)

@@ -1,0 +1,201 @@
+"""A subgraph of Apollo Federation: its SDL, and entities, which are read as ``nodes`` are."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strawberry.relay.utils import to_base64
+
+from dal.client.table import Table
+from dal.stores import Stores
+from schema.build import build_schema
+from tests import oracle
+from tests.calls import calls_of
+from tests.engines import ROOT
+from tests.schema.conftest import STAFF, Answer, runner
+from tests.schema.paths import leading_to
+from tests.schema.test_access import PRIVATE
+
+PUBLIC, SUBGRAPH = build_schema(), build_schema(federation=True)
+
+COUNT = 20
+COMMENTS = [one for n in range(COUNT) for one in oracle.make_comments(f"p{n}", 3, seed=n)]
+
+FIELDS = """{
+  __typename
+  ... on Product { id title comments(first: 2) { nodes { text } } statistics { total } }
+  ... on Comment { id text author { username } }
+  ... on Author { id comments(first: 2) { nodes { text } } }
+}"""
+ENTITIES = f"query ($of: [_Any!]!) {{ found: _entities(representations: $of) {FIELDS} }}"
+NODES = f"query ($of: [ID!]!) {{ found: nodes(ids: $of) {FIELDS} }}"
+
+
+def product(product_id: str) -> tuple[dict[str, object], str]:
+    """Return the representation of a product, and its global id."""
+    return {"__typename": "Product", "productId": product_id}, to_base64("Product", product_id)
+
+
+def node(type_name: str, own_id: str) -> tuple[dict[str, object], str]:
+    global_id = to_base64(type_name, own_id)
+    return {"__typename": type_name, "id": global_id}, global_id
+
+
+async def asked(table: Table, text: str, of: object) -> tuple[Answer, dict[str, int]]:
+    """Return the answer, and the requests to DynamoDB after those of a process's first answer."""
+    noted = Table(table.service, table.name)
+    calls, run = calls_of(noted), runner(SUBGRAPH, Stores(noted))
+    await run('{ product(productId: "p0") { statistics { total } } }')
+    calls.clear()
+    return await run(text, of=of), calls.operations
+
+
+async def test_entities_are_nodes_for_as_many_reads(table: Table) -> None:
+    await Stores(table).comments.put_many(COMMENTS)
+    keys = [product(f"p{n}") for n in range(COUNT)]
+    keys += [node("Comment", one.comment_id) for one in COMMENTS[::3]]
+    keys += [node("Comment", "unknown"), product("p0"), node("Comment", COMMENTS[0].comment_id)]
+    keys += [node("Author", COMMENTS[0].username), node("Author", "unknown")]
+    entities, reads = await asked(table, ENTITIES, [representation for representation, _ in keys])
+    nodes, as_many = await asked(table, NODES, [global_id for _, global_id in keys])
+    assert entities == nodes
+    assert entities["errors"] == []
+    assert [found and found["id"] for found in entities["data"]["found"]] == [
+        None if number == 2 * COUNT else global_id for number, (_, global_id) in enumerate(keys)
+    ]
+    assert reads == as_many == {"BatchGetItem": 1, "Query": 2 * COUNT + 2}
+
+
+async def test_a_representation_costs_what_a_node_costs() -> None:
+    def cost(text: str, of: list[Any]) -> object:
+        return SUBGRAPH.documents.checked(text).operation(None).costs.cost({"of": of})
+
+    for count in (1, COUNT, 100):
+        assert cost(ENTITIES, [product("p")[0]] * count) == cost(NODES, ["x"] * count)
+    literal = ENTITIES.replace("$of)", '{__typename: "Product", productId: "p"})')
+    assert cost(literal.replace("($of: [_Any!]!)", ""), []) == cost(NODES, ["x"])
+
+
+@pytest.mark.parametrize(
+    ("count", "fields", "code"),
+    [
+        (101, "{ __typename }", "BAD_ARGUMENT"),
+        (251, "{ __typename }", "QUERY_TOO_COSTLY"),
+        (100, FIELDS, "QUERY_TOO_COSTLY"),
+    ],
+)
+async def test_too_many_are_refused_before_a_read(
+    table: Table, count: int, fields: str, code: str
+) -> None:
+    answer, reads = await asked(
+        table, ENTITIES.replace(FIELDS, fields), [node("Comment", f"c{n}")[0] for n in range(count)]
+    )
+    assert answer["data"] is None
+    assert [error["extensions"]["code"] for error in answer["errors"]] == [code]
+    assert reads == {}
+
+
+PLACE = "representations.1"
+NAMES = "must be Product or Comment or Author."
+
+
+@pytest.mark.parametrize(
+    ("representation", "message"),
+    [
+        ("Product", f"{PLACE}: __typename {NAMES}"),
+        ([], f"{PLACE}: __typename {NAMES}"),
+        ({"productId": "p1"}, f"{PLACE}: __typename {NAMES}"),
+        ({"__typename": ["Product"]}, f"{PLACE}: __typename {NAMES}"),
+        ({"__typename": "product", "productId": "p1"}, f"{PLACE}: __typename {NAMES}"),
+        ({"__typename": "Order", "id": to_base64("Order", "1")}, f"{PLACE}: __typename {NAMES}"),
+        ({"__typename": "Product"}, f"{PLACE}: Product needs productId, a string."),
+        (
+            {"__typename": "Product", "id": to_base64("Product", "p1")},
+            f"{PLACE}: Product needs productId, a string.",
+        ),
+        (
+            {"__typename": "Product", "productId": 1},
+            f"{PLACE}: Product needs productId, a string.",
+        ),
+        ({"__typename": "Product", "productId": ""}, f"{PLACE}.productId is empty."),
+        ({"__typename": "Comment", "id": None}, f"{PLACE}: Comment needs id, a string."),
+        ({"__typename": "Comment", "id": "1"}, f"{PLACE}.id '1' is not the id of a Comment."),
+        ({"__typename": "Author", "username": "ann"}, f"{PLACE}: Author needs id, a string."),
+        (
+            {"__typename": "Comment", "id": to_base64("Product", "1")},
+            f"{PLACE}.id 'UHJvZHVjdDox' is not the id of a Comment.",
+        ),
+    ],
+)
+async def test_an_invalid_representation_is_an_error_in_its_place(
+    table: Table, representation: object, message: str
+) -> None:
+    valid = product("p1")[0]
+    answer, _ = await asked(
+        table, ENTITIES.replace(FIELDS, "{ __typename }"), [valid, representation, valid]
+    )
+    assert answer["data"]["found"] == [{"__typename": "Product"}, None, {"__typename": "Product"}]
+    (error,) = answer["errors"]
+    assert error["message"] == message
+    assert error["path"] == ["found", 1]
+    assert error["extensions"]["code"] == "BAD_ARGUMENT"
+
+
+json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+).filter(lambda value: value is not None)
+
+
+@given(
+    st.lists(
+        json
+        | st.fixed_dictionaries(
+            {
+                "__typename": st.sampled_from(["Product", "Comment", "Author", "User", "_Any"])
+                | json
+            },
+            optional={"productId": json, "id": json},
+        ),
+        max_size=6,
+    )
+)
+async def test_any_json_is_a_product_or_an_error_of_the_client(representations: list[Any]) -> None:
+    run = runner(SUBGRAPH, Stores(Table(None, "none")))  # type: ignore[arg-type]
+    text = ENTITIES.replace(FIELDS, "{ ... on Product { productId } }")
+    answer = await run(text, of=representations)
+    assert {error["extensions"]["code"] for error in answer["errors"]} <= {"BAD_ARGUMENT"}
+    for representation, found in zip(representations, answer["data"]["found"], strict=True):
+        assert found is None or found["productId"] == representation["productId"]
+
+
+def test_no_new_field_leads_to_what_is_private() -> None:
+    assert leading_to(SUBGRAPH, PRIVATE) == leading_to(PUBLIC, PRIVATE)
+    entity: Any = SUBGRAPH._schema.type_map["_Entity"]
+    assert {type_.name for type_ in entity.types} == {"Product", "Comment", "Author"}
+
+
+async def test_the_sdl_is_the_public_schema_with_keys() -> None:
+    run = runner(SUBGRAPH, None)  # type: ignore[arg-type]
+    sdl = (await run("{ _service { sdl } }"))["data"]["_service"]["sdl"]
+    public = (ROOT / "schema.graphql").read_text("utf-8")
+    assert PUBLIC.as_str() == public.rstrip("\n")
+    link = "https://specs.apollo.dev/federation/v2.0"
+    assert sdl.count(" @shareable") == 1
+    added = sdl.replace(" @shareable", "").removeprefix(public).split("\n")
+    assert [line for line in added if line] == [
+        f'extend schema @link(url: "{link}", import: ["@key", "@shareable"])',
+        'extend type Product @key(fields: "productId")',
+        'extend type Comment @key(fields: "id")',
+        'extend type Author @key(fields: "id")',
+    ]
+
+
+async def test_a_hidden_schema_is_not_shown_to_gateways_either() -> None:
+    run = runner(build_schema(introspection=False, federation=True), None)  # type: ignore[arg-type]
+    for viewer in (None, STAFF):
+        answer = await run("{ _service { sdl } }", viewer)
+        assert answer["data"] is None
+        assert answer["errors"][0]["extensions"]["code"] == "FORBIDDEN"

@@ -1,0 +1,48 @@
+"""The application over a table, called without a socket."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from starlette.types import ASGIApp
+
+from dal.client.table import Table
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.settings import Settings
+
+SECRET = "a secret of thirty-two bytes, or more"
+
+
+def app_of(
+    table: Table,
+    authenticator: Authenticator | None = None,
+    documents: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> ASGIApp:
+    """Return the application with these settings; JWTs are signed with ``SECRET``."""
+    authenticator = authenticator or Authenticator(secret=lambda: SECRET)
+    return create_app(
+        Settings(**settings), table=table, authenticator=authenticator, documents=documents
+    )
+
+
+@asynccontextmanager
+async def serving(
+    table: Table,
+    documents: Mapping[str, str] | None = None,
+    *,
+    authenticator: Authenticator | None = None,
+    root_path: str = "",
+    site: str = "http://localhost",
+    **settings: Any,
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of the application, which accepts every media type."""
+    app = app_of(table, authenticator, documents, **settings)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app, root_path=root_path),
+        base_url=site,
+        headers={"Accept": "*/*"},
+    ) as client:
+        yield client

@@ -1,0 +1,60 @@
+"""Discovery and keys of an issuer that listens: a small OpenID Connect server."""
+
+from collections.abc import Iterator
+
+import httpx
+import jwt
+import oidc_provider_mock
+import pytest
+
+from server.auth.issuer import Issuer, KeysUnavailableError
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with oidc_provider_mock.run_server_in_thread() as server:
+        yield f"http://localhost:{server.server_port}"
+
+
+async def test_discovery_finds_the_keys(address: str) -> None:
+    async with httpx.AsyncClient() as client:
+        (published,) = (await client.get(f"{address}/jwks")).json()["keys"]
+    key = await Issuer(address).key(published["kid"])
+    assert key.key_id == published["kid"]
+    with pytest.raises(jwt.PyJWKClientError, match="no such key"):
+        await Issuer(address).key("unknown")
+
+
+async def test_discovery_of_another_name_is_refused(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(KeysUnavailableError, match="try again in a moment"):
+        await Issuer(f"{address}/").key("any")
+    assert f"it names the issuer {address!r}: give exactly this with --jwt-issuer" in caplog.text
+
+
+async def test_an_issuer_out_of_reach_is_asked_once_in_five_seconds(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    issuer = Issuer("http://127.0.0.1:9")
+    for _ in range(3):
+        with pytest.raises(KeysUnavailableError):
+            await issuer.key("any")
+    assert caplog.text.count("cannot be used") == 1
+
+
+async def test_a_start_warns_of_a_dead_issuer(caplog: pytest.LogCaptureFixture) -> None:
+    await Issuer(jwks_url="http://127.0.0.1:9/keys").warn_if_unavailable()
+    assert "The key set of http://127.0.0.1:9/keys cannot be used" in caplog.text
+
+
+async def test_keys_serve_on_while_the_issuer_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    with oidc_provider_mock.run_server_in_thread() as server:
+        issuer = Issuer(f"http://localhost:{server.server_port}")
+        await issuer.warn_if_unavailable()
+    (known,) = issuer._keys
+    monkeypatch.setattr("server.auth.issuer._KEPT", 0)
+    monkeypatch.setattr("server.auth.issuer._COOLDOWN", 0)
+    with pytest.raises(jwt.PyJWKClientError):
+        await issuer.key("unknown")
+    assert await issuer.key(known.key_id) is known

@@ -1,0 +1,97 @@
+"""ID tokens that an issuer gives the pages, and forgeries of them."""
+
+from typing import Any
+
+import pytest
+from httpx_oauth.oauth2 import BaseOAuth2
+
+from resolvers.context import Viewer
+from server.auth.claims import InvalidTokenError
+from server.auth.sign_in import Attempt, SignIn
+from tests.server.auth.test_providers import OTHER_KEY, SECRET, TOKENS, provider, signed
+
+ATTEMPT = Attempt("state", "nonce", "verifier")
+CLIENT = "pages"
+ID_TOKENS: dict[str, dict[str, Any]] = {
+    "auth0": {},
+    "cognito": {
+        "client_id": None,
+        "username": None,
+        "cognito:username": "ana",
+        "token_use": "id",
+    },
+    "keycloak": {"azp": CLIENT, "typ": "ID"},
+    "supabase": {},
+    "entra": {},
+}
+"""What differs from the access token, besides ``aud`` and ``nonce``."""
+
+
+async def finish(
+    monkeypatch: pytest.MonkeyPatch, name: str, changes: dict[str, Any] | None = None
+) -> Viewer:
+    """Return the user of the session that a provider's ID token gives."""
+
+    async def answer(*_: Any) -> dict[str, str]:
+        given = {"aud": CLIENT, "azp": None, "nonce": "nonce", **ID_TOKENS[name], **(changes or {})}
+        return {"id_token": signed(TOKENS[name], **given).removeprefix("Bearer ")}
+
+    monkeypatch.setattr(BaseOAuth2, "get_access_token", answer)
+    checked = provider(name)
+    assert checked.issuer is not None
+    checked.issuer._metadata = {
+        "authorization_endpoint": "https://login.example/authorize",
+        "token_endpoint": "https://login.example/token",
+    }
+    sign_in = SignIn(checked, checked.issuer, CLIENT, "secret")
+    jwt = await sign_in.finish(
+        ATTEMPT,
+        "state",
+        (changes or {}).get("code", "code"),
+        "https://shop.example/sign-in/callback",
+    )
+    return await checked.viewer(f"Bearer {jwt}")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "role"),
+    [
+        ("auth0", "Ana Pérez", "staff"),
+        ("cognito", "ana", "moderator"),
+        ("keycloak", "Ana Pérez", "moderator"),
+        ("supabase", "Ana Pérez", "moderator"),
+        ("entra", "Ana Pérez", "moderator"),
+    ],
+)
+async def test_documented_id_tokens_sign_in(
+    monkeypatch: pytest.MonkeyPatch, name: str, shown: str, role: str
+) -> None:
+    viewer = await finish(monkeypatch, name)
+    assert viewer == Viewer(TOKENS[name]["sub"], frozenset({role}), shown)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"nonce": "another"}, "to another sign-in"),
+        ({"nonce": None}, "to another sign-in"),
+        ({"key": SECRET, "algorithm": "HS256"}, "to another sign-in"),
+        ({"aud": "another-client"}, "another audience"),
+        ({"aud": ["pages", "other"], "azp": "other"}, "to another client"),
+        ({"iss": "https://evil.example"}, "another issuer"),
+        ({"key": OTHER_KEY}, "not signed with a key of this server"),
+        ({"exp": 1_600_000_000}, "has expired"),
+        ({"code": ""}, "was not started here"),
+    ],
+)
+async def test_forged_id_tokens_sign_nobody_in(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(InvalidTokenError, match=sentence):
+        await finish(monkeypatch, "keycloak", changes)
+
+
+async def test_a_session_names_our_roles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = ["moderator", *(f"group-{number}" for number in range(500))]
+    viewer = await finish(monkeypatch, "cognito", {"cognito:groups": groups})
+    assert viewer.roles == {"moderator"}

@@ -1,0 +1,122 @@
+"""Commands in a directory without data, as a wrong ``cd`` or a cron job's directory: none works."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from server.engine.engine import embedded_engine
+from server.engine.storage import open_table
+from server.errors import USAGE
+from server.settings import Settings
+from tests.server.cli.test_main import commands
+from tests.server.serving import called
+
+NO_DATA = (
+    r"There is no data in .*/data: name the server's data directory with --data-dir, or name a "
+    r"table with --endpoint-url or --aws\."
+)
+
+REFUSED = {
+    "export": ("--output shop", NO_DATA),
+    "explain": ("42", NO_DATA),
+    "token": (
+        "--user ana",
+        (
+            r"There is no data in .*/data: name the server's data directory with --data-dir, or "
+            r"set MARGINALIA_JWT_SECRET to its secret\."
+        ),
+    ),
+    "documents add": ("known.json", NO_DATA),
+    "documents list": ("", NO_DATA),
+    "table upgrade": ("", NO_DATA),
+    "table describe": ("", NO_DATA),
+    "stats rebuild": ("", NO_DATA),
+    "stats verify": ("", NO_DATA),
+    "stats follow": ("", NO_DATA),
+    "analytics refresh": ("", NO_DATA),
+    "analytics trend": (
+        "42",
+        (
+            r"Analytics has no data in .*/data: run `marginalia analytics refresh`, or name the "
+            r"server's data directory with --data-dir\."
+        ),
+    ),
+    "analytics movers": ("", r"Analytics has no data in .*/data: .*"),
+    "backup": ("monday.db", NO_DATA),
+    "restore": ("monday.db", r"monday\.db does not exist: name a backup\."),
+}
+"""The arguments of each command, and its answer."""
+
+ANSWERED = {
+    "serve": (
+        "--check",
+        r"ok       TLS .*ok       table          the server's first start makes it.*",
+    ),
+    "load": ("kettle.jsonl --kind products", r"kettle\.jsonl: 1 new, .*"),
+    "table create": ("", r"Table marginalia is created\."),
+    "table workbench": ("", r"\{.*\}"),
+    "schema": ("", r".*type Query \{.*\}"),
+}
+"""The same for commands that make data or need none. `serve` without --check serves."""
+
+FILES = {
+    "known.json": '{"a": "{ __typename }"}',
+    "kettle.jsonl": '{"id": "1", "title": "Kettle"}\n',
+}
+
+MAKE_DATA = {"load", "table create"}
+
+
+def test_every_command_is_in_the_table() -> None:
+    assert sorted(commands()) == sorted([*REFUSED, *ANSWERED])
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current directory, with the files that commands read."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [*REFUSED, *ANSWERED])
+def test_a_command_in_a_directory_without_data(command: str, directory: Path) -> None:
+    arguments, answer = (REFUSED | ANSWERED)[command]
+    outcome = called(*command.split(), *arguments.split())
+    if command in REFUSED:
+        assert (outcome.returncode, outcome.stdout) == (USAGE, "")
+        assert re.fullmatch(rf"marginalia: {answer}\n", outcome.stderr), outcome.stderr
+    else:
+        assert (outcome.returncode, outcome.stderr) == (0, "")
+        assert re.fullmatch(rf"{answer}\n", outcome.stdout, re.DOTALL), outcome.stdout
+    made = {"data"} if command in MAKE_DATA else set()
+    assert {path.name for path in directory.iterdir()} == FILES.keys() | made
+
+
+@pytest.mark.parametrize("command", [["stats", "verify"], ["token", "--user", "ana"]])
+def test_an_empty_directory_stays_empty(command: list[str], tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    outcome = called(*command, "--data-dir", tmp_path)
+    assert outcome.returncode == USAGE
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_wrong_name_of_the_table_makes_no_table(tmp_path: Path) -> None:
+    async with open_table(Settings(data_dir=tmp_path), share=False):
+        for command in (["export", "--output", tmp_path / "shop"], ["stats", "verify"]):
+            outcome = called(*command, "--data-dir", tmp_path, "--table", "marginalai")
+            assert outcome.returncode == USAGE
+            assert outcome.stderr == (
+                "marginalia: The table does not exist: run `marginalia table create`.\n"
+            )
+
+
+async def test_a_server_that_has_no_data_yet_is_waited_for(tmp_path: Path) -> None:
+    """A server takes its directory some milliseconds before the engine makes the file."""
+    async with (
+        embedded_engine(tmp_path, share=False) as ours,
+        embedded_engine(tmp_path, share=True, create=False) as shared,
+    ):
+        assert shared.endpoint_url == ours.endpoint_url

@@ -1,0 +1,133 @@
+"""In updates an omitted field keeps its value; null clears it where the field may be empty.
+
+Each document runs twice: graphql-core executes it first, then it is compiled.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from strawberry.relay.utils import to_base64
+
+from dal.client.table import Table
+from dal.stores import Stores
+from tests.server.serving import bearer
+from tests.strategies import comment
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    mutation: str
+    """Its input's type is the same name with a capital letter."""
+    shown: str
+    which: Mapping[str, str]
+    full: Mapping[str, Any]
+    cleared: Mapping[str, Any]
+    """The value of each field that null clears."""
+
+
+COMMENT = Update(
+    "updateComment",
+    "comment { rating language title text }",
+    {"id": to_base64("Comment", "c1")},
+    {"rating": 4, "language": "en", "title": "Good", "text": "It boils."},
+    {"title": ""},
+)
+PRODUCT = Update(
+    "updateProduct",
+    "product { title pictureUrl url }",
+    {"productId": "p1"},
+    {"title": "Kettle", "pictureUrl": "/kettle.png", "url": "/kettle"},
+    {"title": None, "pictureUrl": None, "url": None},
+)
+PROFILE = Update(
+    "updateProfile",
+    "user { profile { fullName email } }",
+    {},
+    {"fullName": "Ann", "email": "ann@example.org"},
+    {"fullName": "", "email": ""},
+)
+EACH = [(of, name) for of in (COMMENT, PRODUCT, PROFILE) for name in of.full]
+
+
+@pytest.fixture(autouse=True)
+async def stored(table: Table) -> None:
+    await Stores(table).comments.put_many([comment("c1", username="ann")])
+
+
+async def updated(
+    client: httpx.AsyncClient, of: Update, document: str, variables: Json
+) -> tuple[Json | None, list[Json]]:
+    """Return the fields after the update and the user errors, the same when compiled."""
+    found = []
+    for _ in range(2):
+        response = await client.post(
+            "/graphql",
+            json={"query": document, "variables": variables},
+            headers=bearer("ann", "staff"),
+        )
+        body = response.json()
+        assert "errors" not in body, body
+        payload = dict(body["data"][of.mutation])
+        errors = payload.pop("userErrors")
+        (shown,) = payload.values()
+        found.append((shown["profile"] if shown and "profile" in shown else shown, errors))
+    assert found[0] == found[1]
+    return found[0]
+
+
+def whole(of: Update) -> str:
+    """Return the document with the input as a variable."""
+    kind = f"{of.mutation[0].upper()}{of.mutation[1:]}Input"
+    return document(of, f"$input: {kind}!", "$input")
+
+
+def document(of: Update, declared: str, given: str) -> str:
+    declared = declared and f"({declared})"
+    return (
+        f"mutation {declared} {{ {of.mutation}(input: {given})"
+        f" {{ {of.shown} userErrors {{ field message code }} }} }}"
+    )
+
+
+def inline(of: Update, field: str = "") -> str:
+    which = "".join(f'{name}: "{value}" ' for name, value in of.which.items())
+    return f"{{ {which} {field} }}"
+
+
+@pytest.mark.parametrize("of", [COMMENT, PRODUCT, PROFILE], ids=lambda of: of.mutation)
+async def test_what_is_absent_is_unchanged(client: httpx.AsyncClient, of: Update) -> None:
+    (name, *_) = of.full
+    await updated(client, of, whole(of), {"input": {**of.which, **of.full}})
+    declared = "$value: Int" if name == "rating" else "$value: String"
+    for text, variables in (
+        (whole(of), {"input": {**of.which}}),
+        (document(of, "", inline(of)), {}),
+        (document(of, declared, inline(of, f"{name}: $value")), {}),  # the variable is omitted
+    ):
+        assert await updated(client, of, text, variables) == ({**of.full}, [])
+
+
+@pytest.mark.parametrize(("of", "name"), EACH, ids=lambda one: getattr(one, "mutation", one))
+async def test_null_clears_or_is_refused(client: httpx.AsyncClient, of: Update, name: str) -> None:
+    declared = "$value: Int" if name == "rating" else "$value: String"
+    for text, variables in (
+        (whole(of), {"input": {**of.which, name: None}}),
+        (document(of, "", inline(of, f"{name}: null")), {}),
+        (document(of, declared, inline(of, f"{name}: $value")), {"value": None}),
+        (document(of, f"{declared} = null", inline(of, f"{name}: $value")), {}),
+    ):
+        await updated(client, of, whole(of), {"input": {**of.which, **of.full}})
+        found = await updated(client, of, text, variables)
+        if name in of.cleared:
+            assert found == ({**of.full, name: of.cleared[name]}, [])
+        else:
+            message = f"{name} is null. Leave it out to keep its value."
+            fault = {"field": ["input", name], "message": message, "code": "BAD_ARGUMENT"}
+            assert found == (None, [fault])
+            unchanged = await updated(client, of, whole(of), {"input": {**of.which}})
+            assert unchanged == ({**of.full}, [])

@@ -1,0 +1,41 @@
+"""A server with ``--no-compile`` answers as other servers do, by graphql-core alone."""
+
+import httpx
+import pytest
+
+from dal.client.table import Table
+from schema.execution.compiled.operation import _Compiler
+from tests.server.applications import serving
+from tests.server.serving import ADD, bearer
+
+PAGE = """query ($with: Boolean!) {
+  product(productId: "plain") {
+    comments(first: 2) { nodes { rating text @include(if: $with) username } totalCount }
+    statistics { total average }
+  }
+  wrong: product(productId: "") { productId }
+}"""
+
+
+async def asked(client: httpx.AsyncClient) -> list[bytes]:
+    """Return the answers to a page, which a server may compile from the second on."""
+    body = {"query": PAGE, "variables": {"with": True}}
+    return [(await client.post("/graphql", json=body)).content for _ in range(3)]
+
+
+async def test_the_answers_are_the_same(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    comment = {"productId": "plain", "rating": 4, "language": "en", "text": "As ever."}
+    async with serving(table) as client:
+        body = {"query": ADD, "variables": {"input": comment}}
+        await client.post("/graphql", json=body, headers=bearer("ann"))
+        compiled = await asked(client)
+    assert b"As ever." in compiled[0]
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("It was compiled.")
+
+    monkeypatch.setattr(_Compiler, "root", refuse)
+    async with serving(table, {"page": PAGE}, compiles=False) as client:
+        assert await asked(client) == compiled
+        by_id = {"documentId": "page", "variables": {"with": True}}
+        assert (await client.post("/graphql", json=by_id)).content == compiled[0]

@@ -1,0 +1,266 @@
+"""``serve --check``: each line, and the exit code."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oidc_provider_mock import run_server_in_thread
+
+from dal.client import admin
+from dal.client.table import Table
+from dal.entities import INDEXES
+from dal.maintenance.tables import create_table
+from dal.statistics.mode import KEY, Maintenance, MaintenanceMode, MaintenanceStore
+from dal.table.definition import table_definition
+from server import checks
+from server.checks import Finding, Level, findings
+from server.engine.data_directory import DataDirectory
+from server.engine.storage import open_table
+from server.errors import USAGE
+from server.settings import Settings
+from tests.engines.redis import NEEDS_REDIS, redis_server
+from tests.server.serving import AWS, called
+
+PUBLIC = {"host": "0.0.0.0", "public_url": "https://shop.example"}
+NOWHERE = "http://127.0.0.1:9"
+
+
+@pytest.mark.parametrize(
+    ("given", "subject", "level", "words"),
+    [
+        ({}, "TLS", Level.OK, "127.0.0.1 alone"),
+        ({"host": "0.0.0.0"}, "TLS", Level.DANGER, "unencrypted"),
+        ({"public_url": "http://shop.example"}, "TLS", Level.DANGER, "unencrypted"),
+        ({"public_url": "https://shop.example"}, "TLS", Level.OK, "https://shop.example"),
+        (PUBLIC, "TLS", Level.WARNING, "--trusted-proxy"),
+        (PUBLIC | {"trusted_proxies": ("10.0.0.0/8",)}, "TLS", Level.OK, "https://shop.example"),
+        ({}, "hosts", Level.OK, "loopback"),
+        (PUBLIC, "hosts", Level.OK, "https://shop.example, loopback"),
+        ({"host": "0.0.0.0"}, "hosts", Level.WARNING, "--public-url"),
+        ({"allowed_hosts": ("*",)}, "hosts", Level.WARNING, "any host"),
+        ({"jwt_secret": "e" * 32}, "JWTs", Level.OK, "given and has 32 bytes"),
+        ({"jwt_secret": "short"}, "JWTs", Level.DANGER, "holds 5 bytes"),
+        ({}, "JWTs", Level.WARNING, "none can be verified"),
+        ({"jwks_url": NOWHERE}, "JWTs", Level.WARNING, "'iss' is not checked"),
+        ({"jwt_issuer": NOWHERE, "jwt_audience": "us"}, "JWTs", Level.OK, "for us"),
+        ({}, "issuer", Level.OK, "none is configured"),
+        ({"jwks_url": NOWHERE}, "issuer", Level.DANGER, "cannot be fetched"),
+        (
+            {"jwt_issuer": NOWHERE, "jwt_audience": "us"},
+            "issuer",
+            Level.DANGER,
+            "cannot be fetched",
+        ),
+        (
+            {"jwt_issuer": "http://id.example", "jwt_audience": "us"},
+            "issuer",
+            Level.DANGER,
+            "--jwt-issuer http://id.example",
+        ),
+        ({"jwks_url": "http://id.example/keys"}, "issuer", Level.DANGER, "unencrypted"),
+        ({"documents": (Path("absent.json"),)}, "manifests", Level.DANGER, "cannot be read"),
+        ({"allowed_hosts": ("shop.example",)}, "TLS", Level.DANGER, "unencrypted"),
+        ({"allowed_hosts": ("[::1]", "*.localhost")}, "TLS", Level.OK, "127.0.0.1 alone"),
+        ({"allowed_hosts": ("shop.example",), "demo": True}, "demo", Level.DANGER, "--no-demo"),
+        ({"demo": True, "explain": True}, "demo", Level.OK, "this machine"),
+        (PUBLIC | {"demo": True}, "demo", Level.DANGER, "--no-demo"),
+        (PUBLIC | {"explain": True}, "plans", Level.WARNING, "--no-explain"),
+        (PUBLIC, "introspection", Level.WARNING, "--no-introspection"),
+        (PUBLIC | {"introspection": False}, "introspection", Level.OK, "off"),
+        ({}, "table", Level.OK, "the server's first start makes it"),
+        ({}, "backup", Level.OK, "no data yet"),
+        ({"aws": True}, "backup", Level.OK, "DynamoDB's backups"),
+        ({}, "Redis", Level.OK, "one process"),
+        ({"workers": 2}, "Redis", Level.WARNING, "--redis-url"),
+        ({"redis_url": "redis://:hush@127.0.0.1:9"}, "Redis", Level.DANGER, "cannot be used"),
+        ({}, "ClickHouse", Level.OK, "none is configured"),
+        ({"analytics_url": NOWHERE}, "ClickHouse", Level.WARNING, "cannot be reached"),
+    ],
+)
+async def test_settings_and_what_they_name(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    given: dict[str, Any],
+    subject: str,
+    level: Level,
+    words: str,
+) -> None:
+    if subject != "table":
+        monkeypatch.setattr(checks, "store", nothing)
+    found = await report(Settings(data_dir=tmp_path / "data", **given))
+    assert found[subject].level is level
+    assert words in found[subject].sentence
+    assert "hush" not in str(found)
+    assert not (tmp_path / "data").exists()
+
+
+async def nothing(_: Settings) -> AsyncIterator[Finding]:
+    """Take the place of the store's checks, which other tests show."""
+    found: list[Finding] = []
+    for one in found:
+        yield one
+
+
+async def report(settings: Settings) -> dict[str, Finding]:
+    """Return the findings by subject."""
+    return {one.subject: one async for one in findings(settings)}
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with run_server_in_thread() as server:
+        yield f"http://localhost:{server.server_port}"
+
+
+async def test_an_issuer_that_answers(address: str, tmp_path: Path) -> None:
+    found = await checks.issuer(
+        Settings(jwt_issuer=address, jwt_audience="us", data_dir=tmp_path / "data")
+    )
+    assert found.level is Level.OK
+
+
+@NEEDS_REDIS
+async def test_redis_that_answers() -> None:
+    with redis_server() as server:
+        assert await checks.redis(Settings(redis_url=server.url)) == checks.ok(
+            "Redis", "it answers."
+        )
+
+
+def test_files_that_other_users_may_read(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    settings = Settings(data_dir=tmp_path)
+    data, secret = tmp_path / "marginalia.db", tmp_path / "jwt-secret"
+    for path in (data, secret):
+        path.touch(0o600)
+    assert checks.permissions(settings).level is Level.OK
+    data.chmod(0o644)
+    assert str(data) in checks.permissions(settings).sentence
+    assert checks.permissions(settings).level is Level.WARNING
+    secret.chmod(0o640)
+    assert f"chmod 600 {secret}" in checks.permissions(settings).sentence
+    assert checks.permissions(settings).level is Level.DANGER
+    tmp_path.chmod(0o700)
+    assert checks.permissions(settings).level is Level.OK
+
+
+@pytest.fixture
+def place(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name, value in AWS.items():
+        monkeypatch.setenv(name, value)
+    return Settings(endpoint_url=dynoxide_url, table=table.name)
+
+
+async def test_a_table_that_is_missing_or_cannot_be_reached(place: Settings) -> None:
+    (found,) = [one async for one in checks.store(replace(place, table="missing"))]
+    assert (found.level, found.subject) == (Level.DANGER, "table")
+    assert "run `marginalia table create`" in found.sentence
+
+
+async def test_a_table_without_an_index(place: Settings, table: Table) -> None:
+    definition = table_definition(f"{table.name}-old", INDEXES)
+    index = definition["GlobalSecondaryIndexes"].pop()
+    kept = [*definition["GlobalSecondaryIndexes"], *definition["LocalSecondaryIndexes"]]
+    used = {key["AttributeName"] for one in kept for key in one["KeySchema"]} | {"PK", "SK"}
+    definition["AttributeDefinitions"] = [
+        one for one in definition["AttributeDefinitions"] if one["AttributeName"] in used
+    ]
+    await table.once("create_table", **definition)
+    older = replace(place, table=f"{table.name}-old")
+    found = {one.subject: one async for one in checks.store(older)}
+    assert found["table"].level is Level.DANGER
+    assert index["IndexName"] in found["table"].sentence
+
+
+async def test_an_index_that_is_filled(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No engine here fills indexes slowly enough to see it."""
+    description = await admin.describe(table)
+    assert (await checks.indexes(table)).level is Level.OK
+    description["GlobalSecondaryIndexes"][0] |= {"IndexStatus": "CREATING", "Backfilling": True}
+
+    async def describe(_: Table) -> dict[str, Any]:
+        return description
+
+    monkeypatch.setattr(admin, "describe", describe)
+    assert (await checks.indexes(table)).level is Level.WARNING
+
+
+async def test_counts(table: Table) -> None:
+    store = MaintenanceStore(table)
+    await create_table(table)
+    assert (await checks.counts(table)).level is Level.OK
+    state = await store.read()
+    for change, words in (
+        ({"complete": False}, "they lack comments"),
+        ({"rebuilding": True}, "not finished"),
+        ({"mode": MaintenanceMode.STREAM, "complete": False}, "there are none"),
+    ):
+        await store.announce(await store.read(), **{"rebuilding": False} | change)
+        found = await checks.counts(table)
+        assert (found.level, words in found.sentence) == (Level.WARNING, True), found
+    assert state != Maintenance()
+    item = await table.get(KEY)
+    assert item is not None
+    await table.put_many([{**item, "complete": {"S": "another"}}])
+    assert "the table is a copy" in (await checks.counts(table)).sentence
+
+
+async def test_a_server_of_registered_documents_without_any(table: Table, tmp_path: Path) -> None:
+    assert (await checks.documents(Settings(), table)).level is Level.OK
+    only = Settings(documents_only=True)
+    assert (await checks.documents(only, table)).level is Level.DANGER
+    manifest = tmp_path / "known.json"
+    given = replace(only, documents=(manifest,))
+    for text, level in (
+        ('{"a": "{ __typename }"}', Level.OK),
+        ('{"a": "{ no }"}', Level.DANGER),
+        ("[", Level.DANGER),
+    ):
+        manifest.write_text(text)
+        assert (await checks.documents(given, table)).level is Level.OK
+        assert checks.manifests(given).level is level
+
+
+async def test_a_directory_that_cannot_be_looked_at_is_a_warning(tmp_path: Path) -> None:
+    """As another user's; this one is refused to root, too."""
+    found = await report(Settings(data_dir=tmp_path / ("x" * 300)))
+    for subject in ("files", "table"):
+        assert found[subject].level is Level.WARNING
+        assert "File name too long" in found[subject].sentence
+
+
+async def test_the_last_backup(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "data")
+    async with open_table(settings, share=False):
+        assert checks.backup(settings) == checks.warning(
+            "backup", "none was made here: run `marginalia backup FILE`."
+        )
+        for name in ("monday.db", "tuesday.db"):
+            began = datetime.now(UTC)
+            outcome = called("backup", tmp_path / name, "--data-dir", settings.data_dir)
+            assert outcome.returncode == 0, outcome
+            last = DataDirectory(settings.data_dir).last_backup()
+            assert last is not None
+            assert began <= last.at <= datetime.now(UTC)
+            assert checks.backup(settings) == checks.ok(
+                "backup",
+                f"the last one was made at {last.at:%Y-%m-%d %H:%M} UTC: {tmp_path / name}.",
+            )
+        refused = called("backup", tmp_path / name, "--data-dir", settings.data_dir)
+        assert refused.returncode == USAGE
+        assert DataDirectory(settings.data_dir).last_backup() == last
+    (settings.data_dir / "marginalia.backup").write_text("{")
+    assert checks.backup(settings).level is Level.WARNING
+
+
+def test_a_danger_is_exit_code_1(tmp_path: Path) -> None:
+    fine = called("serve", "--check", "--data-dir", tmp_path / "data")
+    assert (fine.returncode, fine.stderr) == (0, "")
+    assert fine.stdout.startswith("ok       TLS            not needed")
+    danger = called("serve", "--check", "--host", "0.0.0.0", "--data-dir", tmp_path / "data")
+    assert danger.returncode == 1
+    assert danger.stdout.startswith("danger   TLS            JWTs would travel unencrypted")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,47 @@
+"""The settings of moderation: a list of words that says nothing is refused at start."""
+
+from pathlib import Path
+
+import pytest
+
+from dal.model.moderation import ReviewCause
+from server.errors import CommandError
+from server.moderation import moderation_of
+from server.settings import Settings
+
+
+def words(file: Path) -> Settings:
+    return Settings(moderation="words", moderation_words=file)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is empty: write a word or a phrase in each line."),
+        (b"# a comment\n\n", "is empty: write a word or a phrase in each line."),
+        (b"fine\n\n...\n", "line 3: a word or phrase has a letter or a digit"),
+        (b"x" * 101, "line 1: a word or phrase has a letter or a digit, and 100 characters"),
+        (b"\xff", "is not UTF-8"),
+        (None, "cannot be read: No such file or directory."),
+    ],
+)
+def test_a_list_without_words_is_refused(
+    tmp_path: Path, content: bytes | None, sentence: str
+) -> None:
+    if content is not None:
+        (tmp_path / "words.txt").write_bytes(content)
+    with pytest.raises(CommandError, match=sentence):
+        moderation_of(words(tmp_path / "words.txt"))
+
+
+def test_a_list_is_read_line_by_line(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("\ufeff# mine\r\nspam\r\n  buy now \r\n")
+    moderation = moderation_of(words(tmp_path / "words.txt"))
+    assert moderation.cause("Buy now") is ReviewCause.WORDS
+    assert moderation.cause("mine") is None
+
+
+@pytest.mark.parametrize("given", [{"moderation": "words"}, {"moderation_words": Path("x")}])
+def test_the_rule_and_its_list_need_each_other(given: dict[str, object]) -> None:
+    with pytest.raises(CommandError, match="need each other"):
+        Settings(**given)  # type: ignore[arg-type]

@@ -1,0 +1,12 @@
+"""The command compares compiled execution with graphql-core's, request by request."""
+
+from typer.testing import CliRunner
+
+from tools.bench.__main__ import app
+from tools.bench.execution import DOCUMENTS
+
+
+def test_every_request_is_answered_by_both() -> None:
+    done = CliRunner().invoke(app, ["execution", "--rounds", "1", "--times", "1"])
+    assert done.exit_code == 0, done.output
+    assert all(name in done.output for name in DOCUMENTS)

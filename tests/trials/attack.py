@@ -1,0 +1,347 @@
+"""Attacks on a server: responses to attackers, delays of a neighbour, and the server's memory.
+
+The neighbour is another client of the server, in another process, so that attackers do not delay
+its clock.
+"""
+
+import asyncio
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from math import ceil, inf
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+from rich.live import Live
+from rich.table import Table
+
+from tests.server.serving import Served
+from tests.trials.hurtful import DEADLINE, PATIENCE, Sent, authorization, body, post
+from tests.trials.reporting import CONSOLE
+from tests.trials.serving import serving
+
+LIMIT = 1.0
+"""Seconds: the neighbour's 99th percentile."""
+
+GROWN_MB = 128
+KEPT_MB = 64
+"""Maximum growth of the server's memory during an attack, and after it."""
+
+GIVE_UP = 5.0
+"""Seconds without a response to the neighbour, after which an attack ends."""
+
+SLICE = 2.0
+QUIET = 3
+"""Seconds of a slice, and slices before and after an attack. The median of the slices' percentiles
+counts, because a busy machine stalls now and then."""
+
+MARGIN = 5
+"""Allowed requests to DynamoDB beyond the predicted ones: retries, and statistics of a plan."""
+
+SERVER_FAULTS = ("500", "502", "504")
+"""Faults of the server. 503 is a response to too many requests, 501 and 505 to malformed ones."""
+
+_PAUSE = 0.02
+_SHOWN = 400
+"""Bytes of a request that are printed."""
+
+_PAGE = (
+    '{ product(productId: "1") { comments(rating: [4, 5], language: "en") {'
+    " nodes { id rating title } pageInfo { endCursor hasNextPage } } } }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Requests of some clients, ``rate`` a second. Each client waits for its response."""
+
+    name: str
+    requests: Iterable[Sent]
+    clients: int = 1
+    rate: float = inf
+    times: float = inf
+    """The neighbour's 99th percentile may be so many times the one before the attack."""
+
+
+@dataclass
+class Answers:
+    """The responses to attackers."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    example: str = ""
+    """The first request with a faulty response."""
+    slowest: str = ""
+    worst: float = 0.0
+
+    def note(self, number: int, sent: Sent, answer: bytes, seconds: float) -> None:
+        """Count one response, and its faults."""
+        parts = answer.split(b" ", 2)
+        status = parts[1].decode() if len(parts) == 3 else "none"
+        due = sent.patience >= PATIENCE
+        self.statuses[status] += 1
+        faults = {
+            "INTERNAL": b'"INTERNAL"' in answer,
+            f"with {status}": status in SERVER_FAULTS,
+            "without a response": due and status == "none",
+            f"after {DEADLINE:.0f} s": due and seconds > DEADLINE,
+            "accepted": bool(sent.never) and sent.never in answer,
+            "read more than predicted": _reads_more(answer),
+        }
+        found = [fault for fault, is_so in faults.items() if is_so]
+        self.faults.update(found)
+        if found and not self.example:
+            self.example = f"{', '.join(found)}: {_shown(number, sent)}"
+
+    def wait(self, number: int, sent: Sent, seconds: float) -> None:
+        """Keep the longest time that a request waited for a required response."""
+        if sent.patience >= PATIENCE and seconds > self.worst:
+            self.worst, self.slowest = seconds, f"slowest: {_shown(number, sent)}"
+
+
+def _shown(number: int, sent: Sent) -> str:
+    return f"request {number}, {sent.data[-_SHOWN:]!r}"
+
+
+def _reads_more(answer: bytes) -> bool:
+    """Return whether a response reports a higher cost than predicted."""
+    try:
+        cost = json.loads(answer.partition(b"\r\n\r\n")[2])["extensions"]["cost"]
+        return bool(cost["actual"]["requests"] > cost["predicted"]["requests"] + MARGIN)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+async def exchange(url: str, sent: Sent) -> bytes:
+    """Send one request; return the response as far as it came in time."""
+    address = urlsplit(url)
+    answer = bytearray()
+    # The server may respond before the end of the body, and close the connection.
+    with suppress(TimeoutError, ConnectionError, asyncio.IncompleteReadError):
+        async with asyncio.timeout(sent.patience):
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            try:
+                writer.write(sent.data)
+                if sent.then:
+                    answer += await reader.readuntil(b"\r\n\r\n")
+                    writer.write(sent.then)
+                    await writer.drain()
+                while part := await reader.read(65_536):
+                    answer += part
+            finally:
+                writer.transport.abort()  # discards unsent bytes
+    return bytes(answer)
+
+
+async def send(url: str, attack: Attack, answers: Answers) -> None:
+    """Send all requests of an attack."""
+    numbered, start = enumerate(attack.requests), time.monotonic()
+
+    async def client() -> None:
+        for number, sent in numbered:
+            await asyncio.sleep(start + number / attack.rate - time.monotonic())
+            began = time.monotonic()
+            try:
+                answer = await exchange(url, sent)
+            finally:  # also without a response at the attack's end
+                seconds = time.monotonic() - began
+                answers.wait(number, sent, seconds)
+            answers.note(number, sent, answer, seconds)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(attack.clients):
+            group.create_task(client())
+
+
+class Slice(NamedTuple):
+    """The neighbour's requests in some seconds."""
+
+    seconds: list[float]
+    failed: int
+    """Responses without a page."""
+    peak: float
+    """The server's highest memory, in MB."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether the last request got no response."""
+        return self.seconds[-1] >= GIVE_UP
+
+
+def _percentile(slices: list[Slice], percent: int) -> float:
+    """Return the median of each slice's percentile, in seconds."""
+    return median(sorted(one.seconds)[ceil(len(one.seconds) * percent / 100) - 1] for one in slices)
+
+
+def memory(pid: int) -> float:
+    """Return the memory of a process in MB, 0 when it has ended."""
+    try:
+        return float(psutil.Process(pid).memory_info().rss / 1e6)
+    except psutil.Error:
+        return 0.0
+
+
+def neighbour(url: str, pid: int) -> Slice:
+    """Request pages now and then, until one fails to come or the time is over."""
+    client = "X-Forwarded-For: 198.51.100.7", authorization("bob")
+    page = Sent(post(body(_PAGE), *client), patience=GIVE_UP)
+
+    async def ask() -> Slice:
+        seconds: list[float] = []
+        failed, peak = 0, 0.0
+
+        async def look() -> None:
+            nonlocal peak
+            while True:
+                peak = max(peak, memory(pid))
+                await asyncio.sleep(_PAUSE)
+
+        looking, end = asyncio.create_task(look()), time.monotonic() + SLICE
+        while not seconds or (time.monotonic() < end and seconds[-1] < GIVE_UP):
+            began = time.monotonic()
+            failed += not (await exchange(url, page)).startswith(b"HTTP/1.1 200")
+            seconds.append(time.monotonic() - began)
+            await asyncio.sleep(_PAUSE)
+        looking.cancel()
+        return Slice(seconds, failed, peak)
+
+    return asyncio.run(ask())
+
+
+@dataclass(frozen=True)
+class Row:
+    """One attack and its results."""
+
+    attack: Attack
+    answers: Answers
+    quiet: list[Slice]
+    during: list[Slice]
+    before: float
+    after: float
+    """MB; NaN if the server was silent to the end."""
+    tracebacks: int
+
+    @property
+    def found(self) -> list[str]:
+        """The broken promises."""
+        slices, p99 = self.quiet + self.during, _percentile(self.during, 99)
+        times = self.attack.times
+        reasons = {
+            "silent": any(one.silent for one in slices),
+            f"p99 over {LIMIT:.0f} s": p99 > LIMIT,
+            f"p99 over {times:.0f} times quiet": p99 > times * _percentile(self.quiet, 99),
+            "neighbour refused": any(one.failed > one.silent for one in slices),
+            f"{GROWN_MB} MB taken": self._peak > self.before + GROWN_MB,
+            f"{KEPT_MB} MB kept": self.after > self.before + KEPT_MB,
+            f"{self.tracebacks} tracebacks": self.tracebacks > 0,
+        }
+        faults = [f"{count:,} {fault}" for fault, count in self.answers.faults.items()]
+        return [reason for reason, is_so in reasons.items() if is_so] + faults
+
+    @property
+    def _peak(self) -> float:
+        return max(one.peak for one in self.during)
+
+    def cells(self) -> list[str]:
+        """Return the cells of the table."""
+        shown = (self.during, 50), (self.during, 99), (self.quiet, 99)
+        return [
+            self.attack.name,
+            ", ".join(self.found) or "held",
+            ", ".join(f"{status}: {n:,}" for status, n in self.answers.statuses.items()),
+            f"{self.answers.worst:.1f}",
+            *(f"{_percentile(slices, percent) * 1000:,.0f}" for slices, percent in shown),
+            *(f"{one:,.0f}" for one in (self.before, self._peak, self.after)),
+        ]
+
+
+Serve = Callable[[], AbstractAsyncContextManager[Served]]
+
+
+@asynccontextmanager
+async def demo(directory: Path, *options: str) -> AsyncIterator[Served]:
+    """Serve the demo data, loaded completely."""
+    async with serving(directory, "--demo", "--explain", *options) as server:
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            while 'http-equiv="refresh"' in (await client.get("/")).text:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+        yield server
+
+
+async def rows_of(serve: Serve, attacks: Iterable[Attack], most: float = inf) -> AsyncIterator[Row]:
+    """Yield a row for each attack, which ends after ``most`` slices of the neighbour.
+
+    After a broken promise the server is killed, and the next attack gets a new one.
+    """
+    waiting = iter(attacks)
+    attack = next(waiting, None)
+    with ProcessPoolExecutor(1, get_context("spawn")) as process:
+        while attack is not None:
+            async with serve() as server:
+                run = asyncio.get_running_loop().run_in_executor
+                ask = partial(run, process, neighbour, server.url, server.process.pid)
+                await ask()  # fills caches before the first measurement
+                quiet, hurt = [await ask() for _ in range(QUIET)], False
+                while attack is not None and not hurt:
+                    row = await _row(server, attack, ask, quiet, most)
+                    quiet, hurt = row.quiet[-QUIET:], bool(row.found)
+                    yield row
+                    attack = next(waiting, None)
+                if hurt:
+                    await asyncio.to_thread(server.kill)
+
+
+async def _row(
+    server: Served,
+    attack: Attack,
+    ask: Callable[[], asyncio.Future[Slice]],
+    quiet: list[Slice],
+    most: float,
+) -> Row:
+    pid, logged, during = server.process.pid, _tracebacks(server), list[Slice]()
+    before, after, answers = memory(pid), float("nan"), Answers()
+    sending = asyncio.create_task(send(server.url, attack, answers))
+    while not during or not (during[-1].silent or sending.done() or len(during) >= most):
+        during.append(await ask())
+    sending.cancel()
+    await asyncio.wait([sending])
+    if not sending.cancelled():
+        sending.result()
+    if not during[-1].silent:
+        quiet = quiet + [await ask() for _ in range(QUIET)]
+        after = memory(pid)
+    return Row(attack, answers, quiet, during, before, after, _tracebacks(server) - logged)
+
+
+def _tracebacks(server: Served) -> int:
+    """Count tracebacks in the log, without a seek, which would move the server's position."""
+    log = server.log.fileno()
+    return os.pread(log, os.fstat(log).st_size, 0).count(b"Traceback")
+
+
+async def report(rows: AsyncIterator[Row]) -> list[str]:
+    """Print the rows as they come; return the broken promises, with a request of each."""
+    table = Table(
+        *("attack", "found", "responses", "worst s", "p50 ms", "p99 ms", "quiet p99"),
+        *("MB before", "peak", "after"),
+    )
+    broken = []
+    with Live(table, console=CONSOLE, auto_refresh=False) as live:
+        async for row in rows:
+            table.add_row(*row.cells())
+            live.refresh()
+            if row.found:
+                example = row.answers.example or row.answers.slowest
+                broken.append(f"{row.attack.name}, {example}")
+    return broken

@@ -1,0 +1,1 @@
+"""Execution tests of graphql-core and Strawberry, run through compiled execution."""

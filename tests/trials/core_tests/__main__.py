@@ -1,0 +1,116 @@
+"""Runs the execution tests of graphql-core, and of a checkout of Strawberry, compiled.
+
+pip downloads graphql-core's release with its tests. Prints the tests that fail compiled only, and
+exits with 1 if they are others than the known ones. Strawberry's release has no tests: give
+`ARGS="--strawberry DIRECTORY"`.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tarfile
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.trials.reporting import CONSOLE, finish, show
+
+CORE: tuple[str, ...] = (
+    "tests/execution",
+    "tests/test_graphql.py",
+    "tests/test_star_wars_query.py",
+    "tests/test_user_registry.py",
+)
+STRAWBERRY: tuple[str, ...] = (
+    "tests/schema",
+    "tests/relay",
+    "tests/types",
+    "tests/fields",
+    "tests/objects",
+)
+
+_AWAITED = "the result of a compiled mutation is always awaited"
+
+KNOWN: Mapping[str, str] = {
+    "does_not_return_an_awaitable_if_mutation_fields_are_all_synchronous": _AWAITED,
+    "uses_the_mutation_schema_for_mutations": _AWAITED,
+}
+"""Tests that fail compiled, and why."""
+
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_PASSED = re.compile(r"(\d+) passed")
+_OPERATIONS = re.compile(r"^operations: .*", re.MULTILINE)
+
+
+def main() -> None:
+    """Run each suite plainly and compiled, and show both."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--strawberry", type=Path, help="a checkout with tests")
+    given = parser.parse_args()
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        suites = [("graphql-core", _release(place), "strict", CORE)]
+        if given.strawberry is not None:
+            suites.append(("Strawberry", given.strawberry.absolute(), "auto", STRAWBERRY))
+        _pip("install", "--no-deps", "--target", place / "describe", "pytest-describe")
+        rows, broken = [], []
+        for name, source, mode, paths in suites:
+            whole = ("-o", f"asyncio_mode={mode}", *paths)
+            plain = _ran(place, source, *whole)
+            compiled = _ran(place, source, "-p", "compiled_plugin", *whole)
+            failed = _failed(compiled) - _failed(plain)
+            unknown = sorted(one for one in failed if one.rpartition("::")[2] not in KNOWN)
+            rows.append((name, _passed(plain), _passed(compiled), str(len(failed) - len(unknown))))
+            CONSOLE.print(f"{name}, {''.join(_OPERATIONS.findall(compiled))}")
+            broken += [f"{name} fails compiled: {one}" for one in unknown]
+    show("Tests that pass", ("suite", "plain", "compiled", "known"), rows)
+    finish(broken)
+
+
+def _release(place: Path) -> Path:
+    """Return the directory of the sources of the graphql-core that is installed."""
+    wanted = f"graphql-core=={version('graphql-core')}"
+    _pip("download", "--no-deps", "--no-binary", "graphql-core", "--dest", place, wanted)
+    (archive,) = place.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(place, filter="data")
+    return place / archive.name.removesuffix(".tar.gz")
+
+
+def _pip(*arguments: str | Path) -> None:
+    subprocess.run([sys.executable, "-m", "pip", "--quiet", *arguments], check=True)
+
+
+def _ran(place: Path, source: Path, *arguments: str) -> str:
+    """Return what pytest prints."""
+    paths = [place / "describe", Path(__file__).parent]
+    options = ("addopts=", "filterwarnings=ignore", "timeout=100")
+    command = [sys.executable, "-m", "pytest", "--quiet", "--tb=no", "-p", "no:cacheprovider"]
+    command.append("--continue-on-collection-errors")
+    command += [part for option in options for part in ("-o", option)]
+    done = subprocess.run(
+        [*command, *arguments],
+        cwd=source,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    return done.stdout
+
+
+def _failed(output: str) -> set[str]:
+    return set(_FAILED.findall(output))
+
+
+def _passed(output: str) -> str:
+    return "".join(_PASSED.findall(output))
+
+
+if __name__ == "__main__":
+    main()

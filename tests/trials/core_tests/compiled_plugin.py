@@ -1,0 +1,85 @@
+"""A plugin of pytest: graphql-core's executors run selections compiled, where their options allow.
+
+It is alone in its directory's path: the tests of graphql-core are a package of the name `tests`.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
+from graphql import (
+    DirectiveNode,
+    DocumentNode,
+    ExecutionResult,
+    GraphQLError,
+    NoUnusedFragmentsRule,
+    specified_rules,
+    validate,
+    validate_schema,
+)
+from graphql.execution import Executor
+
+from schema.execution.compiled.coercion import nodes_of
+from schema.execution.compiled.operation import CompiledOperation
+
+_OPTIONS = {"middleware_manager": None, "abort_signal": None, "hide_suggestions": False}
+"""Values of executors' options; the server has no others."""
+
+_plain = Executor.execute_operation
+operations: Counter[str] = Counter()
+
+
+def _execute(executor: Executor[Any], serially: bool | None = None) -> Any:
+    operation = _compiled(executor) if serially is None else None
+    selection = None if operation is None else operation.selection(executor.variable_values)
+    if selection is None:
+        operations["plain"] += 1
+        return _plain(executor, serially)
+    operations["compiled"] += 1
+    try:
+        data = selection(executor, executor.root_value, None)
+        if executor.is_awaitable(data):
+            return _awaited(executor, data)
+    except GraphQLError as error:
+        executor.collected_errors.add(error, None)
+        data = None
+    return executor.finish(executor.build_response(data))
+
+
+def _compiled(executor: Executor[Any]) -> CompiledOperation | None:
+    """Return the operation if the server would compile it, whose schema and documents are valid."""
+    usual = all(getattr(executor, name) is value for name, value in _OPTIONS.items())
+    if not usual or not type(executor).__module__.startswith(("graphql.", "strawberry.")):
+        return None
+    fragments = [details.definition for details in executor.fragments.values()]
+    document = DocumentNode(definitions=(executor.operation, *fragments))
+    rules = [rule for rule in specified_rules if rule is not NoUnusedFragmentsRule]
+    try:
+        errors = validate_schema(executor.schema) or validate(executor.schema, document, rules)
+    except RecursionError:
+        return None
+    directives = {node.name.value for node in nodes_of(document) if isinstance(node, DirectiveNode)}
+    if errors or directives & {"defer", "stream"}:
+        return None
+    return CompiledOperation(executor.schema, document, executor.operation)
+
+
+async def _awaited(executor: Executor[Any], data: Awaitable[Any]) -> ExecutionResult:
+    try:
+        found = await data
+    except GraphQLError as error:
+        executor.collected_errors.add(error, None)
+        found = None
+    return executor.build_response(found)  # type: ignore[return-value]
+
+
+def pytest_configure() -> None:
+    """Have every executor run operations compiled."""
+    Executor.execute_operation = _execute  # type: ignore[assignment, method-assign]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how many operations ran compiled."""
+    told = f"operations: {operations['compiled']} compiled, {operations['plain']} plain"
+    terminalreporter.write_line(told)
