@@ -8,6 +8,7 @@ from functools import cache
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -25,7 +26,13 @@ from server.engine.data_directory import DataDirectory
 from server.errors import CommandError
 from server.health import health_routes
 from server.http.admission import Admission, Clients, RateLimitMiddleware
-from server.http.connections import STATE, Connections, max_connections, raise_descriptor_limit
+from server.http.connections import (
+    STATE,
+    Connections,
+    RequestHeaders,
+    max_connections,
+    raise_descriptor_limit,
+)
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView, SharedCaching
 from server.http.middleware import (
@@ -132,7 +139,10 @@ class Served:
         if settings.max_connections is not None:
             most = min(most, math.ceil(settings.max_connections / settings.workers))
         self._connections = Connections(
-            self.admission, most, request_timeout=settings.request_timeout
+            self.admission,
+            most,
+            request_timeout=settings.request_timeout,
+            busy_page=_busy_page,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -213,6 +223,15 @@ def _pages(
         await app()(scope, receive, send)
 
     return pages
+
+
+def _busy_page(headers: RequestHeaders) -> Response | None:
+    """Return the page that a busy server shows to a browser; None for other clients."""
+    if all(name != b"accept" or b"text/html" not in value for name, value in headers):
+        return None
+    from server.pages.busy import busy_page  # noqa: PLC0415 - as in _pages
+
+    return busy_page(headers)
 
 
 class _Shortcut:

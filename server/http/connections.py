@@ -7,10 +7,10 @@ which are limited, but no place among the running requests.
 import re
 import resource
 from asyncio import AbstractEventLoop, Protocol, TimerHandle, Transport
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from starlette.responses import Response
 from uvicorn import Config
@@ -35,6 +35,8 @@ from server.http.admission import Admission, is_health
 from server.http.errors import failure, refusal
 from server.http.middleware import LEFT
 from server.http.subscriptions import ENDING
+
+RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _DESCRIPTORS = 65_536
 """More connections are useless. Some systems allow a thousand million descriptors, and keep a table
@@ -88,8 +90,9 @@ _CHUNKS_TOO_SMALL = _wire(
     failure(413, f"Chunk sizes and trailers take over {MAX_HEAD:,} bytes: send larger chunks.")
 )
 _MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
-_BUSY = _wire(refusal(503, "The server is busy: try again in a second.", 1), b"keep-alive")
-_BUSY_LAST = _BUSY.replace(b"connection: keep-alive", b"connection: close")
+_BUSY = refusal(503, "The server is busy: try again in a second.", 1)
+_BUSY_LAST = _wire(_BUSY)
+_BUSY_KEPT = _wire(_BUSY, b"keep-alive")
 _FULL = _wire(refusal(503, "The server has no connection left: try again in a second.", 1))
 
 
@@ -137,6 +140,8 @@ class Connections:
     admission: Admission
     most: int
     request_timeout: float
+    busy_page: Callable[[RequestHeaders], Response | None] = lambda _: None
+    """Returns the response that a busy server gives to a browser; None for other clients."""
     expectant: dict["Connection", None] = field(default_factory=dict)
     """Connections without a complete request, longest without one first."""
     bodies: int = 0
@@ -362,7 +367,11 @@ class Connection(SendTimeout, HttpToolsProtocol):
             return
         self._release()
         cycle.response_started = cycle.response_complete = True
-        self.transport.write(_BUSY if cycle.keep_alive else _BUSY_LAST)
+        page = self._shared.busy_page(cycle.scope["headers"])
+        if page is not None:
+            self.transport.write(_wire(page, b"keep-alive" if cycle.keep_alive else b"close"))
+        else:
+            self.transport.write(_BUSY_KEPT if cycle.keep_alive else _BUSY_LAST)
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()

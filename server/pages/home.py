@@ -1,15 +1,16 @@
-"""``/``: the leaderboard of products, overall or for one language.
+"""``/``: the leaderboard of products; ``/products``: the search by title or id.
 
 DynamoDB lists all products only by a Scan, so the page lists the products that have a title and a
-comment rated 5. Visitors open other products by id.
+comment rated 5. Visitors search for other products.
 """
 
 from starlette.responses import Response
 
+from dal.limits import MAX_IDENTIFIER_BYTES, MAX_TITLE
 from server.pages.addresses import product_path, with_query
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
-from server.pages.page_documents import languages_of
+from server.pages.page_documents import fill_statistics, languages_of
 from server.pages.page_request import PageRequest
 from server.pages.plan_panel import plan_account
 
@@ -39,13 +40,46 @@ async def show(request: PageRequest) -> Response:
     )
 
 
-async def find(request: PageRequest) -> Response:
-    """Redirect the form with a product's id to the product's page."""
-    product_id = request.http.query_params.get("id", "").strip()
-    return request.to(product_path(product_id) if product_id else "/")
+async def search(request: PageRequest) -> Response:
+    """Show the products whose title begins with ``q``; redirect to the only product that fits.
+
+    ``q`` may also be a product's id.
+    """
+    given = request.http.query_params
+    words, after = " ".join(given.get("q", "").split()), given.get("after") or None
+    if not words:
+        return request.to("/")
+    words = words[:MAX_TITLE]
+    # In a key, some characters of an id take three bytes.
+    can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
+    result = await request.run(
+        "search", title=words, productId=words, canBeId=can_be_id, after=after
+    )
+    found = result.data["productSearch"]
+    known = result.data.get("product", {}).get("isKnown", False)
+    if known and not found["nodes"] and after is None:
+        return request.to(product_path(words))
+    for product in found["nodes"]:
+        fill_statistics(product)
+    info = found["pageInfo"]
+    return request.render(
+        "search.html",
+        words=words,
+        rows=[{"rank": None, "product": product} for product in found["nodes"]],
+        numbered=words if known else None,
+        older=with_query("/products", q=words, after=info["endCursor"])
+        if info["hasNextPage"]
+        else None,
+    )
 
 
 async def nothing_here(request: PageRequest) -> Response:
     """Say that no page has this address."""
     path = request.http.url.path[:200]
     raise PageFault(404, gettext("There is no page at %(path)s.", path=path))
+
+
+async def wrong_method(request: PageRequest) -> Response:
+    """Say that the page at this address cannot be used by this method."""
+    del request
+    raise PageFault(405, gettext("This page cannot be used in this way. Open it from a link."))

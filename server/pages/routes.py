@@ -15,12 +15,12 @@ from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
 from server.pages import comment, crawlers, home, playground, product, signing, static_files
-from server.pages.page_request import endpoint
+from server.pages.page_request import Endpoint, endpoint
 from server.settings import Settings
 
 _ROUTES = (
     ("GET", "/", home.show),
-    ("GET", "/products", home.find),
+    ("GET", "/products", home.search),
     # An id may hold slashes, so it ends the path. Forms post to the page's own path.
     ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
@@ -51,13 +51,20 @@ def pages_app(
     of the one-click sign-in, ``provider`` the issuer that signs visitors in. ``loading`` returns
     the progress of the demo's import.
     """
-    nothing_here = endpoint(view, home.nothing_here, demo)
+    shown: dict[int, Endpoint] = {
+        HTTPStatus.NOT_FOUND: endpoint(view, home.nothing_here, demo),
+        HTTPStatus.METHOD_NOT_ALLOWED: endpoint(view, home.wrong_method, demo),
+    }
 
     async def refusal(request: Request, error: Exception) -> Response:
-        missing = isinstance(error, HTTPException) and error.status_code == HTTPStatus.NOT_FOUND
-        if missing and "text/html" in request.headers.get("accept", ""):
-            return await nothing_here(request)
-        return await http_failure(request, error)
+        answer = await http_failure(request, error)
+        page = shown.get(answer.status_code)
+        if page is None or "text/html" not in request.headers.get("accept", ""):
+            return answer
+        html = await page(request)
+        if "Allow" in answer.headers:
+            html.headers["Allow"] = answer.headers["Allow"]
+        return html
 
     app = Starlette(
         routes=[

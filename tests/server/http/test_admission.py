@@ -52,6 +52,22 @@ async def test_what_finds_no_place_is_told_to_come_back_at_once() -> None:
         assert app.served == 2
 
 
+@pytest.mark.parametrize(("language", "sentence"), [("fr", "Réessayez"), ("xx", "try again")])
+async def test_a_browser_gets_a_page_in_its_language(language: str, sentence: str) -> None:
+    app = Echo()
+    headers = f"Accept: text/html\r\nAccept-Language: {language}\r\nHost".encode()
+    async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
+        await running(app, busy)
+        status, text = await client.ask(GET.replace(b"Host", headers))
+        assert status == 503
+        assert "text/html" in client.head
+        assert "retry-after: 5" in client.head
+        assert sentence in text
+        app.held.set()
+        assert (await busy.answer())[0] == 200
+        assert (await client.ask(POST))[0] == 200
+
+
 async def test_refusals_are_paced_so_that_they_take_no_time_from_who_is_served(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

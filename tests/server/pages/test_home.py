@@ -94,10 +94,36 @@ async def test_a_language_has_a_list_of_its_own(client: httpx.AsyncClient) -> No
     assert (await client.get("/?language=---")).status_code == 400
 
 
-async def test_any_product_opens_by_its_id(client: httpx.AsyncClient) -> None:
-    answer = await client.get("/products?id=+low+")
+async def test_the_search_finds_titles_by_their_beginning(client: httpx.AsyncClient) -> None:
+    page = await opened(client, "/products?q=+MUG+2")
+    assert products(page) == [f"/products/p%2F{number}" for number in (2, 20, 21, 22, 23)]
+    assert "5.0 from 2 comments" in page.text
+    assert page.fields()["q"] == "MUG 2"
+    first = await opened(client, "/products?q=mug")
+    (more,) = [given["href"] for _, given in first.elements if given.get("rel") == "next"]
+    assert len(products(first) + products(await opened(client, str(more)))) == PRODUCTS
+
+
+async def test_the_search_opens_a_product_by_its_id(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/products?q=+low+")
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/low")
     assert (await client.get("/products")).headers["location"] == "/"
+
+
+@pytest.mark.parametrize("words", ["nope", "%F0%9F%98%80" * 200, "%3Cb%3E"])
+async def test_a_search_without_a_hit_leads_home(client: httpx.AsyncClient, words: str) -> None:
+    page = await opened(client, f"/products?q={words}")
+    assert "No product has a title that begins with" in page.text
+    assert products(page) == []
+
+
+async def test_a_browser_gets_a_page_for_a_wrong_method(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/playground", headers={"Accept": "text/html"})
+    assert (answer.status_code, "GET" in answer.headers["allow"]) == (405, True)
+    assert "Not possible here" in answer.text
+    assert (await client.post("/playground")).json()["errors"][0]["message"] == (
+        "/playground does not answer POST."
+    )
 
 
 async def test_crawlers_find_the_products(client: httpx.AsyncClient) -> None:

@@ -23,7 +23,7 @@ ADDRESSES = (
     "/sign-in?lang={}&next={}",
     "/?notice={}&language={}",
     "/?after={}",
-    "/products?id={}",
+    "/products?q={}",
     "/products/long?rating={}",
     "/products/long?language={}&order=oldest",
     "/products/long?from={}&to={}",

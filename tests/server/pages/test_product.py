@@ -154,7 +154,7 @@ async def test_an_id_may_hold_any_character(
 ) -> None:
     comment = COMMENT._replace(comment_id=f"of {product_id}", product_id=product_id)
     await stored(table, [comment])
-    found = await client.get("/products", params={"id": product_id})
+    found = await client.get("/products", params={"q": product_id})
     address = found.headers["location"]
     page = await opened(client, address)
     assert page.headings == ["Good"]

@@ -1,0 +1,24 @@
+"""The page of a server under overload, for browsers.
+
+A refusal must cost next to nothing, so the page has no request's facts and no further files.
+"""
+
+from functools import cache
+
+from starlette.responses import HTMLResponse, Response
+
+from server.http.connections import RequestHeaders
+from server.pages import i18n, rendering
+
+
+def busy_page(headers: RequestHeaders) -> Response:
+    """Return the page in the language of the request's Accept-Language header."""
+    accepted = dict(headers).get(b"accept-language", b"").decode("latin-1")
+    return _page(i18n.negotiated(None, None, accepted))
+
+
+@cache
+def _page(tag: str) -> Response:
+    with i18n.speaking(tag):
+        html = rendering.render("busy.html", {})
+    return HTMLResponse(html, 503, {**rendering.HEADERS, "Retry-After": "5"})
