@@ -8,6 +8,7 @@ from dal.repositories.moderation import ModerationRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
+from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
 from dal.statistics.boards import Boards
@@ -31,6 +32,7 @@ class Stores:
         self.products = ProductRepository(table)
         self.orders = OrderRepository(table)
         self.users = UserRepository(table)
+        self.standings = StandingRepository(table)
         self.organizations = OrganizationRepository(table)
         self.tickets = TicketRepository(table)
         self.markers = MarkerRepository(table)

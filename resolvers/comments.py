@@ -14,6 +14,7 @@ from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
 from dal.model import Comment, Product, rules
 from dal.model.key_parts import unescape
 from dal.model.moderation import ReviewCause
+from dal.model.standings import Permission
 from dal.query.pagination import Edge
 from dal.repositories.comment_writes import Written
 from dal.repositories.comments import Selection
@@ -122,31 +123,39 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
     """Store the viewer's comment; it is verified if the product was delivered to the viewer.
 
-    It waits for a moderator if the server's rule holds it and the viewer is no moderator.
+    It waits for a moderator if the server's rule holds it, or the viewer is blocked. A moderator's
+    comment does not wait.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
     if info.context.known_products_only:
         await _require_known(info, stated["product_id"])
     key = stated.pop("idempotency_key", None)
-    received = await info.context.stores.users.received(viewer.user_id, stated["product_id"])
+    permission = await info.context.stores.standings.permission(
+        viewer.user_id, stated["product_id"]
+    )
     new = Comment(
         comment_id=uuid.uuid4().hex,
         username=viewer.user_id,
         created_at=datetime.now(UTC),
-        verified_purchase=received,
+        verified_purchase=permission.bought,
         name=rules.name_unless(viewer.user_id, viewer.name),
         **stated,
     )
-    cause = None if is_moderator(viewer) else _review(info, new)
+    cause = None if is_moderator(viewer) else _review(info, permission, None, new)
     return CommentPayload(
         await info.context.stores.comments.add(new, key, dated=False, cause=cause)
     )
 
 
-def _review(info: Info, comment: Comment) -> ReviewCause | None:
-    """Return why a comment waits for a moderator."""
-    return info.context.moderation.cause(comment.title, comment.text)
+def _review(
+    info: Info, permission: Permission, old: Comment | None, new: Comment
+) -> ReviewCause | None:
+    """Return why a comment waits for a moderator; ``old`` is None for a new comment."""
+    rewritten = old is None or (old.title, old.text) != (new.title, new.text)
+    if permission.blocked and rewritten:
+        return ReviewCause.BLOCKED
+    return info.context.moderation.cause(new.title, new.text)
 
 
 async def _require_known(info: Info, product_id: str) -> None:
@@ -162,10 +171,13 @@ async def _require_known(info: Info, product_id: str) -> None:
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
     """Change a comment of the viewer, or any comment as a moderator."""
     viewer = require_viewer(info.context)
-    check, review = partial(may_change, viewer), partial(_review, info)
     changes = changed(input, _CHANGES, {"title"})
+    review = None
+    if not is_moderator(viewer):
+        permission = await info.context.stores.standings.permission(viewer.user_id)
+        review = partial(_review, info, permission)
     written = await info.context.stores.comments.update(
-        changes.pop("id"), changes, check, None if is_moderator(viewer) else review
+        changes.pop("id"), changes, partial(may_change, viewer), review
     )
     return CommentPayload(written)
 

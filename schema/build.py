@@ -193,6 +193,8 @@ READS: Mapping[str, Reads] = {
     "Mutation.approveComment": _WRITE,
     "Mutation.rejectComment": _WRITE,
     "Mutation.decideComments": Reads(5 * MOST_DECISIONS),
+    "Mutation.blockUser": _WRITE,
+    "Mutation.unblockUser": _WRITE,
     "Mutation.updateProduct": _WRITE,
     "Mutation.placeOrder": _WRITE,
     "Mutation.setOrderStatus": _WRITE,

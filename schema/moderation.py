@@ -10,7 +10,7 @@ import strawberry
 from dal import model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
-from resolvers import moderation, products, users
+from resolvers import blocks, moderation, products, users
 from schema.comments import Author, Comment, Product
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
@@ -167,6 +167,38 @@ class DecideCommentsPayload:
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
+@strawberry.type(description="A user whose new texts wait for a moderator.")
+class BlockedUser:
+    """Shows dal.model.standings.Block."""
+
+    username: str = strawberry.field(description="User name: the user's id.")
+    reason: str = strawberry.field(description="The moderator's reason. Maximum 200 characters.")
+    at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
+    by: str | None = strawberry.field(
+        name="blockedBy", description="User name of the moderator; null for a block by command."
+    )
+
+
+@strawberry.type(description="Result of `blockUser`.")
+class BlockUserPayload:
+    """Shows resolvers.blocks.BlockPayload."""
+
+    block: BlockedUser | None = strawberry.field(
+        name="blockedUser", description="The blocked user; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type(description="Result of `unblockUser`.")
+class UnblockUserPayload:
+    """Shows resolvers.blocks.UnblockPayload."""
+
+    username: str | None = strawberry.field(
+        description="The user, who is not blocked; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
 @strawberry.type
 class ModerationMutation:
     """Binds each mutation to its resolver."""
@@ -188,4 +220,17 @@ class ModerationMutation:
         graphql_type=DecideCommentsPayload | None,
         description="Approve and reject up to 25 comments, each as `approveComment` and "
         "`rejectComment` do. For moderators.",
+    )
+    block_user: blocks.BlockPayload | None = strawberry.mutation(
+        resolver=blocks.block_user,
+        graphql_type=BlockUserPayload | None,
+        description="Let a user's new comments, and edits of titles and texts, wait for a "
+        "moderator. Published comments stay. Repeating a block with another reason replaces the "
+        "block. For moderators.",
+    )
+    unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
+        resolver=blocks.unblock_user,
+        graphql_type=UnblockUserPayload | None,
+        description="End the block of a user. Comments that wait stay in the queue. For "
+        "moderators.",
     )

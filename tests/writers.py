@@ -138,7 +138,7 @@ class Writers:
                         chance.choice([row.comment_id, f"new-{chance.randrange(60)}"]),
                         {"text": row.text, "rating": row.rating},
                         lambda _: None,
-                        lambda _: review,
+                        lambda *_: review,
                     )
                 case "decide":
                     await self._decide(

@@ -138,14 +138,15 @@ class Table:
         response = await self.call("get_item", Key=key, ConsistentRead=True, **_CAPACITY)
         return response.get("Item")
 
-    async def get_many(self, keys: Sequence[Item]) -> list[Item]:
+    async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
         """Return the items that exist under distinct primary keys, in any order."""
-        found = await in_parallel([self._get_batch(batch) for batch in batched(keys, _GET_BATCH)])
+        batches = batched(keys, _GET_BATCH)
+        found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
         return [item for items in found for item in items]
 
-    async def _get_batch(self, keys: Sequence[Item]) -> list[Item]:
+    async def _get_batch(self, keys: Sequence[Item], consistent: bool) -> list[Item]:  # noqa: FBT001 - of one caller
         items: list[Item] = []
-        left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": True}
+        left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": consistent}
 
         async def get_left() -> None:
             request = {self.name: left}

@@ -28,8 +28,8 @@ Written: TypeAlias = Edge[Comment] | Submission
 
 Stored: TypeAlias = Comment | Submission
 
-Review: TypeAlias = Callable[[Comment], ReviewCause | None]
-"""Returns why an edited comment waits for a moderator; None if it does not."""
+Review: TypeAlias = Callable[[Comment, Comment], ReviewCause | None]
+"""Returns why a comment waits for a moderator after an edit, by its old and its new contents."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
 """Causes that end when the server's rule passes a new text."""
@@ -187,10 +187,10 @@ def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> S
             return pending(comment, ReviewCause.EDIT, now)
         if one.cause not in _OF_THE_RULE:
             return edited
-        cause = review(comment)
+        cause = review(one.published(), comment)
         return comment if cause is None else replace(edited, cause=cause)
     comment = one._replace(**changes, updated_at=now)
-    cause = review(comment) if review else None
+    cause = review(one, comment) if review else None
     if cause is None:
         return comment
     cause = ReviewCause.EDIT if cause is ReviewCause.SETTING else cause

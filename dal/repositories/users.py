@@ -1,4 +1,4 @@
-"""Users: their profiles, and the products that they have received."""
+"""Users: their profiles."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,7 +7,6 @@ from dal import errors
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities.entity import packed, unpacked
-from dal.entities.order import purchase_key
 from dal.model import Profile
 from dal.model.key_parts import escape, unescape
 from dal.repositories.bulk_write import Outcome, overwrite
@@ -19,7 +18,7 @@ _PROFILE = "PROFILE"
 
 
 class UserRepository:
-    """All access to profiles and purchases of users."""
+    """All access to profiles of users."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -56,10 +55,6 @@ class UserRepository:
         """Return whether the user has a profile or orders, by one Query of one row."""
         request = QueryRequest(TABLE, _partition(username), limit=1, consistent=True)
         return bool((await self._table.query(request)).items)
-
-    async def received(self, username: str, product_id: str) -> bool:
-        """Return whether an order of the user with this product was ever delivered."""
-        return await self._table.get(purchase_key(username, product_id)) is not None
 
 
 def encode_profile(username: str, profile: Profile) -> Item:

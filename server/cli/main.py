@@ -79,6 +79,12 @@ COMMANDS = {
         "marginalia stats verify",
         ("rebuild", "verify", "follow"),
     ),
+    "user": Command(
+        "user",
+        "Block or unblock a user.",
+        "marginalia user block bob --reason Spam",
+        ("block", "unblock"),
+    ),
     "analytics": Command(
         "analytics",
         "Fill the analytics store, or print trends and movers from it.",

@@ -110,6 +110,7 @@ async def fill(stores: Stores) -> None:
     await stores.comments.put_many([_comment(number) for number in range(10)])
     await stores.comments.add(comment("held", created_at=DAYS[9]), cause=ReviewCause.SETTING)
     await stores.boards.finish()
+    await stores.standings.block("eve", "Spam", by="mo")
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     await stores.products.update("42", {"title": "Kettle"})
     await stores.orders.put_many(

@@ -151,6 +151,25 @@ async def test_what_a_moderator_writes_is_published(client: Client, rule: Modera
     assert edited["comment"]["text"] == "more spam"
 
 
+async def test_a_blocked_users_texts_wait_under_any_rule(client: Client) -> None:
+    client.rule = Moderation()
+    node_id = (await client.add("good"))["comment"]["id"]
+    await client.stores.standings.block("ann", "Insults", by="mo")
+    assert await client.stores.comments.total(Selection("42")) == 1, "what is published stays"
+    assert (await client.add("fine"))["submission"]["state"] == "PENDING"
+    rated = await client.send(EDIT, ANN, id=node_id, rating=1, text="good")
+    assert rated["submission"] is None, "the text is as it was"
+    held = (await client.edit(node_id, "better"))["submission"]
+    assert held["text"] == "better"
+    (first, second) = (await client.stores.moderation.queue(Slice(9))).nodes
+    assert [one.submission and one.submission.cause for one in (first, second)] == ["BLOCKED"] * 2
+    await client.stores.standings.unblock("ann")
+    assert (await client.edit(held["id"], "best"))["submission"], "a moderator has to decide"
+    assert (await client.add("fine"))["submission"] is None
+    await client.stores.standings.block("mod", "Why not", by="mo")
+    assert (await client.add("fine", MODERATOR))["submission"] is None
+
+
 APPROVE = """mutation Approve($input: ApproveCommentInput!) { approveComment(input: $input) {
   comment { id text createdAt } userErrors { code } } }"""
 REJECT = """mutation Reject($input: RejectCommentInput!) { rejectComment(input: $input) {
@@ -166,7 +185,7 @@ async def test_a_moderator_decides_and_the_author_hands_in_again(client: Client)
     assert await stores.moderation.reject(which, seen, "mo", "Off topic.") == rejected
     assert (rejected.state, rejected.reason) == (SubmissionState.REJECTED, "Off topic.")
     assert (await stores.moderation.queue(Slice(9))).nodes == []
-    again = await stores.comments.update(which, {"text": "new"}, anybody, lambda _: None)
+    again = await stores.comments.update(which, {"text": "new"}, anybody, lambda *_: None)
     assert isinstance(again, Submission)
     assert (again.state, again.cause, again.reason) == (
         SubmissionState.PENDING,

@@ -65,6 +65,7 @@ PRIVATE = {
     *("Ticket", "TicketConnection", "TicketEdge"),
     *("Submission", "SubmissionConnection", "SubmissionEdge"),
     *("ModerationQueueConnection", "ModerationQueueEntryEdge", "ModerationQueueEntry"),
+    "BlockedUser",
 }
 OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload", "AddCommentPayload"}
 """They show what the mutation itself has written."""
@@ -178,6 +179,8 @@ class World:
         await stores.orders.put_many([shipped, placed])
         await fill(stores)
         await self.table.put_many([SUBMISSION.encode(one) for one in (HELD, REJECTED)])
+        await stores.standings.unblock("bob")
+        await stores.standings.block("eve", "secret-block", by="mo")
         made = (organization_key("new"), user_key(ACME.name, "new"))
         await self.table.write([{"Delete": {"Key": key}} for key in made])
         self.intact = True

@@ -129,21 +129,21 @@ async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table
 
 
 async def test_a_delivered_order_says_what_its_user_received(each_table: Table) -> None:
-    store, users = Stores(each_table).orders, Stores(each_table).users
+    store, standings = Stores(each_table).orders, Stores(each_table).standings
     price = Money(Decimal(1), "EUR")
     lines = tuple(OrderLine(f"p{number}", 1, price) for number in range(90))
     await store.place(order("7", lines=lines))
     await store.set_status("7", SHIPPED, owner="ana")
-    assert not await users.received("ana", "p0")
+    assert not (await standings.permission("ana", "p0")).bought
     await store.set_status("7", DELIVERED, owner="ana")
-    assert await users.received("ana", "p0")
-    assert await users.received("ana", "p89")
-    assert not await users.received("ana", "p90")
-    assert not await users.received("bob", "p0")
+    assert (await standings.permission("ana", "p0")).bought
+    assert (await standings.permission("ana", "p89")).bought
+    assert not (await standings.permission("ana", "p90")).bought
+    assert not (await standings.permission("bob", "p0")).bought
 
 
 async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Table) -> None:
-    store, users = Stores(table).orders, Stores(table).users
+    store, standings = Stores(table).orders, Stores(table).standings
     rows = [order("7"), order("8", status=DELIVERED), order("7", status=SHIPPED)]
     for outcome in (Outcome(new=2), Outcome(unchanged=2)):
         assert await store.put_many(rows) == outcome
@@ -152,7 +152,7 @@ async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Tabl
             ("8", DELIVERED),
             ("7", SHIPPED),
         ]
-    assert await users.received("ana", "42")
+    assert (await standings.permission("ana", "42")).bought
     assert not (await store.open_page(Slice(10))).edges
 
 

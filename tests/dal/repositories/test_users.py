@@ -36,9 +36,9 @@ async def test_profiles_are_written_over_what_is_there(table: Table) -> None:
 
 
 async def test_what_was_received_is_kept_when_the_order_changes(table: Table) -> None:
-    users, orders = Stores(table).users, Stores(table).orders
+    standings, orders = Stores(table).standings, Stores(table).orders
     await orders.put_many([order("7", status=OrderStatus.DELIVERED)])
-    assert await users.received("ana", "42")
+    assert (await standings.permission("ana", "42")).bought
     await orders.put_many([order("7", status=OrderStatus.CANCELLED)])
-    assert await users.received("ana", "42")
-    assert not await users.received("ana", "4")
+    assert (await standings.permission("ana", "42")).bought
+    assert not (await standings.permission("ana", "4")).bought

@@ -32,6 +32,7 @@ export default [
           exceptions: {
             suffixes: ["Connection", "Edge", "Payload"],
             types: [
+              "BlockedUser",
               "CommentEvent",
               "CommentStatistics",
               "LanguageCount",

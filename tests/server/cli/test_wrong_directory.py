@@ -34,6 +34,8 @@ REFUSED = {
     "stats rebuild": ("", NO_DATA),
     "stats verify": ("", NO_DATA),
     "stats follow": ("", NO_DATA),
+    "user block": ("bob --reason Spam", NO_DATA),
+    "user unblock": ("bob", NO_DATA),
     "analytics refresh": ("", NO_DATA),
     "analytics trend": (
         "42",

@@ -117,7 +117,7 @@ async def _check_orders(stores: Stores, some: list[Comment]) -> None:
     assert profile.full_name == "Demo"
     customers = dict(read_demo("profiles"))
     verified = next(one for one in some if one.verified_purchase and one.username in customers)
-    assert await stores.users.received(verified.username, verified.product_id)
+    assert (await stores.standings.permission(verified.username, verified.product_id)).bought
 
 
 async def _check_organizations(stores: Stores) -> None:

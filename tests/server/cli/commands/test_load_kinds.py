@@ -68,8 +68,8 @@ async def test_orders(tmp_path: Path, table: Table, store: list[str]) -> None:
         order_id="1", username="ada", status=OrderStatus.SHIPPED, created_at=NOON, lines=lines
     )
     assert not (await stores.orders.open_page(Slice(10))).edges
-    assert await stores.users.received("ada", "q")
-    assert not await stores.users.received("ada", "p")
+    assert (await stores.standings.permission("ada", "q")).bought
+    assert not (await stores.standings.permission("ada", "p")).bought
 
 
 async def test_a_csv_has_the_lines_as_json(tmp_path: Path, table: Table, store: list[str]) -> None:

@@ -1,0 +1,94 @@
+"""Standings as items: what restricts a user's writes. A user without restrictions has no item.
+
+An item has one packed ``data`` (S). A block puts the item into the list of blocked users in
+``GSI1``, and into the moderator's partition of ``byAuthor``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dal.entities.comment import BY_AUTHOR
+from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.model.key_parts import escape, format_instant, parse_instant, unescape
+from dal.model.standings import Block
+from dal.table.index import Index
+from dal.table.items import Item, primary_key
+
+_USER = "USER#"
+_STANDING = "STANDING"
+_BLOCKED = "BLOCKED"
+_BY_BLOCK = ("blocked_at", "username")
+
+BLOCKED_USERS = Index(
+    "GSI1", "GSI1PK", "GSI1SK", "STANDING", ("standing",), _BY_BLOCK, projects=("data",)
+)
+IS_BLOCKED = {"standing": frozenset({_BLOCKED})}
+"""The filter of the list of blocked users."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What restricts a user's writes."""
+
+    username: str
+    block: Block | None = None
+    erasing: Mapping[str, Any] | None = None
+    """What an erase of the user's data stores while it runs."""
+
+
+def standing_key(username: str) -> Item:
+    """Return the primary key of a user's standing."""
+    return primary_key(_USER + escape(username), _STANDING)
+
+
+def is_standing(key: Item) -> bool:
+    """Return whether a key, or an item, is a standing's."""
+    return str(key["PK"]["S"]).startswith(_USER) and key["SK"]["S"] == _STANDING
+
+
+def standing_in(item: Item) -> Standing:
+    """Return the standing of a whole item."""
+    return STANDING.decode_row(Row("", item, {}))
+
+
+def _position(standing: Standing) -> str | None:
+    block = standing.block
+    return None if block is None else f"{format_instant(block.at)}#{escape(block.username)}"
+
+
+def _attributes(standing: Standing) -> Item:
+    data: dict[str, Any] = {}
+    item: Item = {}
+    block = standing.block
+    if block is not None:
+        data["block"] = {"reason": block.reason, "at": format_instant(block.at), "by": block.by}
+        if block.by is not None:
+            item = {
+                BY_AUTHOR.partition_key: {"S": f"DID#{escape(block.by)}"},
+                BY_AUTHOR.sort_key: {"S": f"BLOCK#{_position(standing)}"},
+            }
+    if standing.erasing is not None:
+        data["erasing"] = standing.erasing
+    return item | packed(data)
+
+
+def _decode(row: Row) -> Standing:
+    username = unescape(row.item["PK"]["S"][len(_USER) :])
+    data = unpacked(row.item)
+    block = data.get("block")
+    return Standing(
+        username,
+        block and Block(username, block["reason"], parse_instant(block["at"]), block["by"]),
+        data.get("erasing"),
+    )
+
+
+STANDING: Entity[Standing] = Entity(
+    key=lambda standing: standing_key(standing.username),
+    fields={"standing": lambda _: _BLOCKED},
+    positions={_BY_BLOCK: _position},
+    indexes=(BLOCKED_USERS,),
+    attributes=_attributes,
+    decode_row=_decode,
+)

@@ -1,0 +1,89 @@
+"""Standings: what users may write, and blocks of users by moderators."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from dal import errors
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table
+from dal.entities.order import purchase_key
+from dal.entities.standing import (
+    STANDING,
+    Standing,
+    is_standing,
+    standing_in,
+    standing_key,
+)
+from dal.model.standings import Block, Permission
+from dal.table.items import ABSENT, Action, key_of, unchanged
+
+
+class StandingRepository:
+    """All access to standings."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    async def permission(self, username: str, product_id: str | None = None) -> Permission:
+        """Return what a user may write about a product, by one BatchGetItem (AP19).
+
+        The read is eventually consistent: a block holds some moments later. Without a product,
+        only the standing is read.
+        """
+        keys = [standing_key(username)]
+        if product_id is not None:
+            keys.append(purchase_key(username, product_id))
+        found = await self._table.get_many(keys, consistent=False)
+        standings = [standing_in(item) for item in found if is_standing(item)]
+        return Permission(
+            blocked=any(one.block is not None for one in standings),
+            erasing=any(one.erasing is not None for one in standings),
+            bought=len(found) > len(standings),
+        )
+
+    async def block(self, username: str, reason: str, by: str | None) -> Block:
+        """Block a user; ``by`` is a moderator, or None for a command.
+
+        A user who is blocked for the same reason stays as they are.
+        """
+        block = Block(username, reason, datetime.now(UTC), by)
+
+        def blocked(standing: Standing) -> Standing:
+            there = standing.block
+            if there is not None and there.reason == reason:
+                return standing
+            return replace(standing, block=block)
+
+        return (await self.rewrite(username, blocked)).block or block
+
+    async def unblock(self, username: str) -> None:
+        """End the block of a user; what waits is left to the moderators."""
+        await self.rewrite(username, lambda standing: replace(standing, block=None))
+
+    async def rewrite(self, username: str, step: Callable[[Standing], Standing]) -> Standing:
+        """Write what ``step`` makes of a user's standing, on condition that it has not changed.
+
+        A standing that restricts nothing has no item. Raises ConflictError if other writes keep
+        changing it.
+        """
+
+        async def attempt() -> Standing:
+            item = await self._table.get(standing_key(username))
+            old = Standing(username) if item is None else standing_in(item)
+            new = step(old)
+            if new == old:
+                return new
+            as_read = ABSENT if item is None else unchanged(item, ("data",))
+            action: Action = {"Put": {"Item": STANDING.encode(new), **as_read}}
+            if item is not None and new == Standing(username):
+                action = {"Delete": {"Key": key_of(item), **as_read}}
+            try:
+                await self._table.write([action])
+            except errors.ConditionFailedError:
+                raise errors.ConflictError(
+                    "Other requests keep changing this user's standing: try again in a moment."
+                ) from None
+            return new
+
+        return await retry_on_conflict(attempt)

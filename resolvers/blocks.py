@@ -1,0 +1,65 @@
+"""Blocks of users, for moderators."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import strawberry
+
+from dal.model import rules
+from dal.model.standings import Block
+from resolvers.authorization import require_moderator, require_viewer
+from resolvers.mutations import Rule, UserError, checked, reported
+from resolvers.selection import Info
+
+_WHO: Mapping[str, Rule] = {"username": rules.identifier}
+_BLOCK = {**_WHO, "reason": rules.stated_title}
+
+
+@strawberry.input(description="The user to block.")
+class BlockUserInput:
+    """A user, and why they are blocked."""
+
+    username: str = strawberry.field(description="User name.")
+    reason: str = strawberry.field(description="Reason, for moderators. Maximum 200 characters.")
+
+
+@strawberry.input(description="The user to unblock.")
+class UnblockUserInput:
+    """A blocked user."""
+
+    username: str = strawberry.field(description="User name.")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockPayload:
+    """The user's block."""
+
+    block: Block | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class UnblockPayload:
+    """The user who is not blocked."""
+
+    username: str | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@reported(BlockPayload)
+async def block_user(info: Info, input: BlockUserInput) -> BlockPayload:  # noqa: A002 - Relay's name
+    """Let a user's texts wait for a moderator; for moderators."""
+    viewer = require_viewer(info.context)
+    require_moderator(viewer, "block users")
+    given = checked(input, _BLOCK)
+    store = info.context.stores.standings
+    return BlockPayload(await store.block(given["username"], given["reason"], viewer.user_id))
+
+
+@reported(UnblockPayload)
+async def unblock_user(info: Info, input: UnblockUserInput) -> UnblockPayload:  # noqa: A002
+    """End a block; for moderators."""
+    require_moderator(require_viewer(info.context), "unblock users")
+    username = checked(input, _WHO)["username"]
+    await info.context.stores.standings.unblock(username)
+    return UnblockPayload(username)

@@ -1,0 +1,52 @@
+"""Standings: blocks of users, their list, and what AP19 reads."""
+
+import asyncio
+from dataclasses import replace
+
+from dal.client.table import Table
+from dal.entities.standing import Standing, standing_in, standing_key
+from dal.model import OrderStatus
+from dal.model.standings import Permission
+from dal.stores import Stores
+from tests.calls import calls_of
+from tests.strategies import order
+
+
+async def test_what_a_user_may_write_is_read_at_once(each_table: Table) -> None:
+    stores = Stores(each_table)
+    assert await stores.standings.permission("a/b", "42") == Permission(False, False, False)
+    await stores.orders.put_many([order("7", username="a/b", status=OrderStatus.DELIVERED)])
+    await stores.standings.block("a/b", "Spam", by="mo")
+    calls = calls_of(each_table)
+    assert await stores.standings.permission("a/b", "42") == Permission(True, False, True)
+    assert await stores.standings.permission("a/b", "4") == Permission(True, False, False)
+    assert await stores.standings.permission("a/b") == Permission(True, False, False)
+    assert calls.operations == {"BatchGetItem": 3}
+    (keys,) = calls[0].arguments["RequestItems"].values()
+    assert not keys["ConsistentRead"], "it costs what the look-up of a purchase cost"
+    await stores.standings.unblock("a/b")
+    assert await stores.standings.permission("a/b", "42") == Permission(False, False, True)
+
+
+async def test_a_block_is_repeated_replaced_and_keeps_the_rest(table: Table) -> None:
+    standings = Stores(table).standings
+    first = await standings.block("ana", "Spam", by="mo")
+    assert await standings.block("ana", "Spam", by="max") == first
+    second = await standings.block("ana", "Insults", by="max")
+    assert (second.reason, second.by) == ("Insults", "max")
+    await standings.rewrite("ana", lambda one: replace(one, erasing={"name": "x"}))
+    await standings.unblock("ana")
+    await standings.unblock("ana")
+    item = await table.get(standing_key("ana"))
+    assert item is not None
+    assert standing_in(item) == Standing("ana", erasing={"name": "x"})
+    assert await standings.permission("ana") == Permission(False, True, False)
+
+
+async def test_blocks_and_an_erase_at_once_lose_nothing(table: Table) -> None:
+    standings = Stores(table).standings
+    await asyncio.gather(
+        standings.rewrite("ana", lambda one: replace(one, erasing={})),
+        *(standings.block("ana", f"why {number}", by="mo") for number in range(5)),
+    )
+    assert await standings.permission("ana") == Permission(True, True, False)
