@@ -13,6 +13,7 @@ import psutil
 
 from server.engine.data_directory import ROOM, DataDirectory, EngineRecord
 from server.engine.engine_process import (
+    START_DEADLINE,
     EngineProcess,
     PortTakenError,
     end_orphan,
@@ -41,9 +42,8 @@ SHARE_DEADLINE = 30.0
 _SILENT_WAIT = 1.0
 """Seconds until a waiting command logs the reason."""
 
-_PORT_ATTEMPTS = 10
-_PORT_PAUSE = 0.2
-"""Seconds between two attempts."""
+_START_PAUSE = 0.2
+"""Seconds between two attempts to start the engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,25 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
 async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
     """Start an engine on a port, or on any free port.
 
-    After an engine's death, the system may take a moment to free the engine's port.
+    Another program may use the port for a moment, or the system may lack memory for a process.
     """
-    for _ in range(_PORT_ATTEMPTS):
-        with suppress(PortTakenError):
+    until, warned = time.monotonic() + START_DEADLINE, False
+    while True:
+        try:
             return await EngineProcess.start(directory.database, port or free_port())
-        await asyncio.sleep(_PORT_PAUSE)
-    raise CommandError("Other programs took the storage engine's port: run the command again.")
+        except PortTakenError:
+            reason = f"another program uses port {port}" if port else ""
+        except OSError as error:
+            reason = f"the system starts no process: {error.strerror}"
+        if time.monotonic() >= until:
+            raise CommandError(
+                f"The storage engine did not start within {START_DEADLINE:.0f} seconds "
+                f"({reason or 'other programs took its port'}): run the command again."
+            )
+        if reason and not warned:
+            warned = True
+            logger.warning("The storage engine cannot start (%s): trying again.", reason)
+        await asyncio.sleep(_START_PAUSE)
 
 
 @dataclass(slots=True)

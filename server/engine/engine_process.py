@@ -7,6 +7,7 @@ this process holds open; the system closes the pipe when the process ends, also 
 import asyncio
 import logging
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -29,8 +30,7 @@ STOP_DEADLINE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
 
 _SCRIPT = """\
-"$@" </dev/null >/dev/null &
-echo $! >&2
+sh -c 'echo $$ >&2; exec "$@"' sh "$@" </dev/null >/dev/null &
 exec 2>/dev/null
 read -r _
 kill -9 $!
@@ -40,7 +40,18 @@ wait $!
 and never writes to it, so the pipe ends when the process ends.
 
 The guard is the program's parent, so no other program gets its process id before the guard ends.
+The program's own process writes the id before it runs the program: an id that the guard wrote
+could land in the middle of the program's first line.
 """
+
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+"""Linux's first and last ephemeral port."""
+
+_PORTS = range(11_000, 65_536)
+"""Ports to choose from; browsers refuse some below."""
+
+_RANDOM = random.SystemRandom()
+"""Differs in each process, also if a test has seeded the shared generator."""
 
 _SIGNALLED = 128
 """A shell adds this to the number of the signal that killed a program."""
@@ -165,10 +176,21 @@ class EngineProcess:
 
 
 def free_port() -> int:
-    """Return a loopback port on which no process listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a port of 127.0.0.1 that is free, and not ephemeral where possible.
+
+    The system gives ephemeral ports to connections and to servers that name no port. They could
+    take the port of an engine that died before the engine is restarted.
+    """
+    try:
+        first, last = map(int, _EPHEMERAL.read_text().split())
+    except OSError:
+        first, last = 49_152, 65_535  # IANA's range, which macOS uses
+    lasting = [port for port in _PORTS if not first <= port <= last]
+    while True:
+        port = _RANDOM.choice(lasting or _PORTS)
+        with suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 async def _listening(guard: Guard) -> tuple[int, str]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from server.engine.engine_process import free_port
 from server.engine.program import engine_binary
 
 ROOT = Path(__file__).parents[2]
@@ -24,23 +24,6 @@ SECOND_IN_SOAK = pytest.mark.parametrize(
     indirect=True,
 )
 """For tests that show the same on two engines: only `make soak` runs them on the second."""
-
-
-# separate, because hypothesis seeds the shared one equally in every process
-_PORTS = random.Random()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now, and that no system gives out by itself.
-
-    Of those that it gives out, another process would be given the same one now and then, before
-    whoever asked for it here listens.
-    """
-    while True:
-        port = _PORTS.randrange(11_000, 32_768)  # browsers refuse 10080
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.engines import await_listening, free_port
+from server.engine.engine_process import free_port
+from tests.engines import await_listening
 
 REDIS = shutil.which("redis-server")
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from server.engine.data_directory import DataDirectory, EngineRecord
 from server.engine.engine import embedded_engine
+from server.engine.engine_process import free_port
 from server.errors import CommandError
-from tests.engines import DYNOXIDE, free_port
+from tests.engines import DYNOXIDE
 
 
 def engine_pid(data_dir: Path) -> int:
@@ -21,13 +23,20 @@ def engine_pid(data_dir: Path) -> int:
     return record.engine
 
 
-async def successor(data_dir: Path, pid: int) -> int:
-    """Wait until another engine than ``pid`` is on record, and return its process id."""
+async def successor(data_dir: Path, pid: int, *, died: asyncio.Future[str] | None = None) -> int:
+    """Wait until another engine than ``pid`` is on record, and return its process id.
+
+    Fail at once if the keeper of the engine gives up.
+    """
     for _ in range(6000):
         if (now := engine_pid(data_dir)) != pid:
             return now
+        if died is not None and died.done():
+            raise AssertionError(f"no engine followed {pid}: {died.result()}")
         await asyncio.sleep(0.01)
-    raise TimeoutError(f"no engine followed {pid}")
+    running = [one.info for one in psutil.process_iter(["pid", "ppid", "status", "cmdline"])]
+    mine = [one for one in running if str(data_dir) in " ".join(one["cmdline"] or [])]
+    raise TimeoutError(f"no engine followed {pid}: {mine}")
 
 
 async def refusal(data_dir: Path) -> str:

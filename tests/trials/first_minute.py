@@ -20,7 +20,8 @@ from tempfile import TemporaryDirectory
 import httpx
 import psutil
 
-from tests.engines import ROOT, free_port
+from server.engine.engine_process import free_port
+from tests.engines import ROOT
 from tests.trials.reporting import CONSOLE
 
 PATIENCE = 900.0

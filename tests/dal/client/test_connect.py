@@ -9,7 +9,7 @@ import pytest
 from dal import errors
 from dal.client import retries
 from dal.client.table import Table, TableAddress, connect
-from tests.engines import free_port
+from server.engine.engine_process import free_port
 
 KEY = {"PK": {"S": "a"}, "SK": {"S": "a"}}
 

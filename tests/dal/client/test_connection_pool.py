@@ -11,7 +11,7 @@ import uvloop
 
 from dal.client import connection_pool
 from dal.client.connection_pool import ConnectionPool
-from tests.engines import free_port
+from server.engine.engine_process import free_port
 
 Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from pathlib import Path
@@ -133,9 +133,27 @@ def operation(schema: Schema, text: str, *, plainly: int) -> CompiledOperation:
     return CompiledOperation(schema._schema, parsed(text), definition, plainly=plainly)
 
 
-async def told(compiled: CompiledOperation, context: Context) -> tuple[bytes, Any]:
+async def told(compiled: CompiledOperation, context: Context) -> tuple[str, Any]:
     result = await compiled.execute(context_value=context)
-    return orjson.dumps(result.data), [dict(one.formatted) for one in result.errors or []]
+    return json.dumps(result.data), [dict(one.formatted) for one in result.errors or []]
+
+
+def differences(first: Any, second: Any, path: str = "") -> Iterator[str]:
+    """Yield the paths at which two results differ, with both values, also if only in order."""
+    if isinstance(first, dict) and isinstance(second, dict) and [*first] == [*second]:
+        for name in first:
+            yield from differences(first[name], second[name], f"{path}.{name}")
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for number, pair in enumerate(zip(first, second, strict=True)):
+            yield from differences(*pair, f"{path}[{number}]")
+    elif first != second:
+        yield f"{path}: {first!r} != {second!r}"
+
+
+def assert_same(compiled: tuple[str, Any], plain: tuple[str, Any], text: str) -> None:
+    if compiled != plain:
+        parts = [(json.loads(data), errors) for data, errors in (compiled, plain)]
+        pytest.fail("\n".join([*map("\n".join, map(differences, *parts)), text]), pytrace=False)
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +208,7 @@ async def test_all_fields_answer_the_same_compiled(
         for _ in range(2):  # the remembered rows and counts do not change from now on
             await told(compiled, context())
         expected = await told(operation(schema, text, plainly=1), context())
-        assert await told(compiled, context()) == expected, text
+        assert_same(await told(compiled, context()), expected, text)
 
 
 def test_all_fields_are_asked(schema: Schema) -> None:

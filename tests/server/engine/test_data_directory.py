@@ -86,7 +86,7 @@ async def test_a_full_disk_and_a_dead_engine_wait_for_room(
                         await asyncio.sleep(0.05)
                 assert not store.died.done()
                 (data_dir / "ballast").unlink()
-                await successor(data_dir, pid)
+                await successor(data_dir, pid, died=store.died)
             assert await store.table.get(KEPT) == KEPT
             await write_much(store.table)
     assert sum("waits for room" in line for line in caplog.messages) == 2

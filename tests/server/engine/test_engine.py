@@ -1,18 +1,24 @@
 """The embedded engine over real directories, files and processes."""
 
 import asyncio
+import errno
 import os
 import signal
 import socket
+import time
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil
 import pytest
 
 from server.engine import engine as engine_module
+from server.engine import engine_process
 from server.engine.data_directory import DataDirectory, DataDirectoryInUseError
 from server.engine.engine import embedded_engine
-from server.engine.engine_process import free_port
+from server.engine.engine_process import EngineProcess, free_port
 from server.engine.storage import open_store, open_table
 from server.settings import Settings
 from tests.server.embedded import engine_pid, successor
@@ -86,7 +92,7 @@ async def test_a_killed_engine_comes_back_on_its_port_with_its_data(tmp_path: Pa
         await store.table.put_many([{"PK": {"S": "kept"}, "SK": {"S": "kept"}}])
         os.kill(pid, signal.SIGKILL)
         assert await store.table.get({"PK": {"S": "kept"}, "SK": {"S": "kept"}})
-        await successor(tmp_path, pid)
+        await successor(tmp_path, pid, died=store.died)
         async with open_table(Settings(data_dir=tmp_path), share=True) as shared:
             assert await shared.get({"PK": {"S": "kept"}, "SK": {"S": "kept"}})
         assert not store.died.done()
@@ -100,7 +106,7 @@ async def test_an_engine_that_dies_once_in_a_while_is_started_each_time(
         pid = engine_pid(tmp_path)
         for _ in range(3):
             os.kill(pid, signal.SIGKILL)
-            pid = await successor(tmp_path, pid)
+            pid = await successor(tmp_path, pid, died=engine.died)
         assert not engine.died.done()
 
 
@@ -112,6 +118,83 @@ async def test_an_engine_that_cannot_come_back_is_given_up_with_a_reason(
         os.kill(engine_pid(tmp_path), signal.SIGKILL)
         async with asyncio.timeout(60):
             assert "set MARGINALIA_ENGINE" in await engine.died
+
+
+@contextmanager
+def stolen(endpoint_url: str) -> Iterator[None]:
+    """Listen on the port of an engine that was killed, as another program could."""
+    port = urlsplit(endpoint_url).port
+    assert port is not None
+    until = time.monotonic() + 60
+    while True:  # without a turn of the loop, in which the keeper would be first
+        try:
+            listener = socket.create_server(("127.0.0.1", port))
+            break
+        except OSError:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+    with listener:
+        yield
+
+
+async def test_an_engine_waits_for_its_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The table's clients know no other port."""
+    attempts = 0
+    start = EngineProcess.start
+
+    async def counted(database: Path, port: int) -> EngineProcess:
+        nonlocal attempts
+        attempts += 1
+        if attempts == 3:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return await start(database, port)
+
+    async with embedded_engine(tmp_path, share=False) as engine:
+        pid = engine_pid(tmp_path)
+        monkeypatch.setattr(engine_module, "_START_PAUSE", 0.0)
+        monkeypatch.setattr(EngineProcess, "start", counted)
+        os.kill(pid, signal.SIGKILL)
+        with stolen(engine.endpoint_url):
+            async with asyncio.timeout(60):
+                while attempts < 15 and not engine.died.done():  # noqa: ASYNC110 - no event
+                    await asyncio.sleep(0.001)
+        assert await successor(tmp_path, pid, died=engine.died)
+    port = engine.endpoint_url.rpartition(":")[2]
+    assert caplog.messages[1:] == [
+        f"The storage engine cannot start (another program uses port {port}): trying again."
+    ]
+
+
+async def test_an_engine_whose_port_stays_taken_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with embedded_engine(tmp_path, share=False) as engine:
+        monkeypatch.setattr(engine_module, "START_DEADLINE", 0.0)
+        os.kill(engine_pid(tmp_path), signal.SIGKILL)
+        with stolen(engine.endpoint_url):
+            async with asyncio.timeout(60):
+                assert "another program uses port" in await engine.died
+
+
+@pytest.mark.parametrize(
+    ("ephemeral", "free"),
+    [
+        ("32768\t60999\n", {*range(11_000, 32_768), *range(61_000, 65_536)}),
+        ("11000 65000", range(65_001, 65_536)),
+        ("1024 65535", range(11_000, 65_536)),
+        (None, range(11_000, 49_152)),
+    ],
+)
+def test_a_chosen_port_is_not_one_that_the_system_gives_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ephemeral: str | None, free: Container[int]
+) -> None:
+    path = tmp_path / "ip_local_port_range"
+    if ephemeral is not None:
+        path.write_text(ephemeral)
+    monkeypatch.setattr(engine_process, "_EPHEMERAL", path)
+    assert all(free_port() in free for _ in range(20))
 
 
 async def test_a_port_taken_meanwhile_leads_to_another(

@@ -15,8 +15,8 @@ import pytest
 import uvloop
 
 from server.engine.engine import embedded_engine
-from server.engine.engine_process import EngineProcess, PortTakenError, guarded
-from tests.engines import ROOT, free_port
+from server.engine.engine_process import EngineProcess, PortTakenError, free_port, guarded
+from tests.engines import ROOT
 from tests.server.embedded import abandoned, engine_pid, refusal
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx
 
-from tests.engines import ROOT, free_port
+from server.engine.engine_process import free_port
+from tests.engines import ROOT
 
 EXAMPLES = ROOT / "examples"
 VITE = EXAMPLES / "node_modules/vite/bin/vite.js"

@@ -16,8 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dal.model import Comment
+from server.engine.engine_process import free_port
 from server.errors import CommandError
-from tools.bench.speed.processes import free_port, stop
+from tools.bench.speed.processes import stop
 
 _DEBIAN = Path("/usr/lib/postgresql")
 _USER = "postgres"

@@ -1,7 +1,6 @@
 """Processes that are measured: ports, stopping, and CPU time and memory with all descendants."""
 
 import signal
-import socket
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,12 +12,6 @@ STOP_SECONDS = 10.0
 
 Times = Mapping[tuple[int, str], int]
 """Nanoseconds of CPU by process and thread."""
-
-
-def free_port() -> int:
-    """Return a free port of 127.0.0.1."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:

@@ -20,6 +20,7 @@ from urllib.request import urlopen
 import orjson
 
 from dal.model import Comment
+from server.engine.engine_process import free_port
 from server.errors import CommandError
 from tools.bench.speed.dialects import CommentsApi, Dialect, PostGraphileApi
 from tools.bench.speed.generator import fetch
@@ -27,7 +28,7 @@ from tools.bench.speed.loads import LARGEST, PageAsked
 from tools.bench.speed.measurement import Script, Subject
 from tools.bench.speed.place import Place
 from tools.bench.speed.postgres import Database, database
-from tools.bench.speed.processes import cpu_between, cpu_times, free_port, memory_of, stop
+from tools.bench.speed.processes import cpu_between, cpu_times, memory_of, stop
 
 MARGINALIA = "marginalia"
 OTHER = "other"
