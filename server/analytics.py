@@ -46,11 +46,12 @@ async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Expor
     """Export all comments, and make this export the one that all questions read."""
     # A server imports this module, but not the exporter.
     from server.exporter.export_files import directory_of, export  # noqa: PLC0415
+    from server.exporter.export_rows import Layout  # noqa: PLC0415
 
     analytics = await open_analytics(settings)
     try:
         with _room(settings.data_dir) as folder:
-            target = directory_of(Path(folder), ["comments"], "parquet")
+            target = directory_of(Path(folder), ["comments"], Layout("parquet"))
             manifest = await export(store.table, target, store.place, seen)
             began = datetime.fromisoformat(manifest.begun)
             return await analytics.fill(target.files["comments"], began)

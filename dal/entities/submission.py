@@ -5,7 +5,6 @@ as attributes. It has no key of an index of products, so no list of comments sho
 partition of ``byAuthor`` has ``/held`` at its end. ``GSI1`` has the queue of those that wait.
 """
 
-from dataclasses import replace
 from typing import Any
 
 from dal.entities.comment import (
@@ -73,14 +72,6 @@ def stored(item: Item | None) -> Comment | Submission | None:
 def encode(one: Comment | Submission) -> Item:
     """Return the whole item of a comment or a submission."""
     return COMMENT.encode(one) if isinstance(one, Comment) else SUBMISSION.encode(one)
-
-
-def in_state_of(item: Item | None, comment: Comment) -> Comment | Submission:
-    """Return a comment in the state of what ``item`` holds: as a submission if that is one."""
-    there = stored(item)
-    if there is not None:
-        comment = comment._replace(published_at=there.published_at)
-    return replace(there, **comment._asdict()) if isinstance(there, Submission) else comment
 
 
 def _attributes(submission: Submission) -> Item:

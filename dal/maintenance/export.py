@@ -15,6 +15,7 @@ from dal.entities.entity import UNREADABLE
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import decode_organization, is_organization
 from dal.entities.product import PRODUCT_DETAILS, is_details
+from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
 from dal.model import OrganizationUser, Roster
 from dal.query.pagination import Slice
@@ -30,6 +31,10 @@ def _is_published(item: Item) -> bool:
     return is_comment(item) and STATE not in item and not is_tombstone(item)
 
 
+def _is_held(item: Item) -> bool:
+    return is_comment(item) and STATE in item
+
+
 _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "comments": (_is_published, comment_in),
     "orders": (is_order, ORDER.decode),
@@ -40,6 +45,12 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
 }
 """Whether an item is of a kind, and how to decode it; a comment that cannot be shown is None."""
 
+_ALL_STATES = {
+    **_KINDS,
+    "comments": (lambda item: _is_published(item) or _is_held(item), stored),
+}
+"""The same with the comments that are not published."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExportPage:
@@ -48,26 +59,32 @@ class ExportPage:
     objects: Mapping[str, list[Any]]
     unreadable: dict[str, int]
     """Number of items with a kind's keys that could not be decoded."""
+    left_out: int
+    """Number of comments that are not published, where only published ones are exported."""
     items: int
     """Number of scanned items of any kind."""
 
 
 async def export_pages(
-    table: Table, segment: int, kinds: Collection[str]
+    table: Table, segment: int, kinds: Collection[str], *, all_states: bool = False
 ) -> AsyncIterator[ExportPage]:
     """Yield the objects of ``kinds`` in one scan segment; raises DalError.
 
+    Comments are published ones; with ``all_states`` also submissions.
     When the scan finds an organisation's own item, it reads the organisation's users.
     """
     organizations = Stores(table).organizations
+    known = _ALL_STATES if all_states else _KINDS
     async for items, _ in scan_pages(table, segment):
-        page = ExportPage({kind: [] for kind in kinds}, dict.fromkeys(kinds, 0), len(items))
+        left_out = 0 if all_states else sum(map(_is_held, items))
+        none = dict.fromkeys(kinds, 0)
+        page = ExportPage({kind: [] for kind in kinds}, none, left_out, len(items))
         for item in items:
-            kind = next((kind for kind in page.objects if _KINDS[kind][0](item)), None)
+            kind = next((kind for kind in page.objects if known[kind][0](item)), None)
             if kind is None:
                 continue
             try:
-                decoded = _KINDS[kind][1](item)
+                decoded = known[kind][1](item)
                 if kind == "organizations":
                     decoded = Roster(decoded, await _users(organizations, decoded.name))
             except UNREADABLE:

@@ -10,6 +10,7 @@ write.
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
@@ -19,9 +20,9 @@ from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_key
-from dal.entities.submission import encode, in_state_of, stored
+from dal.entities.submission import encode, stored
 from dal.errors import ConflictError
-from dal.model import Comment
+from dal.model.loaded import CommentRow, LoadedComment, loaded
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.items import Item, key_of
@@ -103,17 +104,20 @@ class BulkWriter:
         """Whether to read comments before the write: the ids of the latest batch had comments, or
         may have."""
 
-    async def put(self, comments: Iterable[Comment]) -> Outcome:
+    async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with their ids.
 
         Of two comments with one id the last is written. An unchanged comment costs a read. The
         first unchanged comment after new ones also costs a transaction, which fails. Raises
         DalError; some of the comments may have been written.
         """
-        latest = {comment.comment_id: comment for comment in comments}
+        latest: dict[str, LoadedComment] = {}
+        for row in map(loaded, rows):
+            earlier = latest.get(row.comment.comment_id)
+            latest[row.comment.comment_id] = row.after(earlier) if earlier else row
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def put(chain: Sequence[Sequence[Comment]]) -> Outcome:
+        async def put(chain: Sequence[Sequence[LoadedComment]]) -> Outcome:
             outcome = NOTHING
             async with gate:
                 for batch in chain:
@@ -125,14 +129,14 @@ class BulkWriter:
         longest_first = sorted(chains(latest.values()), key=len, reverse=True)
         return summed(await in_parallel([put(chain) for chain in longest_first]))
 
-    async def _put(self, batch: Sequence[Comment]) -> Outcome:
+    async def _put(self, batch: Sequence[LoadedComment]) -> Outcome:
         left, outcome, failed = batch, NOTHING, False
 
         async def attempt() -> None:
             nonlocal left, outcome, failed
             changes = await self._changes(left, read=self._reads or failed)
             outcome = outcome.plus(Outcome(unchanged=len(left) - len(changes)))
-            waiting = {change.keys[0][0]: comment for comment, change in changes}
+            waiting = {change.keys[0][0]: row for row, change in changes}
             for together in transactions(change for _, change in changes):
                 done = await self._writes.write_many(together)
                 new = sum(stored(change.old) is None for change in done)
@@ -151,24 +155,22 @@ class BulkWriter:
         return outcome
 
     async def _changes(
-        self, comments: Sequence[Comment], *, read: bool
-    ) -> list[tuple[Comment, CommentChange]]:
-        """Return the comments to write, each with its change; unread comments are taken as new.
-
-        A comment that is not published keeps its state.
-        """
+        self, rows: Sequence[LoadedComment], *, read: bool
+    ) -> list[tuple[LoadedComment, CommentChange]]:
+        """Return the rows to write, each with its change; unread comments are taken as new."""
+        now = datetime.now(UTC)
         if not read:
-            return [(one, CommentChange(None, COMMENT.encode(one))) for one in comments]
-        keys = [comment_key(comment.comment_id) for comment in comments]
+            return [(row, CommentChange(None, encode(row.over(None, now)))) for row in rows]
+        keys = [comment_key(row.comment.comment_id) for row in rows]
         held = {item["PK"]["S"]: item for item in await self._table.get_many(keys)}
         self._reads = bool(held)
-        changes: list[tuple[Comment, CommentChange]] = []
-        for key, comment in zip(keys, comments, strict=True):
+        changes: list[tuple[LoadedComment, CommentChange]] = []
+        for key, row in zip(keys, rows, strict=True):
             old = held.get(key["PK"]["S"])
-            new = encode(in_state_of(old, comment))
+            new = encode(row.over(stored(old), now))
             if old is None or _differs(old, new):
                 change = CommentChange(old, new | idempotency.kept_mark(old))
-                changes.append((comment, change))
+                changes.append((row, change))
         return changes
 
 
@@ -177,20 +179,20 @@ def _differs(old: Item, new: Item) -> bool:
     return new != {name: value for name, value in old.items() if name not in COMMENT.marks}
 
 
-def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:
+def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
     """Return comments in batches of about one transaction each.
 
     The comments of one product are in one chain of batches, as they change the same counters.
     """
-    found: list[list[list[Comment]]] = []
+    found: list[list[list[LoadedComment]]] = []
     room = 0
-    ordered = sorted(comments, key=lambda one: (one.product_id, one.language))
-    for _, of_product in groupby(ordered, key=lambda one: one.product_id):
-        batches: list[list[Comment]] = [[]]
-        for comment in of_product:
-            if _actions([*batches[-1], comment]) > MOST_ACTIONS:
+    ordered = sorted(rows, key=lambda one: (one.comment.product_id, one.comment.language))
+    for _, of_product in groupby(ordered, key=lambda one: one.comment.product_id):
+        batches: list[list[LoadedComment]] = [[]]
+        for row in of_product:
+            if _actions([*batches[-1], row]) > MOST_ACTIONS:
                 batches.append([])
-            batches[-1].append(comment)
+            batches[-1].append(row)
         actions = _actions(batches[-1])
         if len(batches) == 1 and actions <= room:
             found[-1][-1] += batches[0]
@@ -201,9 +203,9 @@ def chains(comments: Iterable[Comment]) -> list[list[list[Comment]]]:
     return found
 
 
-def _actions(of_product: Sequence[Comment]) -> int:
+def _actions(of_product: Sequence[LoadedComment]) -> int:
     """Return the number of actions of a transaction, including a rebuild's counters."""
-    return len(of_product) + 2 * len({one.language for one in of_product})
+    return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 
 def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChange]]:

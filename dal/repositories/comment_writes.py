@@ -13,6 +13,7 @@ from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position, is_tombstone
 from dal.entities.submission import encode, stored
 from dal.model import Comment
+from dal.model.loaded import CommentRow
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
@@ -117,9 +118,9 @@ class CommentWriter:
         await self.rewrite(comment_id, deleted)
         return gone[0]
 
-    async def put_many(self, comments: Sequence[Comment]) -> Outcome:
+    async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
         """Write comments over the stored ones with their ids; of two with one id the last."""
-        return await self._bulk.put(comments)
+        return await self._bulk.put(rows)
 
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]

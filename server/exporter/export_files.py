@@ -23,7 +23,7 @@ from dal.client.table import Table
 from dal.maintenance.export import export_pages
 from dal.model.key_parts import format_instant
 from server.errors import CommandError
-from server.exporter.export_rows import Format, encode, header, write_parquet
+from server.exporter.export_rows import Format, Layout, write_parquet
 from server.importer.file_kinds import FileKindName
 from server.parquet import duckdb_in_memory
 
@@ -44,7 +44,7 @@ Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
 class Target:
     """The output of an export: a file of each kind, and the manifest, in one directory."""
 
-    format: Format
+    layout: Layout
     files: Mapping[FileKindName, Path]
     manifest: Path
 
@@ -62,24 +62,29 @@ class Target:
                 )
 
 
-def single_file(path: Path, kind: FileKindName, written_in: Format) -> Target:
+def single_file(path: Path, kind: FileKindName, layout: Layout) -> Target:
     """Return the target for one kind in a file of any name."""
-    return Target(written_in, {kind: path}, path.with_name(f"{path.name}.{_MANIFEST}"))
+    return Target(layout, {kind: path}, path.with_name(f"{path.name}.{_MANIFEST}"))
 
 
-def directory_of(path: Path, kinds: Sequence[FileKindName], written_in: Format) -> Target:
+def directory_of(path: Path, kinds: Sequence[FileKindName], layout: Layout) -> Target:
     """Return the target for some kinds in a directory, each in a file with the kind's name."""
-    files = {kind: path / f"{kind}.{written_in}" for kind in kinds}
-    return Target(written_in, files, path / _MANIFEST)
+    files = {kind: path / f"{kind}.{layout.format}" for kind in kinds}
+    return Target(layout, files, path / _MANIFEST)
 
 
 @dataclass(slots=True)
 class ExportedFile:
-    """One file of an export; ``unreadable`` counts items with keys of its kind but no object."""
+    """One file of an export.
+
+    ``unreadable`` counts items with keys of its kind but no object. ``left_out`` counts comments
+    that are not published.
+    """
 
     file: str
     rows: int = 0
     unreadable: int = 0
+    left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,11 @@ class Manifest:
         """The items of all kinds that hold no object."""
         return sum(one.unreadable for one in self.files.values())
 
+    @property
+    def left_out(self) -> int:
+        """The comments that are not published and not exported."""
+        return sum(one.left_out for one in self.files.values())
+
 
 def _now() -> str:
     return format_instant(datetime.now(UTC))
@@ -110,7 +120,7 @@ async def export(
 
     Raises DalError, and CommandError if a file exists (without ``force``) or cannot be written.
     """
-    if target.format == "parquet":
+    if target.layout.format == "parquet":
         with duckdb_in_memory():
             pass  # reports a missing DuckDB before the scan, not after it
     with _writing(target):
@@ -120,7 +130,7 @@ async def export(
         with TemporaryDirectory(".partial", ".export.", target.directory) as name:
             draft, begun = Path(name), _now()
             files = await _scan_to_files(table, target, draft, seen)
-            manifest = Manifest(store, target.format, begun, _now(), files)
+            manifest = Manifest(store, target.layout.format, begun, _now(), files)
             _finish(target, draft, manifest)
             if not force:
                 target.check_absent()
@@ -131,7 +141,7 @@ async def export(
 async def export_to_stdout(
     table: Table,
     store: str,
-    rows_of: tuple[FileKindName, Format],
+    rows_of: tuple[FileKindName, Layout],
     output: BinaryIO,
     seen: Progress,
 ) -> Manifest:
@@ -140,7 +150,7 @@ async def export_to_stdout(
     Raises DalError, CommandError if the output is full, and BrokenPipeError if its reader has
     closed the pipe, as ``head`` does: Typer ends the command without a message then.
     """
-    kind, written_in = rows_of
+    kind, layout = rows_of
     file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
 
     async def write(_: FileKindName, content: bytes) -> None:
@@ -149,8 +159,8 @@ async def export_to_stdout(
             await asyncio.to_thread(output.write, content)
 
     try:
-        await write(kind, header(kind, written_in))
-        await _scan(table, written_in, {kind: file}, write, seen)
+        await write(kind, layout.header(kind))
+        await _scan(table, layout, {kind: file}, write, seen)
         await asyncio.to_thread(output.flush)
     except BrokenPipeError:
         raise
@@ -164,7 +174,7 @@ async def export_to_stdout(
             f"Standard output accepts no more data ({error.strerror}) after {file.rows:,} rows: "
             "the export is incomplete."
         ) from error
-    return Manifest(store, written_in, begun, _now(), {kind: file})
+    return Manifest(store, layout.format, begun, _now(), {kind: file})
 
 
 async def _scan_to_files(
@@ -180,14 +190,14 @@ async def _scan_to_files(
             outputs[kind].write(rows)
 
         for kind in files:
-            await write(kind, header(kind, target.format))
-        await _scan(table, target.format, files, write, seen)
+            await write(kind, target.layout.header(kind))
+        await _scan(table, target.layout, files, write, seen)
     return files
 
 
 async def _scan(
     table: Table,
-    written_in: Format,
+    layout: Layout,
     files: Mapping[FileKindName, ExportedFile],
     write: Write,
     seen: Progress,
@@ -197,12 +207,14 @@ async def _scan(
 
     async def scan(segment: int) -> None:
         nonlocal items
-        async for page in export_pages(table, segment, files):
+        async for page in export_pages(table, segment, files, all_states=layout.all_states):
             for kind, file in files.items():
                 objects = page.objects[kind]
-                await write(kind, encode(kind, written_in, objects))
+                await write(kind, layout.encode(kind, objects))
                 file.rows += len(objects)
                 file.unreadable += page.unreadable[kind]
+            if "comments" in files:
+                files["comments"].left_out += page.left_out
             items += page.items
             seen(items)
 
@@ -213,9 +225,9 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
     """Convert the rows to Parquet if needed, write the manifest, and sync all files to disk."""
     for kind, path in target.files.items():
         file = draft / path.name
-        if target.format == "parquet":
+        if target.layout.format == "parquet":
             rows = file.rename(draft / f"{path.name}.jsonl")
-            write_parquet(rows, file, kind)
+            write_parquet(rows, file, kind, target.layout)
             rows.unlink()
         _sync(file)
     written = draft / target.manifest.name

@@ -3,7 +3,8 @@
 import csv
 import glob
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,7 +14,7 @@ import orjson
 from dal.model import OrderLine
 from dal.model.key_parts import format_instant
 from server.errors import CommandError
-from server.importer.file_kinds import FILE_KINDS, FileKindName
+from server.importer.file_kinds import FILE_KINDS, Field, FileKindName
 from server.parquet import duckdb_in_memory
 
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
@@ -21,21 +22,32 @@ Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
 _JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
-def header(kind: FileKindName, written_in: Format) -> bytes:
-    """Return the first line of a file: the names of the fields in CSV."""
-    return _records([[one.name for one in FILE_KINDS[kind].fields]]) if written_in == "csv" else b""
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The layout of an export's files: the format, and whether comments have their states."""
 
+    format: Format
+    all_states: bool = False
 
-def encode(kind: FileKindName, written_in: Format, objects: Iterable[Any]) -> bytes:
-    """Return objects as rows. Those of Parquet are JSONL, which ``write_parquet`` converts."""
-    rows = map(FILE_KINDS[kind].cells, objects)
-    if written_in == "csv":
-        return _records([map(_cell, row) for row in rows])
-    fields = [one.name for one in FILE_KINDS[kind].fields]
-    return b"".join(
-        orjson.dumps(dict(zip(fields, row, strict=True)), _plain, _JSON | orjson.OPT_APPEND_NEWLINE)
-        for row in rows
-    )
+    def fields(self, kind: FileKindName) -> Sequence[Field]:
+        """Return the fields of a kind's rows."""
+        fields = FILE_KINDS[kind].fields
+        return [one for one in fields if self.all_states or not one.all_states]
+
+    def header(self, kind: FileKindName) -> bytes:
+        """Return the first line of a file: the names of the fields in CSV."""
+        names = [one.name for one in self.fields(kind)]
+        return _records([names]) if self.format == "csv" else b""
+
+    def encode(self, kind: FileKindName, objects: Iterable[Any]) -> bytes:
+        """Return objects as rows. Those of Parquet are JSONL, which ``write_parquet`` converts."""
+        names = [one.name for one in self.fields(kind)]
+        # The fields of states are the last ones.
+        rows = (dict(zip(names, FILE_KINDS[kind].cells(one), strict=False)) for one in objects)
+        if self.format == "csv":
+            return _records([map(_cell, row.values()) for row in rows])
+        options = _JSON | orjson.OPT_APPEND_NEWLINE
+        return b"".join(orjson.dumps(row, _plain, options) for row in rows)
 
 
 def _plain(value: object) -> object:
@@ -63,7 +75,7 @@ def _cell(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName) -> None:
+def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName, layout: Layout) -> None:
     """Convert the rows of a JSONL export to Parquet, with the column types of their kind.
 
     Instants are TIMESTAMP WITH TIME ZONE in UTC, to the microsecond. Raises CommandError without
@@ -72,7 +84,7 @@ def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName) -> None:
     with duckdb_in_memory() as database:
         from duckdb import Error, IOException  # noqa: PLC0415 - as in duckdb_in_memory
 
-        types = {one.name: one.parquet for one in FILE_KINDS[kind].fields}
+        types = {one.name: one.parquet for one in layout.fields(kind)}
         rows = database.read_json(
             glob.escape(str(jsonl)), format="newline_delimited", columns=types
         )

@@ -33,8 +33,8 @@ from typing import Generic, Literal, get_args
 
 from dal.errors import InvalidArgumentError
 from server.errors import CommandError
-from server.importer.field_parsers import DateUnit, date_reader, instant
-from server.importer.file_kinds import FILE_KINDS, FileKind, FileKindName, Thing
+from server.importer.field_parsers import DateUnit, date_reader, instant, refused
+from server.importer.file_kinds import FILE_KINDS, Field, FileKind, FileKindName, Thing
 
 TextFormat = Literal["jsonl", "csv", "xml"]
 FormatName = Literal["jsonl", "csv", "xml", "parquet"]
@@ -166,7 +166,7 @@ class ColumnMapping(Generic[Thing]):
     defaults: Mapping[str, object] = field(default_factory=dict)
     """Values of fields whose column is empty or absent."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Values by field and cell; other cells count as empty."""
+    """Values by field and cell in lower case; other cells count as empty, or are refused."""
     id_from: Sequence[str] = ()
     """Columns that are hashed into the id."""
     named: frozenset[str] = frozenset()
@@ -180,18 +180,28 @@ class ColumnMapping(Generic[Thing]):
             if column is None:
                 continue
             cell = cells.get(column)
-            if one.name in self.values:
-                cell = self.values[one.name].get(str(cell).strip())
+            if one.name in self.values and cell not in (None, ""):
+                cell = self._translated(one, column, cell)
             if cell is None or cell == "":
                 cell = self.defaults.get(one.name, cell)
             if cell is not None and (cell != "" or one.required):
                 values[one.name] = one.parse(one.name, cell)
+            elif one.kept and column in cells:
+                values[one.name] = None
             elif one.required:
                 where = "" if column == one.name else f" (column {column!r})"
                 raise InvalidArgumentError(one.name, f"{one.name}{where} is missing.")
         if self.id_from:
             values[_ID] = hashed_id([cells.get(column) for column in self.id_from])
         return self.kind.make(values)
+
+    def _translated(self, one: Field, column: str, cell: object) -> object:
+        """Return the value of a cell that the preset lists; None for another cell."""
+        listed = self.values[one.name]
+        value = listed.get(str(cell).strip().lower())
+        if value is None and one.strict:
+            raise refused(column, cell, f"one of {', '.join(listed)}")
+        return value
 
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
         """Return the required columns that are not in ``columns``, each after its field."""
@@ -272,7 +282,10 @@ def make_column_mapping(
         {name: column for name, column in columns.items() if name not in made},
         _parsed(kind, "--set", fixed),
         preset.default,
-        preset.values,
+        {
+            name: {cell.lower(): value for cell, value in cells.items()}
+            for name, cells in preset.values.items()
+        },
         id_from,
         frozenset(mapped),
     )

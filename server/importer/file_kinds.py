@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from dal.client.table import Table
+from dal.errors import InvalidArgumentError
 from dal.model import (
     Comment,
     Order,
@@ -22,6 +23,8 @@ from dal.model import (
     TicketStatus,
     rules,
 )
+from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
+from dal.model.moderation import ReviewCause
 from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
 from server.importer import field_parsers
@@ -43,6 +46,13 @@ class Field:
     parse: Callable[[str, object], object]
     required: bool = True
     parquet: str = "VARCHAR"
+    kept: bool = False
+    """Whether a load keeps the stored value where the file lacks the column. An empty cell removes
+    it."""
+    strict: bool = False
+    """Whether a preset's list of cells must have every cell; cells that it lacks are refused."""
+    all_states: bool = False
+    """Whether only an export with ``--all-states`` writes the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,8 @@ class FileKind(Generic[Thing]):
     """Returns the values of an object, in the order of the fields."""
     identity: Callable[[Thing], str]
     put: Callable[[Table], Put[Thing]]
+    after: Callable[[Thing, Thing], Thing] = lambda _, later: later
+    """Returns the later of two rows with one identity, as a load writes it after the earlier."""
 
 
 def _owned(
@@ -88,12 +100,54 @@ def _keyed(
     return make
 
 
-def _comment_cells(one: Comment) -> Iterable[object]:
-    """Return a comment's fields without the time of its approval, which a load keeps."""
-    return (value for name, value in one._asdict().items() if name != "published_at")
+_make_comment = _owned(Comment, "comment_id", "author_name", title="")
 
 
-COMMENTS = FileKind(
+def _comment_row(values: Mapping[str, Any]) -> CommentRow:
+    """Return the row of a comment; a row without a state says nothing of the decision either."""
+    state = values.get("state")
+    for name in DECISION:
+        allowed = _STATES_WITH[name]
+        if values.get(name) is not None and state not in allowed:
+            stated = f"the state is {state}" if state else "the row has no state"
+            raise InvalidArgumentError(
+                name,
+                f"{name} is only for rows whose state is {' or '.join(allowed)}, and {stated}: "
+                f"leave {name} empty, or correct the state.",
+            )
+    comment = _make_comment(
+        {name: value for name, value in values.items() if name not in (*DECISION, "state")}
+    )
+    if state is None:
+        return comment
+    given = {name: values[name] for name in ("state", *DECISION) if name in values}
+    return LoadedComment(comment, given)
+
+
+_HELD = (CommentState.PENDING, CommentState.REJECTED)
+_STATES_WITH = {
+    "cause": _HELD,
+    "queued_at": _HELD,
+    "reason": (CommentState.REJECTED,),
+    "decided_at": (CommentState.REJECTED,),
+}
+
+
+def _comment_cells(one: Any) -> Iterable[object]:
+    """Return the fields of a comment or a submission.
+
+    An export leaves out when a moderator published a comment; a load keeps that instant.
+    """
+    shown = (getattr(one, name) for name in Comment._fields if name != "published_at")
+    return (*shown, state_of(one), *(getattr(one, name, None) for name in DECISION))
+
+
+def _state_field(name: str, parse: Callable[[str, object], object], **others: Any) -> Field:
+    return Field(name, parse, required=False, kept=True, all_states=True, **others)
+
+
+# Any stands for CommentRow: most rows give no state, and are comments.
+COMMENTS: FileKind[Any] = FileKind(
     name="comments",
     fields=(
         Field("id", field_parsers.identifier),
@@ -107,11 +161,19 @@ COMMENTS = FileKind(
         Field("updated_at", field_parsers.instant, required=False, parquet=_INSTANT),
         Field("verified_purchase", field_parsers.boolean, required=False, parquet="BOOLEAN"),
         Field("author_name", field_parsers.name, required=False),
+        _state_field("state", field_parsers.choice(CommentState), strict=True),
+        _state_field("cause", field_parsers.choice(ReviewCause)),
+        _state_field("queued_at", field_parsers.instant, parquet=_INSTANT),
+        _state_field("reason", field_parsers.title),
+        _state_field("decided_at", field_parsers.instant, parquet=_INSTANT),
     ),
-    make=_owned(Comment, "comment_id", "author_name", title=""),
+    make=_comment_row,
     cells=_comment_cells,
-    identity=lambda comment: comment.comment_id,
+    identity=lambda row: loaded(row).comment.comment_id,
     put=lambda table: Stores(table).comments.put_many,
+    after=lambda earlier, later: (
+        later if isinstance(earlier, Comment) else loaded(later).after(earlier)
+    ),
 )
 
 

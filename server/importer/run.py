@@ -101,5 +101,7 @@ class Load(Generic[Thing]):
         if self.note is not None:
             self.note(row, identity, thing)
         if identity in batch.things:
-            batch.before = batch.before.plus(compared(batch.things[identity], thing))
+            earlier = batch.things[identity]
+            thing = self.mapping.kind.after(earlier, thing)
+            batch.before = batch.before.plus(compared(earlier, thing))
         batch.things[identity] = thing

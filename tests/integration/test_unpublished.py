@@ -22,6 +22,7 @@ from dal.maintenance.stream_rebuild import Replay
 from dal.maintenance.tables import upgrade
 from dal.maintenance.verify import verify
 from dal.model import Comment
+from dal.model.loaded import CommentState
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
@@ -167,7 +168,7 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
     "id": (by_id, "dal.repositories.comments.comment_in", leaky),
     "nodes": (by_ids, "dal.repositories.comments.comment_in", leaky),
     "key backfill": (upgraded, "dal.maintenance.tables._ENTITIES", [(is_comment, LeakyEntity)]),
-    "load": (loaded, "dal.repositories.bulk_write.in_state_of", lambda _, comment: comment),
+    "load": (loaded, "dal.model.loaded.state_of", lambda _: CommentState.PUBLISHED),
     "export": (exported, "dal.maintenance.export._KINDS", {"comments": (is_comment, leaky)}),
     "analytics": (analysed, "dal.maintenance.export._KINDS", {"comments": (is_comment, leaky)}),
 }

@@ -14,7 +14,7 @@ from server.engine.storage import open_store
 from server.errors import DIFFERS, CommandError
 from server.exporter.export_files import Target, directory_of, export_to_stdout, single_file
 from server.exporter.export_files import export as export_to
-from server.exporter.export_rows import Format
+from server.exporter.export_rows import Format, Layout
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.losses import counted
 from server.settings import Settings
@@ -51,6 +51,14 @@ async def export(
             "Parquet needs `.venv/bin/pip install -c constraints.txt -e '.[analytics]'`.",
         ),
     ] = None,
+    all_states: Annotated[
+        bool,
+        typer.Option(
+            "--all-states",
+            help="Export also comments that wait for a moderator or are rejected, with their state "
+            "and the decision. Without this option the files have published comments.",
+        ),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     read_units: ReadUnits = None,
     settings: Settings,
@@ -63,6 +71,8 @@ async def export(
 
     Exit code 1 if an item could not be read.
     """
+    if all_states and kind not in {"all", "comments"}:
+        raise CommandError(f"--all-states is for comments, and the kind is {kind}: remove it.")
     if output == _STDOUT:
         if kind == "all":
             raise CommandError("Standard output takes one kind: choose it with --kind.")
@@ -70,10 +80,12 @@ async def export(
             raise CommandError(
                 "Parquet cannot be streamed to standard output: name a file with --output."
             )
-        rows_of = kind, format_ or "jsonl"
+        rows_of = kind, Layout(format_ or "jsonl", all_states)
         write = partial(export_to_stdout, rows_of=rows_of, output=sys.stdout.buffer)
     else:
-        write = partial(export_to, target=_target(output, kind, format_), force=force)
+        write = partial(
+            export_to, target=_target(output, kind, format_, all_states=all_states), force=force
+        )
     # An export needs no index: it also reads a table that `table upgrade` cannot upgrade.
     async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
@@ -83,6 +95,12 @@ async def export(
     place = "standard output" if output == _STDOUT else output
     period = f"from {manifest.begun} to {manifest.ended}"
     typer.echo(f"{place}: {counts}, as they were {period}.", err=output == _STDOUT)
+    if manifest.left_out:
+        left_out = counted(manifest.left_out, "comment")
+        typer.echo(
+            f"{left_out} under review or rejected left out: --all-states exports them too.",
+            err=output == _STDOUT,
+        )
     if manifest.unreadable:
         raise CommandError(
             f"{counted(manifest.unreadable, 'item')} with keys of this program could not be read: "
@@ -91,7 +109,7 @@ async def export(
         )
 
 
-def _target(output: Path, kind: KindName, format_: Format | None) -> Target:
+def _target(output: Path, kind: KindName, format_: Format | None, *, all_states: bool) -> Target:
     """Return the files to write: one for each kind in a directory, or the file of one kind."""
     if kind == "all":
         if output.suffix.lower() in _SUFFIXES and not output.is_dir():
@@ -99,7 +117,8 @@ def _target(output: Path, kind: KindName, format_: Format | None) -> Target:
                 f"{output} is the name of one file, and all kinds need a directory: name a "
                 "directory, or one kind with --kind."
             )
-        return directory_of(output, list(FILE_KINDS), format_ or "jsonl")
+        return directory_of(output, list(FILE_KINDS), Layout(format_ or "jsonl", all_states))
     if output.is_dir():
         output /= f"{kind}.{format_ or 'jsonl'}"
-    return single_file(output, kind, format_ or _SUFFIXES.get(output.suffix.lower(), "jsonl"))
+    by_name = _SUFFIXES.get(output.suffix.lower(), "jsonl")
+    return single_file(output, kind, Layout(format_ or by_name, all_states))

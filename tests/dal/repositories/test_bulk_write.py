@@ -12,6 +12,7 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER, purchase_key
 from dal.model import Comment, OrderStatus
+from dal.model.loaded import loaded
 from dal.repositories.bulk_write import Outcome, chains, overwrite, transactions
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange
 from dal.stores import Stores
@@ -71,7 +72,9 @@ async def test_what_is_written_is_counted_by_transactions_of_mostly_rows(each_ta
 )
 def test_each_product_is_in_one_chain_of_transactions(keys: list[tuple[str, str]]) -> None:
     rows = [comment(str(n), product_id=key[0], language=key[1]) for n, key in enumerate(keys)]
-    found = chains(rows)
+    found = [
+        [[row.comment for row in batch] for batch in chain] for chain in chains(map(loaded, rows))
+    ]
     assert sorted(one for chain in found for batch in chain for one in batch) == sorted(rows)
     products = [{one.product_id for batch in chain for one in batch} for chain in found]
     assert sum(map(len, products)) == len({one.product_id for one in rows})

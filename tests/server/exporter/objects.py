@@ -26,6 +26,8 @@ from dal.model import (
     UserType,
     rules,
 )
+from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
+from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item
 
@@ -60,6 +62,18 @@ comments = st.builds(
     _NAMES,
     st.none(),  # an export leaves out when a moderator published a comment
 )
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> CommentRow:
+    """A comment in any state, with the decision that the state allows."""
+    given: dict[str, Any] = {"state": draw(st.sampled_from(CommentState))}
+    if given["state"] is not CommentState.PUBLISHED:
+        given |= {"queued_at": draw(_INSTANTS), "cause": draw(st.sampled_from(ReviewCause))}
+    if given["state"] is CommentState.REJECTED:
+        given["cause"] = draw(st.none() | st.just(given["cause"]))
+        given |= {"reason": draw(st.none() | _STATED), "decided_at": draw(st.none() | _INSTANTS)}
+    return LoadedComment(draw(comments), given)
 
 
 @st.composite
@@ -112,7 +126,7 @@ products = st.builds(ProductDetails, title=_TEXTS, picture_url=_ADDRESSES, url=_
 class Stock:
     """The objects of one store, each under a unique id."""
 
-    comments: list[Comment]
+    comments: list[CommentRow]
     orders: list[Order]
     rosters: list[Roster]
     tickets: list[Ticket]
@@ -132,7 +146,7 @@ class Stock:
 
 stocks = st.builds(
     Stock,
-    st.lists(comments, max_size=30, unique_by=lambda one: one.comment_id),
+    st.lists(rows(), max_size=30, unique_by=lambda one: loaded(one).comment.comment_id),
     st.lists(orders(), max_size=12, unique_by=lambda one: one.order_id),
     st.lists(rosters(), max_size=6, unique_by=lambda one: one.organization.name),
     st.lists(tickets, max_size=12, unique_by=lambda one: one.ticket_id),

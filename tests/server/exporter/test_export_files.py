@@ -16,12 +16,13 @@ import pytest
 from dal.client.table import Table
 from dal.entities.comment import comment_key
 from dal.errors import NotFoundError, StoreRefusedError
+from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from dal.table.items import primary_key
 from server.errors import CommandError
 from server.exporter import export_files
 from server.exporter.export_files import Manifest, directory_of, export, single_file
-from server.exporter.export_rows import Format
+from server.exporter.export_rows import Format, Layout
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from tests import oracle
 from tests.server.exporter.objects import SmallPages
@@ -36,8 +37,9 @@ async def exported(
     *,
     kinds: Sequence[FileKindName] = ("comments",),
     force: bool = False,
+    all_states: bool = False,
 ) -> Manifest:
-    target = directory_of(out, kinds, written_in)
+    target = directory_of(out, kinds, Layout(written_in, all_states))
     return await export(table, target, "here", lambda _: None, force=force)
 
 
@@ -145,7 +147,7 @@ async def test_parquet_of_an_empty_table_has_its_columns(table: Table, tmp_path:
     query = f"DESCRIBE SELECT * FROM '{tmp_path}/comments.parquet'"
     with duckdb.connect() as database:
         types = {row[0]: row[1] for row in database.execute(query).fetchall()}
-    assert list(types) == [one.name for one in FILE_KINDS["comments"].fields]
+    assert list(types) == [one.name for one in Layout("parquet").fields("comments")]
     assert [types[name] for name in ("id", "rating", "verified_purchase", "updated_at")] == [
         "VARCHAR",
         "INTEGER",
@@ -158,7 +160,7 @@ async def test_files_that_exist_or_cannot_be_written(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tickets.jsonl"
-    target = single_file(file, "tickets", "jsonl")
+    target = single_file(file, "tickets", Layout("jsonl"))
 
     async def refusal(*, force: bool = False) -> str:
         with pytest.raises(CommandError) as caught:
@@ -211,6 +213,22 @@ async def test_a_write_that_is_cut_short_publishes_nothing(
         await exported(table, tmp_path, written_in)
     assert contents(tmp_path) == {}
     assert (await exported(table, tmp_path, written_in)).files["comments"].rows == len(rows)
+
+
+async def test_comments_that_are_not_published_are_left_out_and_counted(
+    table: Table, tmp_path: Path
+) -> None:
+    stores = Stores(table)
+    await stores.comments.put_many(ROWS[:5])
+    for one in ROWS[5:8]:
+        await stores.comments.add(one, cause=ReviewCause.SETTING)
+    manifest = await exported(table, tmp_path)
+    assert (manifest.left_out, len(rows_in(tmp_path))) == (3, 5)
+    assert not {"state", "reason"} & rows_in(tmp_path)[0].keys()
+    assert (await exported(table, tmp_path / "b", kinds=["orders"])).left_out == 0
+    manifest = await exported(table, tmp_path, force=True, all_states=True)
+    assert (manifest.left_out, len(rows_in(tmp_path))) == (0, 8)
+    assert Counter(row["state"] for row in rows_in(tmp_path)) == {"PUBLISHED": 5, "PENDING": 3}
 
 
 async def test_items_of_other_programs(table: Table, tmp_path: Path) -> None:

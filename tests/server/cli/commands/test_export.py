@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dal.client.table import Table
+from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from dal.table.items import primary_key
 from tests import oracle
@@ -48,7 +49,12 @@ def test_a_directory_gets_a_file_of_each_kind(tmp_path: Path, store: list[str]) 
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["begun"] < manifest["ended"]
     assert {(out / f"{kind}.jsonl").stat().st_mode & 0o777 for kind in manifest["files"]} == {0o600}
-    assert manifest["files"]["comments"] == {"file": "comments.jsonl", "rows": 30, "unreadable": 0}
+    assert manifest["files"]["comments"] == {
+        "file": "comments.jsonl",
+        "rows": 30,
+        "unreadable": 0,
+        "left_out": 0,
+    }
     code, _, errors = export("--output", out, *store)
     assert code == 2
     assert errors == (
@@ -96,6 +102,33 @@ def test_a_full_disk_is_reported_once(store: list[str]) -> None:
     code, errors = streamed(os.open("/dev/full", os.O_WRONLY), store)
     assert (code, errors.count(b"\n")) == (2, 1)
     assert errors.startswith(b"marginalia: Standard output accepts no more data (No space left")
+
+
+async def test_comments_in_all_states_are_exported_on_request(
+    table: Table, tmp_path: Path, store: list[str]
+) -> None:
+    held = ROWS[0]._replace(comment_id="held")
+    await Stores(table).comments.add(held, cause=ReviewCause.WORDS)
+    out, all_of_them = tmp_path / "c.csv", tmp_path / "all.csv"
+    code, output, errors = export("-o", out, "--kind", "comments", *store)
+    assert (code, errors) == (0, "")
+    assert output.endswith(
+        "1 comment under review or rejected left out: --all-states exports them too.\n"
+    )
+    ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
+    assert ended.stderr.endswith("exports them too.\n")
+    code, output, errors = export("-o", all_of_them, "--all-states", "--kind", "comments", *store)
+    assert (code, errors) == (0, "")
+    assert "left out" not in output
+    with all_of_them.open() as file:
+        rows = {row["id"]: row for row in csv.DictReader(file)}
+    assert len(rows) == 31
+    assert (rows["held"]["state"], rows["held"]["cause"]) == ("PENDING", "WORDS")
+    code, _, errors = export("-o", tmp_path / "o", "--all-states", "--kind", "orders", *store)
+    assert (code, errors) == (
+        2,
+        "marginalia: --all-states is for comments, and the kind is orders: remove it.\n",
+    )
 
 
 def test_help_names_what_parquet_needs() -> None:

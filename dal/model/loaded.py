@@ -1,0 +1,76 @@
+"""Comments of files: what a row says of a comment, and what a load writes over the stored one.
+
+A load keeps what a row does not give: the state, and the decision on a comment.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from dal.model import Comment
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission, SubmissionState
+
+
+class CommentState(StrEnum):
+    """The state of a comment in a file."""
+
+    PUBLISHED = "PUBLISHED"
+    PENDING = "PENDING"
+    REJECTED = "REJECTED"
+
+
+DECISION = ("cause", "queued_at", "reason", "decided_at")
+"""The fields that only a submission has; a row gives them together with ``state``."""
+
+_KEPT = ("published_at",)
+"""The fields of a comment that a row need not give."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedComment:
+    """A row of a file: a comment, and the values that it gives of fields that a load keeps."""
+
+    comment: Comment
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    def over(self, there: Comment | Submission | None, now: datetime) -> Comment | Submission:
+        """Return what a load at ``now`` writes over the stored comment; None: there is none."""
+        comment = self.comment
+        if there is not None:
+            kept = {name: getattr(there, name) for name in _KEPT if name not in self.given}
+            comment = comment._replace(**kept)
+        before = CommentState.PUBLISHED if there is None else state_of(there)
+        state = self.given.get("state", before)
+        if state is CommentState.PUBLISHED:
+            return comment if state is before else comment._replace(published_at=now)
+        stays = there if state is before else None
+        values = {name: self.given.get(name, getattr(stays, name, None)) for name in DECISION}
+        if values["queued_at"] is None:
+            values["queued_at"] = comment.created_at
+        if values["cause"] is None and state is CommentState.PENDING:
+            values["cause"] = ReviewCause.FILE
+        return Submission(**comment._asdict(), state=SubmissionState(state), **values)
+
+    def after(self, earlier: "LoadedComment") -> "LoadedComment":
+        """Return this row as a load writes it after an earlier row with the same id."""
+        given = {**earlier.given}
+        if self.given.get("state", given.get("state")) is not given.get("state"):
+            given = {name: value for name, value in given.items() if name in _KEPT}
+        return LoadedComment(self.comment, {**given, **self.given})
+
+
+CommentRow: TypeAlias = Comment | LoadedComment
+"""A row of a file; as a comment, it gives no field that a load keeps."""
+
+
+def loaded(row: CommentRow) -> LoadedComment:
+    """Return a row as a ``LoadedComment``."""
+    return LoadedComment(row) if isinstance(row, Comment) else row
+
+
+def state_of(one: Comment | Submission) -> CommentState:
+    """Return the state of a stored comment."""
+    return CommentState(one.state) if isinstance(one, Submission) else CommentState.PUBLISHED

@@ -1,0 +1,103 @@
+"""What a load writes over a stored comment."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.model import Comment
+from dal.model.loaded import CommentState, LoadedComment, state_of
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission, pending, rejected
+from tests.strategies import MORE, TIES, comment
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PUBLISHED, PENDING, REJECTED = CommentState
+HERE = comment()
+WAITS = pending(HERE, ReviewCause.WORDS, TIES[1])
+REFUSED = rejected(WAITS, "Off topic.", TIES[2])
+STORED = [None, HERE, HERE._replace(published_at=TIES[2]), WAITS, REFUSED]
+
+
+def held(values: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {"state": st.just(values.pop("state"))},
+        optional={name: st.none() | st.just(value) for name, value in values.items()},
+    )
+
+
+rows = st.builds(
+    LoadedComment,
+    st.sampled_from([HERE, comment(text="loaded", updated_at=TIES[2])]),
+    st.just({})
+    | st.just({"state": PUBLISHED})
+    | held({"state": PENDING, "cause": ReviewCause.EDIT, "queued_at": TIES[0]})
+    | held(
+        {
+            "state": REJECTED,
+            "cause": ReviewCause.BLOCKED,
+            "queued_at": TIES[0],
+            "reason": "Spam.",
+            "decided_at": TIES[1],
+        }
+    ),
+)
+
+
+@MORE
+@given(rows, rows, st.sampled_from(STORED))
+def test_two_rows_of_one_id_are_one(
+    first: LoadedComment, second: LoadedComment, there: Comment | Submission | None
+) -> None:
+    one_by_one = second.over(first.over(there, NOW), NOW)
+    together = second.after(first).over(there, NOW)
+    assert state_of(together) is state_of(one_by_one)
+    assert together.text == second.comment.text
+    before = PUBLISHED if there is None else state_of(there)
+    assert together == one_by_one or state_of(together) is before
+
+
+@given(rows, st.sampled_from(STORED))
+def test_a_row_takes_its_state_or_keeps_it_and_repeats_without_a_change(
+    row: LoadedComment, there: Comment | Submission | None
+) -> None:
+    new = row.over(there, NOW)
+    before = PUBLISHED if there is None else state_of(there)
+    assert state_of(new) == row.given.get("state", before)
+    assert row.over(new, datetime.max.replace(tzinfo=UTC)) == new
+
+
+def test_a_row_without_a_state_keeps_the_decision() -> None:
+    new = LoadedComment(comment(text="loaded")).over(REFUSED, NOW)
+    assert isinstance(new, Submission)
+    assert (new.text, new.reason, new.decided_at) == ("loaded", "Off topic.", TIES[2])
+    assert LoadedComment(HERE).over(HERE._replace(published_at=TIES[2]), NOW) == HERE._replace(
+        published_at=TIES[2]
+    )
+
+
+def test_a_row_without_the_columns_of_the_decision_keeps_it_while_the_state_stays() -> None:
+    row = LoadedComment(HERE, {"state": REJECTED})
+    assert row.over(REFUSED, NOW) == REFUSED
+    new = row.over(WAITS, NOW)
+    assert isinstance(new, Submission)
+    assert (new.cause, new.queued_at, new.reason) == (None, HERE.created_at, None)
+    emptied = LoadedComment(HERE, {"state": REJECTED, "reason": None}).over(REFUSED, NOW)
+    assert isinstance(emptied, Submission)
+    assert (emptied.reason, emptied.decided_at) == (None, TIES[2])
+
+
+@pytest.mark.parametrize("there", [None, HERE, REFUSED])
+def test_what_a_file_sends_to_review_waits_since_it_was_written(
+    there: Comment | Submission | None,
+) -> None:
+    new = LoadedComment(HERE, {"state": PENDING}).over(there, NOW)
+    assert new == pending(HERE, ReviewCause.FILE, HERE.created_at)
+
+
+def test_what_a_file_publishes_is_a_new_version_for_listeners() -> None:
+    row = LoadedComment(HERE, {"state": PUBLISHED})
+    assert row.over(WAITS, NOW) == HERE._replace(published_at=NOW)
+    assert row.over(None, NOW) == HERE

@@ -1,0 +1,195 @@
+"""States of comments in files: loads next to what a table has and next to moderators."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from dal.client.table import Table
+from dal.maintenance.verify import verify
+from dal.model import Comment
+from dal.model.loaded import CommentState, state_of
+from dal.model.submissions import Submission
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from dal.repositories.moderation import version
+from dal.stores import Stores
+from server.importer.column_mapping import make_column_mapping
+from server.importer.file_kinds import COMMENTS
+from server.importer.rows import RejectsFile
+from server.importer.run import Load, Tally
+from server.importer.text_rows import read_jsonl
+from server.progress import ProgressBar
+from tests import recount
+from tests.fakes import Answer, FaultyClient, Operation, anybody
+from tests.server.importer.reading import jsonl, row, source
+from tests.writers import ignore
+
+PUBLISHED, PENDING, REJECTED = CommentState
+Stored = Comment | Submission | None
+
+
+async def load(table: Table, *rows: dict[str, object]) -> Tally:
+    opened = source(jsonl(rows))
+    mapping = make_column_mapping(COMMENTS, [], [])
+    work = Load(opened, read_jsonl(opened), mapping, RejectsFile(Path("/dev/null")))
+    with ProgressBar("test", None) as progress:
+        await work.run(Stores(table).comments.put_many, progress)
+    return work.tally
+
+
+async def there(table: Table, comment_id: str = "1") -> Stored:
+    stores = Stores(table)
+    return await stores.comments.get(comment_id) or await stores.moderation.get(comment_id)
+
+
+async def approve(table: Table) -> None:
+    one = await there(table)
+    assert one is not None
+    await Stores(table).moderation.approve("1", version(one), "mo")
+
+
+async def reject(table: Table) -> None:
+    one = await there(table)
+    assert one is not None
+    await Stores(table).moderation.reject("1", version(one), "mo", "No.")
+
+
+async def check(table: Table, stored: Stored) -> None:
+    """Check that lists, counts, boards and the queue show what is stored."""
+    shown = [stored] if isinstance(stored, Comment) else []
+    assert await recount.check(table, "p") == shown
+    assert (await Stores(table).comments.page(Selection("p"), Slice(9))).nodes == shown
+    waiting = stored is not None and state_of(stored) is PENDING
+    assert len((await Stores(table).moderation.queue(Slice(9))).nodes) == waiting
+    assert await verify(table, ignore) == []
+
+
+Step = Callable[[Table], Awaitable[object]]
+WAITS = {"state": "PENDING"}
+HISTORIES: dict[str, list[Step]] = {
+    "pending": [lambda table: load(table, row(**WAITS))],
+    "approved": [lambda table: load(table, row(**WAITS)), approve],
+    "rejected": [lambda table: load(table, row(**WAITS)), reject],
+    "published": [lambda table: load(table, row())],
+    "published, then rejected": [lambda table: load(table, row()), reject],
+    "approved, then rejected": [lambda table: load(table, row(**WAITS)), approve, reject],
+}
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+async def test_a_load_without_states_changes_no_state(table: Table, history: str) -> None:
+    for step in HISTORIES[history]:
+        await step(table)
+    before = await there(table)
+    assert before is not None
+    tally = await load(table, row(text="loaded"))
+    assert tally.outcome == (0, 1, 0)
+    after = await there(table)
+    assert after is not None
+    assert after.text == "loaded"
+    assert await load(table, row(text=before.text)) is not None
+    assert await there(table) == before
+    await check(table, before)
+
+
+@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("state", CommentState)
+async def test_a_row_with_a_state_takes_it(table: Table, history: str, state: CommentState) -> None:
+    for step in HISTORIES[history]:
+        await step(table)
+    before = await there(table)
+    assert before is not None
+    await load(table, row(state=state.lower()))
+    after = await there(table)
+    assert after is not None
+    assert state_of(after) == state
+    if state_of(before) == state:
+        assert after == before
+    await check(table, after)
+    assert (await load(table, row(state=state))).outcome == (0, 0, 1)
+
+
+async def test_a_deleted_comment_comes_back_in_the_files_state(table: Table) -> None:
+    await load(table, row(**WAITS))
+    await Stores(table).comments.delete("1", anybody)
+    await load(table, row(state="REJECTED", reason="Spam.", decided_at="2024-01-01"))
+    after = await there(table)
+    assert isinstance(after, Submission)
+    assert (after.reason, after.cause) == ("Spam.", None)
+    await Stores(table).comments.delete("1", anybody)
+    await load(table, row())
+    await check(table, await there(table))
+    assert isinstance(await there(table), Comment)
+
+
+@pytest.mark.parametrize("decide", [approve, reject])
+async def test_a_moderator_who_decides_meanwhile_is_not_overruled(
+    table: Table, decide: Step
+) -> None:
+    """The load has read the comment, and writes it after the decision."""
+    await load(table, row(**WAITS), row("2", **WAITS))
+
+    async def decided(real: Operation, arguments: Answer) -> Answer:
+        answer = await real(**arguments)
+        await decide(table)
+        return answer
+
+    faulty = Table(FaultyClient(table.service, decided), table.name)
+    assert (await load(faulty, row(text="loaded"), row("2"))).outcome == (0, 1, 1)
+    after = await there(table)
+    assert after is not None
+    assert after.text == "loaded"
+    assert state_of(after) == (PUBLISHED if decide is approve else REJECTED)
+    assert await verify(table, ignore) == []
+    other = await there(table, "2")
+    assert other is not None
+    assert state_of(other) == PENDING
+
+
+async def test_of_two_rows_with_one_id_the_later_keeps_the_earlier_ones_state(
+    table: Table,
+) -> None:
+    tally = await load(table, row(state="REJECTED"), row(text="later"))
+    assert tally.outcome == (1, 1, 0)
+    after = await there(table)
+    assert isinstance(after, Submission)
+    assert (after.text, state_of(after)) == ("later", REJECTED)
+    await check(table, after)
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        (
+            {"state": "HIDDEN"},
+            "state is 'HIDDEN'; it must be one of PUBLISHED, PENDING, REJECTED.",
+        ),
+        ({"state": True}, "state is True; it must be text."),
+        (
+            {"reason": "Spam."},
+            (
+                "reason is only for rows whose state is REJECTED, and the row has no state: leave "
+                "reason empty, or correct the state."
+            ),
+        ),
+        (
+            {"state": "PUBLISHED", "queued_at": "2024-01-01"},
+            (
+                "queued_at is only for rows whose state is PENDING or REJECTED, and the state is "
+                "PUBLISHED: leave queued_at empty, or correct the state."
+            ),
+        ),
+    ],
+)
+async def test_a_state_that_is_none_rejects_the_row(
+    table: Table, cells: dict[str, object], reason: str
+) -> None:
+    said: list[str] = []
+    opened = source(jsonl([row() | cells]))
+    mapping = make_column_mapping(COMMENTS, [], [])
+    work = Load(opened, read_jsonl(opened), mapping, RejectsFile(Path("/dev/null")))
+    with ProgressBar("test", None) as progress:
+        progress.say = said.append  # type: ignore[assignment, method-assign]
+        await work.run(Stores(table).comments.put_many, progress)
+    assert (said, await there(table)) == ([f"sample:1: {reason}"], None)
