@@ -128,6 +128,10 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         path=path,
         canonical=path + filters.essential.query(**part.chosen),
         all_of_it=path + Filters(oldest=filters.oldest).query(),
+        removals=[(words, path + rest.query()) for words, rest in _removals(filters)],
+        wider=[]
+        if comments
+        else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
         pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
         live=graphql_address("product.live", variables | {"after": events}) if events else None,
@@ -187,6 +191,38 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext("to %(last)s", last=until)
     if filters.oldest:
         yield gettext("oldest first")
+
+
+def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
+    """Yield each selected value in words, and the filters without this value."""
+    for rating in filters.ratings:
+        words = ngettext("%(count)s star", "%(count)s stars", rating, count=number(rating))
+        yield (
+            words,
+            replace(filters, ratings=tuple(one for one in filters.ratings if one != rating)),
+        )
+    for tag in filters.languages:
+        rest = tuple(one for one in filters.languages if one != tag)
+        yield language(tag), replace(filters, languages=rest)
+    if filters.dated:
+        (words,) = _filter_words(Filters(since=filters.since, until=filters.until))
+        yield words, replace(filters, since=None, until=None)
+
+
+def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
+    """Yield filters that match comments where ``filters`` match none, and their counts."""
+    if filters.dated:  # the counts ignore the days
+        without = replace(filters, since=None, until=None)
+        wider = [(gettext("Any date"), facets["total"], without)]
+    else:
+        by_rating, by_language = (
+            sum(one["count"] for one in facets[name]) for name in ("ratings", "languages")
+        )
+        wider = [
+            (gettext("All ratings"), by_rating, replace(filters, ratings=())),
+            (gettext("All languages"), by_language, replace(filters, languages=())),
+        ]
+    yield from (one for one in wider if one[1] and one[2] != filters)
 
 
 async def _draw_trend(

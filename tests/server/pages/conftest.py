@@ -116,6 +116,8 @@ class Parsed(HTMLParser):
         self.linked: Any = None
         self._path: list[str] = []
         self.headings: list[str] = []
+        self.anchors: list[tuple[list[str], dict[str, str | None]]] = []
+        """The texts and attributes of each link."""
         self._pairs: list[list[str]] = []
         self.feed(page)
 
@@ -124,6 +126,8 @@ class Parsed(HTMLParser):
         self._path.append(tag)
         if tag == "h3":
             self.headings.append("")
+        if tag == "a":
+            self.anchors.append(([], dict(attrs)))
         if tag in {"dt", "dd"}:
             self._pairs.append([])
 
@@ -136,6 +140,8 @@ class Parsed(HTMLParser):
             self.linked = json.loads(data)
         else:
             self.texts.append(data)
+        if "a" in self._path:
+            self.anchors[-1][0].append(data)
         if "h3" in self._path:
             self.headings[-1] += data.strip()
         if "dt" in self._path or "dd" in self._path:

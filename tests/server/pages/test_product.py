@@ -51,6 +51,38 @@ async def test_filters(client: httpx.AsyncClient, query: str, count: int | None)
         assert len(Parsed(answer.text).headings) == count
 
 
+async def test_each_chosen_filter_can_be_removed(client: httpx.AsyncClient) -> None:
+    page = await opened(
+        client, "/products/kettle?rating=4&rating=5&language=de&from=2024-01-01&order=oldest"
+    )
+    rest = "from=2024-01-01&order=oldest"
+    removals = [
+        given["href"] for text, given in page.anchors if "Remove the filter:" in "".join(text)
+    ]
+    assert [str(address).partition("?")[2] for address in removals] == [
+        f"rating=5&language=de&{rest}",
+        f"rating=4&language=de&{rest}",
+        f"rating=4&rating=5&{rest}",
+        "rating=4&rating=5&language=de&order=oldest",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "offers"),
+    [
+        ("rating=3&language=fr", {"All languages (8)": "?rating=3"}),
+        ("language=fr", {"All languages (40)": ""}),
+        ("rating=3&to=2023-12-31", {"Any date (8)": "?rating=3"}),
+    ],
+)
+async def test_an_empty_list_offers_the_nearest_filters(
+    client: httpx.AsyncClient, query: str, offers: dict[str, str]
+) -> None:
+    page = await opened(client, f"/products/kettle?{query}")
+    found = {text[0]: given["href"] for text, given in page.anchors if "(" in "".join(text)}
+    assert found == {text: f"/products/kettle{address}" for text, address in offers.items()}
+
+
 async def test_the_filters_that_hold_are_checked(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/products/kettle?language=DE&language=fr&rating=4")
     checked = {given["value"] for tag, given in page.elements if "checked" in given}
