@@ -15,7 +15,9 @@ A preset is a TOML file with the layout of a known export; operators may write t
     [set]                               # field = value in every row, as --set
     [default]                           # field = value for rows whose column is empty
     [values.verified_purchase]          # cell = value; other cells count as empty
+    [values.state]                      # cell = value; rows with other cells are rejected
     [keep]                              # column = cells of the rows to load; empty cells are kept
+    [leave_out]                         # column = cells of the rows not to load
     [no_place]                          # noun = columns that Marginalia has no field for
 
 Every key is optional. Options of the command line take precedence over a preset.
@@ -63,12 +65,14 @@ class Preset:
     default: Mapping[str, object] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     keep: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    leave_out: Mapping[str, Sequence[str]] = field(default_factory=dict)
     no_place: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def known(self) -> frozenset[str]:
         """Return every column that the preset names."""
         places = [column for columns in self.no_place.values() for column in columns]
-        return frozenset([*self.map.values(), *self.id_from, *self.keep, *places])
+        rows = (*self.keep, *self.leave_out)
+        return frozenset([*self.map.values(), *self.id_from, *rows, *places])
 
 
 NO_PRESET = Preset()
@@ -115,6 +119,7 @@ _EXAMPLES: Mapping[str, object] = {
     "default": {"field": "value"},
     "values": {"field": {"cell": "value"}},
     "keep": {"column": ["cell"]},
+    "leave_out": {"column": ["cell"]},
     "no_place": {"votes": ["column"]},
 }
 """The form of each key's value. Other keys have text."""

@@ -7,6 +7,7 @@ from itertools import groupby
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, TypeVar
 
+from dal.model.loaded import CommentState, LoadedComment
 from server.errors import CommandError
 from server.importer.column_mapping import ColumnMapping, Preset, listed
 from server.importer.rows import Reject, Row
@@ -66,22 +67,24 @@ class Losses:
     """Counts the losses while rows are read; ``sentences`` reports them at the end."""
 
     def __init__(self, preset: Preset, mapping: ColumnMapping[Any]) -> None:
-        self._keep = {
-            column: {cell.lower() for cell in cells} for column, cells in preset.keep.items()
-        }
+        self._keep, self._leave_out = (
+            {column: {cell.lower() for cell in cells} for column, cells in rows.items()}
+            for rows in (preset.keep, preset.leave_out)
+        )
         self._nouns = {
             column: noun for noun, columns in preset.no_place.items() for column in columns
         }
         hashed = {column for column in mapping.id_from if column not in self._nouns}
-        self._read = {*mapping.columns.values(), *preset.keep, *hashed}
+        self._read = {*mapping.columns.values(), *preset.keep, *preset.leave_out, *hashed}
         self._values: Counter[str] = Counter()
         self._left_out: Counter[tuple[str, str]] = Counter()
+        self._states: Counter[str] = Counter()
         self._ids = SharedIds()
         self.shared: Sequence[Sequence[int]] = ()
         """The lines of each id that different rows have; ``sentences`` finds them."""
 
     def kept(self, rows: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
-        """Yield the rows except those that the preset's ``keep`` leaves out."""
+        """Yield the rows except those that the preset leaves out."""
         for row in rows:
             if isinstance(row, Reject) or not self._is_left_out(row.cells):
                 yield row
@@ -89,6 +92,8 @@ class Losses:
     def loaded(self, row: Row, identity: str, thing: object) -> None:
         """Count the values of ``row`` that its object does not hold."""
         self._ids.add(identity, thing, row.line)
+        if isinstance(thing, LoadedComment) and "state" in thing.given:
+            self._states[thing.given["state"]] += 1
         for column, cell in row.cells.items():
             if column not in self._read and _is_filled(cell):
                 _count(self._values, column)
@@ -100,6 +105,9 @@ class Losses:
 
     def sentences(self) -> Iterator[str]:
         """Yield a line for each kind of loss; call it when all rows are read."""
+        if self._states:
+            counts = (f"{self._states[state]:,} {state}" for state in CommentState)
+            yield f"States: {', '.join(counts)}."
         for (column, cell), count in self._left_out.items():
             yield f"{counted(count, 'row')} left out: {column} is {cell}."
         dropped: Counter[str] = Counter()
@@ -124,9 +132,12 @@ class Losses:
         self._ids.close()
 
     def _is_left_out(self, cells: Mapping[str, object]) -> bool:
-        for column, kept in self._keep.items():
+        for column in (*self._keep, *self._leave_out):
             cell = str(cells.get(column) or "").strip()
-            if cell and cell.lower() not in kept:
+            kept = self._keep.get(column, {cell.lower()})
+            if cell and (
+                cell.lower() not in kept or cell.lower() in self._leave_out.get(column, ())
+            ):
                 _count(self._left_out, (column, cell))
                 return True
         return False

@@ -1,9 +1,9 @@
 """Opens a file as rows: finds its format, and checks that it has the columns of the mapping."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
@@ -82,6 +82,8 @@ def open_file(
             _check_fit(source.name, columns, format_, preset, mapping)
         if format_ == "csv":
             mapping.check_header(source.name, columns)
+        if format_ == "jsonl":
+            rows = _unnested(rows, {*preset.known(), *mapping.columns.values()})
         yield Opened(source, rows)
 
 
@@ -148,8 +150,34 @@ def _peeked(
         first.append(row)
         if source.content.count > _PEEKED_BYTES or monotonic() > end:
             break
-    columns = dict.fromkeys(name for row in first if isinstance(row, Row) for name in row.cells)
+    columns = dict.fromkeys(
+        name
+        for row in first
+        if isinstance(row, Row)
+        for column, cell in row.cells.items()
+        for name in _names(column, cell)
+    )
     return chain(first, rows), list(columns)
+
+
+def _names(column: str, cell: object) -> Sequence[str]:
+    """Return the names of a cell: of a JSON object also the names that ``_unnested`` gives."""
+    return [column, *(f"{column}/{name}" for name in cell)] if isinstance(cell, dict) else [column]
+
+
+def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
+    """Yield rows of JSON with the objects in which ``columns`` are: ``author/name`` is a column."""
+    outer = {column.partition("/")[0] for column in columns if "/" in column}
+    for row in rows:
+        if isinstance(row, Row) and not outer.isdisjoint(row.cells):
+            cells: dict[str, object] = {}
+            for column, cell in row.cells.items():
+                if column in outer and isinstance(cell, dict):
+                    cells |= {f"{column}/{name}": value for name, value in cell.items()}
+                else:
+                    cells[column] = cell
+            row = replace(row, cells=cells)  # noqa: PLW2901 - the same row in another form
+        yield row
 
 
 def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:

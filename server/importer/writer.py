@@ -7,6 +7,7 @@ from typing import Any, Generic, Self
 
 import orjson
 
+from dal.model.loaded import LoadedComment
 from dal.repositories.bulk_write import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
@@ -101,4 +102,8 @@ class DryRun:
         def plain(value: Any) -> object:  # orjson knows no tuples with names and no Decimal
             return value._asdict() if hasattr(value, "_asdict") else str(value)
 
-        return (orjson.dumps(one, default=plain).decode() for one in self._first)
+        for one in self._first:
+            shown = (
+                one.comment._asdict() | dict(one.given) if isinstance(one, LoadedComment) else one
+            )
+            yield orjson.dumps(shown, default=plain).decode()

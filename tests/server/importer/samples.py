@@ -169,9 +169,9 @@ def judgeme() -> bytes:
 
 
 def yotpo() -> bytes:
-    """16 rows after a byte order mark: rejected and pending ones, verified buyers, no name."""
+    """16 rows after a byte order mark: rejected, pending and deleted ones, verified buyers."""
     rng = random.Random(7)
-    states = {3: "Rejected", 9: "Pending"}
+    states = {3: "Rejected", 9: "Pending", 12: "Deleted"}
     return _csv(
         [
             {
@@ -199,7 +199,7 @@ def yotpo() -> bytes:
 
 
 def bazaarvoice() -> bytes:
-    """15 reviews of 3 products: removed and rejected ones, ratings alone, photos, answers."""
+    """15 reviews of 3 products: removed, held and rejected ones, ratings alone, photos, answers."""
     rng = random.Random(8)
     products = []
     for product in range(3):
@@ -226,9 +226,10 @@ def _bazaarvoice_review(rng: random.Random, number: int) -> str:
         "</ClientResponses>"
     )
     removed = quoteattr("true" if number == 9 else "false")
+    states = {3: "REJECTED", 8: "PENDING"}
     return (
         f'\n<Review id="{60_000 + number}" removed={removed}>'
-        f"<ModerationStatus>{'REJECTED' if number == 3 else 'APPROVED'}</ModerationStatus>"
+        f"<ModerationStatus>{states.get(number, 'APPROVED')}</ModerationStatus>"
         f"<LastModificationTime>{_moment(rng):%Y-%m-%dT%H:%M:%S}.000-05:00</LastModificationTime>"
         f'<UserProfileReference id="u{number}"><ExternalId>u{number}</ExternalId>'
         f"<DisplayName>{name}</DisplayName></UserProfileReference>"
@@ -242,6 +243,41 @@ def _bazaarvoice_review(rng: random.Random, number: int) -> str:
     )
 
 
+def wix() -> bytes:
+    """12 lines: objects in objects, all states, replies, a visitor without a contact."""
+    rng = random.Random(9)
+    states = {2: "IN_MODERATION", 5: "REJECTED", 7: "SUBMITTED", 9: "UNKNOWN"}
+    rows: list[dict[str, object]] = []
+    for number in range(12):
+        moment = f"{_moment(rng):%Y-%m-%dT%H:%M:%S.000Z}"
+        photos = [{"image": "https://static.example/1.jpg"}] * (number % 4 == 0)
+        author = {"authorName": rng.choice(_NAMES), "contactId": f"{_code(rng, 8)}-{number}"}
+        rows.append(
+            {
+                "namespace": "stores",
+                "entityId": f"mug-{number % 3}",
+                "id": f"{_code(rng, 8)}-{number}".lower(),
+                "content": {
+                    "title": _text(rng, 3),
+                    "body": _text(rng),
+                    "rating": rng.randint(1, 5),
+                    "media": photos,
+                },
+                "createdDate": moment,
+                "updatedDate": moment,
+                "author": {"authorName": "Bo"} if number == 6 else author,
+                "foundHelpful": number % 3,
+                "foundUnhelpful": 0,
+                "moderation": {"moderationStatus": states.get(number, "APPROVED")},
+                "verified": number % 2 == 0,
+                "reviewDate": moment,
+            }
+        )
+        if number % 5 == 0:
+            rows[-1]["reply"] = {"message": "Thank you!", "createdDate": moment}
+    return _lines(rows)
+
+
 SAMPLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "amazon-2014": ("reviews_Home.json.gz", amazon_2014),
     "amazon-2018": ("Home.json.gz", amazon_2018),
@@ -249,6 +285,7 @@ SAMPLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "yelp": ("yelp_academic_dataset_review.json", yelp),
     "judgeme": ("judgeme-reviews.csv", judgeme),
     "yotpo": ("yotpo-reviews.csv", yotpo),
+    "wix": ("wix-reviews.jsonl", wix),
     "bazaarvoice": ("bv_shop_standard_client_feed.xml", bazaarvoice),
 }
 """By preset: what such a file is called, and its bytes."""

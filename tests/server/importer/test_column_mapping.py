@@ -151,6 +151,18 @@ def test_a_preset_names_columns_constants_defaults_and_values() -> None:
     assert not mapping.make({**cells, "Type": "somebody"}).verified_purchase
 
 
+def test_a_preset_must_know_every_state() -> None:
+    values = {"state": {"OK": "PUBLISHED", "spam": "REJECTED"}}
+    preset = Preset(map={"state": "Status"}, values=values)
+    mapping = make_column_mapping(COMMENTS, [], [], preset)
+    assert mapping.make({**row(), "Status": " SPAM "}).given == {"state": "REJECTED"}
+    for cells in ({}, {"Status": ""}, {"Status": None}):
+        assert isinstance(mapping.make({**row(), **cells}), Comment)
+    for cell in ("hidden", "PUBLISHED", 0, False):
+        with pytest.raises(InvalidArgumentError, match=f"Status is {cell!r}; it must be one of ok"):
+            mapping.make({**row(), "Status": cell})
+
+
 def test_options_take_precedence_over_a_preset() -> None:
     mapping = make_column_mapping(COMMENTS, ["rating=Stars"], ["language=fr", "text=hm"], SHOP)
     made = mapping.make({"Id": "7", "product_id": "p", "created_at": 0, "Stars": "5.0"})

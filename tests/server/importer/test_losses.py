@@ -16,7 +16,8 @@ from server.importer.rows import Reject, Row
 
 PRESET = Preset(
     id_from=["who", "variant"],
-    keep={"state": ["OK"], "gone": ["false"]},
+    keep={"state": ["OK", "old"], "gone": ["false"]},
+    leave_out={"state": ["Old"], "kind": ["shop"]},
     no_place={"votes": ["up", "down"], "variants": ["variant"]},
 )
 
@@ -54,11 +55,16 @@ def test_rows_are_left_out_by_their_state() -> None:
         {"state": "spam", "gone": "true"},
         {"gone": True},
         {"gone": False, "state": None},
+        {"state": "old", "kind": "shop"},
+        {"kind": "Shop"},
+        {"kind": "product"},
         {},
     ]
     assert reported(*rows)[1] == [
         "2 rows left out: state is spam.",
         "1 row left out: gone is True.",
+        "1 row left out: state is old.",
+        "1 row left out: kind is Shop.",
     ]
 
 

@@ -4,12 +4,19 @@ import gzip
 import json
 import re
 import shlex
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from dal.client.table import Table
+from dal.maintenance.export import export_pages
 from dal.model import Comment
+from dal.model.loaded import CommentState, state_of
+from dal.model.moderation import ReviewCause
+from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository
+from dal.stores import Stores
 from server.importer.column_mapping import hashed_id, preset_names
 from tests.engines import ROOT
 from tests.server.cli.commands.loading import load
@@ -68,7 +75,7 @@ def test_a_dry_run_reports_the_same_and_starts_no_engine(tmp_path: Path, preset:
     losses = output.splitlines()[4:]
     assert all(line in REPORTS.read_text() for line in losses)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
-    assert code == (preset in {"amazon-2014", "amazon-2018", "amazon-2023", "judgeme"})
+    assert code == (preset in {"amazon-2014", "amazon-2018", "amazon-2023", "judgeme", "wix"})
 
 
 async def loaded(
@@ -104,6 +111,20 @@ async def test_reviewers_keep_their_id_and_their_name(tmp_path: Path, preset: st
     assert all(one["name"] not in {None, one["username"]} for one in shown)
 
 
+@pytest.mark.parametrize("preset", ["bazaarvoice", "judgeme", "wix", "yotpo"])
+async def test_states_of_a_preset_are_those_of_its_report(
+    tmp_path: Path, store: list[str], table: Table, preset: str
+) -> None:
+    _, output, _ = load(written(preset, tmp_path), store, "--preset", preset)
+    (states,) = re.findall(r"^States: (.*)\.$", output, re.MULTILINE)
+    found: Counter[CommentState] = Counter()
+    async for page in export_pages(table, 0, ["comments"], all_states=True):
+        found.update(map(state_of, page.objects["comments"]))
+    assert states == ", ".join(f"{found[state]} {state}" for state in CommentState)
+    waiting = (await Stores(table).moderation.queue(Slice(9))).nodes
+    assert {one.submission.cause for one in waiting if one.submission} == {ReviewCause.FILE}
+
+
 async def test_a_review_of_bazaarvoice(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
@@ -129,6 +150,7 @@ async def test_the_preset_that_the_page_shows(
         "Jörg;42;5,0;Schön;01.02.2023;frei;3;Einladung;Köln",
         "Anna;42;4;Gut;02.02.2023;;0;;",
         "Spam;42;1;Kauft!;02.02.2023;gesperrt;;;",
+        "Weg;42;1;Weg!;02.02.2023;geloescht;;;",
     ]
     path.write_bytes(gzip.compress("\r\n".join(lines).encode("cp1252"), mtime=0))
     code, output, errors = load(path, store, "--preset", preset)
@@ -138,14 +160,16 @@ async def test_the_preset_that_the_page_shows(
         f"{path}:2: rating is '5,0'; it must be a whole number from 1 to 5.\n",
     )
     assert output.splitlines() == [
-        f"{path}: 1 new, 0 changed, 0 unchanged, 1 rejected, see {rejects}.",
-        "1 row left out: Status is gesperrt.",
+        f"{path}: 2 new, 0 changed, 0 unchanged, 1 rejected, see {rejects}.",
+        "States: 0 PUBLISHED, 0 PENDING, 1 REJECTED.",
+        "1 row left out: Status is geloescht.",
     ]
     rejects.write_text(rejects.read_text().replace("5,0", "5"))
     code, output, errors = load(rejects, store, "--preset", preset)
     assert (code, errors) == (0, "")
     assert output.splitlines() == [
         f"{rejects}: 1 new, 0 changed, 0 unchanged, 0 rejected; columns not used: Filiale.",
+        "States: 1 PUBLISHED, 0 PENDING, 0 REJECTED.",
         "votes: 1 value dropped (no such field).",
     ]
     comment = await comments.get(hashed_id(["Jörg", "42"]))
