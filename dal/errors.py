@@ -1,5 +1,8 @@
 """Errors of the data-access layer; each message is one sentence a person can act on."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 class DalError(Exception):
     """The base of every error that ``dal`` raises on purpose."""
@@ -14,7 +17,7 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A cursor is not one of this server's, or was changed or cut off."""
+    """A cursor is of another server, or was changed or cut off on its way."""
 
 
 class NoIndexError(DalError):
@@ -23,6 +26,22 @@ class NoIndexError(DalError):
 
 class TooManySegmentsError(DalError):
     """A filter selects more partitions than one page may read."""
+
+
+class AlreadyCommentedError(DalError):
+    """The author has another comment on the product, and the table allows one for each person."""
+
+    def __init__(self, there: Any) -> None:
+        super().__init__("You have another comment on this product: edit or delete it.")
+        self.there = there
+        """The comment, or the submission, that is there."""
+
+
+class NotBoughtError(DalError):
+    """The user has not received the product, and the server takes comments of buyers only."""
+
+    def __init__(self) -> None:
+        super().__init__("Only users who have received this product may comment on it.")
 
 
 class AlreadyExistsError(DalError):
@@ -42,11 +61,15 @@ class ConflictError(DalError):
 
 
 class ConditionFailedError(DalError):
-    """Nothing was written, because the conditions of the actions in ``failed`` were false."""
+    """Nothing was written, because the conditions of the actions in ``failed`` did not hold."""
 
-    def __init__(self, failed: list[int]) -> None:
+    def __init__(
+        self, failed: list[int], items: Mapping[int, dict[str, Any]] | None = None
+    ) -> None:
         super().__init__("The item was changed meanwhile.")
         self.failed = failed
+        self.items = items or {}
+        """The items of failed actions, by their numbers, if the action returns its item."""
 
 
 class ThrottledError(DalError):

@@ -9,7 +9,7 @@ from functools import partial
 import strawberry
 from strawberry.relay.utils import to_base64
 
-from dal.errors import InvalidArgumentError
+from dal.errors import InvalidArgumentError, NotBoughtError
 from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
 from dal.model import Comment, Product, rules
 from dal.model.key_parts import unescape
@@ -124,7 +124,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     """Store the viewer's comment; it is verified if the product was delivered to the viewer.
 
     It waits for a moderator if the server's rule holds it, or the viewer is blocked. A moderator's
-    comment does not wait.
+    comment does not wait. Raises NotBoughtError if the server takes comments of buyers only.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
@@ -134,6 +134,8 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     permission = await info.context.stores.standings.permission(
         viewer.user_id, stated["product_id"]
     )
+    if info.context.buyers_only and not permission.bought:
+        raise NotBoughtError
     new = Comment(
         comment_id=uuid.uuid4().hex,
         username=viewer.user_id,

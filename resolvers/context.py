@@ -169,6 +169,8 @@ class Context:
     explain: bool = False
     known_products_only: bool = False
     """Whether comments on products without stored details are refused."""
+    buyers_only: bool = False
+    """Whether comments of users who have not received the product are refused."""
     moderation: Moderation = field(default_factory=Moderation)
     """Which comments wait for a moderator."""
     cache: RequestCache = field(default_factory=RequestCache)

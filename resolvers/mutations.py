@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import orjson
 import strawberry
+from strawberry.relay.utils import to_base64
 from strawberry.utils.str_converters import to_camel_case
 
 from dal import errors
@@ -42,9 +43,19 @@ class UserErrorCode(Enum):
     ALREADY_EXISTS = strawberry.enum_value(
         "ALREADY_EXISTS", description="The name is already taken."
     )
+    ALREADY_COMMENTED = strawberry.enum_value(
+        "ALREADY_COMMENTED",
+        description="The shop allows one comment on each product, and the user has another. "
+        "`existingId` names it.",
+    )
     IDEMPOTENCY_KEY_REUSED = strawberry.enum_value(
         "IDEMPOTENCY_KEY_REUSED",
         description="The idempotency key was used with a different input. Use a new key.",
+    )
+    NOT_BOUGHT = strawberry.enum_value(
+        "NOT_BOUGHT",
+        description="The shop takes comments of buyers only, and the user has not received the "
+        "product.",
     )
     CONFLICT = strawberry.enum_value(
         "CONFLICT", description="The object changed since it was read. Reload it and try again."
@@ -61,6 +72,8 @@ class UserError:
     message: str
     code: UserErrorCode
     field: list[str] | None = None
+    existing_id: str | None = None
+    """The global id of the object that the error is about, if it is another than the input's."""
 
 
 class InvalidInputError(Exception):
@@ -75,6 +88,8 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.InvalidArgumentError: UserErrorCode.BAD_ARGUMENT,
     errors.NotFoundError: UserErrorCode.NOT_FOUND,
     errors.AlreadyExistsError: UserErrorCode.ALREADY_EXISTS,
+    errors.AlreadyCommentedError: UserErrorCode.ALREADY_COMMENTED,
+    errors.NotBoughtError: UserErrorCode.NOT_BOUGHT,
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
@@ -187,4 +202,8 @@ def _user_error(error: errors.DalError) -> UserError:
     blamed = None
     if isinstance(error, errors.InvalidArgumentError):
         blamed = [_INPUT, *error.argument.split(".")]
-    return UserError(str(error), _CODES[type(error)], blamed)
+    existing = None
+    if isinstance(error, errors.AlreadyCommentedError):
+        # a comment or a submission, which are different types of nodes
+        existing = to_base64(type(error.there).__name__, error.there.comment_id)
+    return UserError(str(error), _CODES[type(error)], blamed, existing)

@@ -183,3 +183,7 @@ class UserError:
     code: UserErrorCode = strawberry.field(
         description="Code for programs. Messages may change; codes do not."
     )
+    existing_id: strawberry.ID | None = strawberry.field(
+        description="Global `id` of the user's other comment or submission. Only with "
+        "`ALREADY_COMMENTED`."
+    )

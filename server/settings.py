@@ -187,6 +187,11 @@ class Settings:
         "Refuse comments on products that have no title, picture or address stored.",
         off="any-product",
     )
+    buyers_only: bool = _setting(
+        False,
+        "Refuse comments of users who have not received the product, by their delivered orders.",
+        off="anybody",
+    )
     moderation: ModerationRule = _setting(
         "off",
         "Which new and edited comments wait for a moderator: none, all, or those with a word of "

@@ -60,6 +60,7 @@ class Engine(FaultyClient):
 
 _EXPECTED = (
     errors.NotFoundError,
+    errors.AlreadyCommentedError,
     errors.AlreadyExistsError,
     errors.IdempotencyKeyReusedError,
     errors.ConflictError,

@@ -47,8 +47,7 @@ class DuckDBStore:
         settings: dict[str, Any] = {
             "threads": THREADS,
             "memory_limit": MEMORY,
-            # Each process needs its own folder, because DuckDB uses the same file names in every
-            # process.
+            # DuckDB uses the same file names in every process: each needs its own folder.
             "temp_directory": str(path / f"spilled-{secrets.token_hex(8)}"),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -81,8 +80,8 @@ class DuckDBStore:
             except asyncio.CancelledError:
                 if not running.cancel():
                     cursor.interrupt()
-                    # DuckDB crashes if a cursor is closed while a thread uses it. So wait for the
-                    # interrupted thread.
+                    # Closing a cursor that a thread uses crashes, so wait: the interrupted thread
+                    # ends soon.
                     await asyncio.to_thread(running.exception)
                 raise
 

@@ -51,10 +51,9 @@ class Listener:
         self._wake = asyncio.Event()
 
     def offer(self, event: CommentEvent) -> None:
-        """Queue an event. A RELOAD replaces all queued events.
+        """Queue an event. A RELOAD replaces all events that wait.
 
-        Events up to ``after`` are skipped, because the client has received them from another
-        process.
+        Skips events up to ``after``: the client has received them from another process.
         """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
@@ -96,16 +95,16 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close the listener. Async generators have a method of this name."""
+        """Close the listener; the method has the name of async generators' method."""
         self.close()
 
 
 class Log:
     """Numbered log of the latest changes. Appending delivers an entry to its listeners at once.
 
-    If two processes write one comment, the changes can arrive in the wrong order. Every change
-    contains the version that it replaced, so the log recognizes a change that arrives late. It
-    delivers such a change with the comment's current state.
+    Two processes' writes of one comment can arrive in the wrong order. Every change contains the
+    version that it replaced. So the log recognizes a change that arrives after a later one, and
+    delivers it with the comment's current state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -157,8 +156,8 @@ class Log:
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
         """Listen from now on, or from the event after ``after``.
 
-        Without ``after`` the first event is READY. If the log no longer has all events after
-        ``after``, the first event is RELOAD.
+        The first event is READY without ``after``, and RELOAD if the log no longer has all events
+        after ``after``.
         """
         listener = Listener(selection, self._forget, after)
         for event in self._backlog(selection, after):
@@ -196,7 +195,7 @@ class Log:
     def _latest(self, change: Change) -> Change:
         """Return the change with the comment's current state, if later changes arrived first."""
         now, seen = change.now, set[str]()
-        # If a clock was set back, versions can form a cycle.
+        # A clock that was set back can make a cycle of versions.
         while now is not None and version(now) not in seen:
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))

@@ -80,7 +80,7 @@ def name(argument: str, value: str) -> str:
 
 
 def name_unless(username: str, name: str | None) -> str | None:
-    """Return the name to store with an object: None if it is empty or equals the username."""
+    """Return ``name`` as objects store it: None if it is empty or the username."""
     return name if name and name != username else None
 
 
@@ -132,7 +132,7 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` unless they are too many for a filter."""
+    """Return ``values`` if they are few enough for a filter."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."

@@ -36,9 +36,9 @@ class Submission:
     published_at: datetime | None = None
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
-    """Why the submission waits, or waited; None if a moderator rejected it after publication."""
+    """Why it waits, or waited; None if a moderator rejected the published comment."""
     queued_at: datetime
-    """When it began to wait. The queue shows the longest waiting submissions first."""
+    """Since when it waits; moderators see those first that wait the longest."""
     reason: str | None = None
     """The moderator's reason of a rejection, for the author."""
     decided_at: datetime | None = None
@@ -49,7 +49,7 @@ class Submission:
         return self.name or self.username
 
     def published(self) -> Comment:
-        """Return the submission as a published comment."""
+        """Return the comment that publishing it makes."""
         return Comment(*(getattr(self, name) for name in Comment._fields))
 
 

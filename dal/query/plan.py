@@ -19,7 +19,7 @@ Filters: TypeAlias = Mapping[str, frozenset[str]]
 """Each filtered field with the values to include."""
 
 EqualityKey: TypeAlias = frozenset[tuple[str, str]]
-"""Fields, each with one value. A row has this key if it has all these values."""
+"""Fields with one value each. A row has this key if it has all of these values."""
 
 
 def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
@@ -40,14 +40,13 @@ class Query:
     access_pattern: str
     filters: Filters
     within: Range = UNBOUNDED
-    """The range of positions to read, such as a time range."""
+    """The positions to include, such as a range of time."""
     consistent: bool = False
-    """Whether to read consistently. Only the table and local indexes allow it."""
+    """Whether to read the latest acknowledged write. Only the table and local indexes can."""
     head: bool = False
-    """Whether the first page also returns the item that precedes the rows in the partition, such as
-    the organisation before its users."""
+    """Whether to read the item before the partition's rows together with the first rows."""
     _hash: int = field(init=False, repr=False, compare=False)
-    """The hash, computed once, because every page looks up its access paths by the query."""
+    """The hash, computed once: every page looks up its access paths by the query."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
@@ -86,10 +85,7 @@ class Segment(NamedTuple):
 
     @property
     def sort_keys(self) -> Range:
-        """The range of sort keys.
-
-        It includes the head item, whose key is before or after all rows.
-        """
+        """The range of sort keys. It includes the head, before or after the rows."""
         rows = self.range.under(self.prefix)
         if not self.head:
             return rows
@@ -98,10 +94,7 @@ class Segment(NamedTuple):
         return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
-        """Return the position of a row by its sort key.
-
-        The head item's position is outside the range of the rows.
-        """
+        """Return a row's position by its sort key. The head's is outside the rows' range."""
         if not self.head or sort_key.startswith(self.prefix):
             return sort_key[len(self.prefix) :]
         return HEADS[self.head > self.prefix]
@@ -113,7 +106,7 @@ class Segment(NamedTuple):
 
 
 class PlanBasis(StrEnum):
-    """The information that the optimizer uses to plan a page, in descending order of detail."""
+    """The knowledge by which the optimizer plans a page, from the most to the least."""
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
     COUNTS = "COUNTS"
@@ -122,7 +115,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""With these bases the plan reads a whole page from each partition."""
+"""Plans on these bases read a whole page from each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +132,13 @@ class Plan:
     selectivity: float = 1.0
     """The expected part of the rows read that passes the residual filter."""
     discard_limit: float = float("inf")
-    """The maximum number of dropped rows. After more of them, the executor plans the rest without a
-    residual filter."""
+    """After this many dropped rows the executor plans the rest without a residual filter."""
     unproven: int = 0
-    """The expected number of segments that exact statistics can prove empty."""
+    """The number of segments that exact statistics would probably prove empty."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
-    """The position where the page is expected to end, and so the end of its segments."""
+    """The position where the segments end, because the page is expected to end there."""
 
     def __str__(self) -> str:
         """Draw the plan as a tree: the index, the residual filter, and each segment."""
@@ -239,8 +231,8 @@ def _listed(value: ReasonValue, between: str) -> str:
 class AccessPath:
     """One index that answers a query.
 
-    Each combination of values of the index's fields is a segment; an index with shards has one for
-    each shard. The derived values are cached for all pages of the query.
+    Every combination of values of the index's fields is a segment, in each shard. Derived values
+    are cached for all pages of the query.
     """
 
     index: Index
@@ -265,7 +257,7 @@ class AccessPath:
 
     @cached_property
     def segments(self) -> Sequence[Segment]:
-        """Every segment, without bounds and limit, which the optimizer adds."""
+        """Every segment, still without bounds and limit."""
         index, segments = self.index, []
         head = index.head if self.query.head else ""
         for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
@@ -283,12 +275,10 @@ class AccessPath:
 
 
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
-    """Return the access paths of a query.
+    """Return the access paths of a query, the one with the least residual and segments first.
 
-    The path with the smallest residual filter comes first; of equal ones, the path with the fewest
-    segments. Raises NoIndexError if no index answers. Raises TooManySegmentsError if every path has
-    too many segments. It is also raised if a path without a residual filter has too many, because
-    each other path would read rows that it drops.
+    Raises NoIndexError if no index answers. Raises TooManySegmentsError if every path has too many
+    segments, or if a path without residual has too many: another path would read rows to drop.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
@@ -309,8 +299,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 def refusal(index: Index, query: Query) -> Reason | None:
     """Return why an index cannot answer a query; None if it can.
 
-    An index answers if the query filters by all fields of its partitions, if it has all matching
-    rows, and if it projects every other filtered field.
+    An index answers if it is partitioned by filtered fields alone, holds all matching rows, and
+    its rows carry every other filtered field.
     """
     asked = query.filters
     unasked = [name for name in index.fields if name not in asked]

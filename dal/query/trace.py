@@ -1,4 +1,4 @@
-"""Execution statistics and traces: the cost of a page, and the outcome of each row that it read.
+"""Execution statistics: what a page cost. A trace: the outcome of each row that the page read.
 
 Every page has execution statistics. Only an explained page has a trace.
 """
@@ -88,11 +88,10 @@ class Alternative:
     residual: Sequence[str]
     segments: Sequence[KeyRange]
     expected_rows: float | None
-    """The expected number of rows that the first Queries of all segments return."""
+    """The rows that the first Query of each segment would return."""
     estimated_capacity: float | None
     cost: float | None
-    """The cost that the optimizer compares, in RCU: the capacity, plus a weight for each Query and
-    row."""
+    """What the optimizer compares: the capacity, with weights for Queries and rows in RCU."""
     chosen: bool
     why: Reason
 
@@ -133,7 +132,7 @@ class FullPages:
 
 
 class TracedQuery(NamedTuple):
-    """One Query of a segment; ``ended`` is true if the Query reached the end of the segment."""
+    """One Query of a segment; ``ended`` is whether it reached the end of the segment."""
 
     segment: int
     rows: Sequence[Row]
@@ -152,10 +151,10 @@ class Trace:
     shown: Sequence[str] = ()
     """The positions of the page's rows, in list order."""
     descending: bool = False
-    """Whether the list shows rows in descending order of keys."""
+    """Whether list order is descending order of keys."""
 
     def rows(self) -> list[RowRead]:
-        """Return every row read, in list order. A row that two segments returned occurs twice."""
+        """Return every row read, in list order. A row of two segments occurs twice."""
         return sorted(self._rows(), key=lambda row: row.position, reverse=self.descending)
 
     def _rows(self) -> Iterator[RowRead]:
@@ -187,8 +186,7 @@ class Trace:
         if full is None:
             return None
         first = {query.segment: query for query in reversed(self.queries)}
-        # The page's own reads can be compared unless the plan ended the segments where the page
-        # ends.
+        # The page's own segments are comparable unless they end where the page ends.
         comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
@@ -225,7 +223,7 @@ def _bytes(row: Row) -> int:
 
 @dataclass(slots=True)
 class SegmentStatistics:
-    """What the page read of one segment; ``limit`` is the limit of the first Query."""
+    """What the page read of one segment; ``limit`` is the first Query's."""
 
     partition_key: str
     sort_keys: Range
@@ -323,10 +321,7 @@ class ReadInstruments(Protocol):
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
-        """Await the reading of a plan's rows.
-
-        Meanwhile the executor adds the plan's segments to ``counts``.
-        """
+        """Await the reading of a plan's rows; ``counts`` grows by the plan's segments meanwhile."""
 
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
@@ -335,4 +330,4 @@ class ReadInstruments(Protocol):
 
 
 READ_INSTRUMENTS: ContextVar[ReadInstruments | None] = ContextVar("read_instruments", default=None)
-"""Observes the reads of pages; None if reads are not observed."""
+"""Observes the reads of pages; None if nothing does."""

@@ -1,15 +1,15 @@
 """Bulk writes: write many objects over the stored ones, and report what changed.
 
 ``BulkWriter`` writes comments with their counters, which are exact after each transaction. It sorts
-the comments by product and language, so that each transaction changes few counters. Transactions
-that change the same counters run one after another, the others in parallel. Each comment is written
-on condition that its item has not changed since it was read. So even after an interruption the
-counters equal the comments in the table. In maintenance mode stream each comment is a separate
+the comments by product and language, so that a transaction changes few counters. Transactions that
+change the same counters run one after another, all others in parallel. Each comment is written on
+condition that the item under its id has not changed since it was read. So after an interruption
+exactly the comments in the table are counted. In maintenance mode stream each comment is a separate
 write.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from itertools import groupby
@@ -23,6 +23,7 @@ from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
 from dal.errors import ConflictError
 from dal.model.loaded import CommentRow, LoadedComment, loaded
+from dal.repositories.one_per_person import others_of, unnamed_among
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.items import Item, key_of
@@ -31,24 +32,32 @@ AT_ONCE = 2
 """Transactions of one call that run in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""The number of items in one read. The items that differ are written before the next read."""
+"""Items that are read at once. Those that differ are written before the next read."""
 
 
 class Outcome(NamedTuple):
-    """The numbers of new, changed and unchanged objects of a bulk write."""
+    """How many objects of a bulk write were new, changed and unchanged."""
 
     new: int = 0
     changed: int = 0
     unchanged: int = 0
+    refused: tuple[str, ...] = ()
+    """Ids of comments that were not written, because their authors have another comment on the
+    product and the table allows one for each person."""
 
     def plus(self, other: "Outcome") -> "Outcome":
         """Return the sum of both."""
-        return Outcome(*(mine + its for mine, its in zip(self, other, strict=True)))
+        return Outcome(
+            self.new + other.new,
+            self.changed + other.changed,
+            self.unchanged + other.unchanged,
+            self.refused + other.refused,
+        )
 
     @property
     def total(self) -> int:
-        """The number of all objects."""
-        return sum(self)
+        """How many objects are stored."""
+        return self.new + self.changed + self.unchanged
 
 
 NOTHING = Outcome()
@@ -63,17 +72,17 @@ def summed(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def compared(old: object, new: object) -> Outcome:
-    """Return the outcome of writing ``new`` over ``old``; None means that no item existed."""
+    """Return the outcome of writing ``new`` over ``old``. If ``old`` is None, there was no item."""
     if old is None:
         return NEW
     return UNCHANGED if old == new else CHANGED
 
 
 async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
-    """Write the items of each object that differ from the stored items.
+    """Write each object's items that differ from the stored items with their keys.
 
-    An object is new if its first item is new. If two items have the same key, the last one is
-    written. After a DalError, some of the items may have been written.
+    An object is new if its first item is new. Of two items with one key the last is written. Raises
+    DalError; some of the items may have been written.
     """
     items = {_key(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -107,9 +116,9 @@ class BulkWriter:
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with their ids.
 
-        If two comments have the same id, the last one is written. An unchanged comment costs a
-        read. The first unchanged comment after new comments also costs a failed transaction. After
-        a DalError, some of the comments may have been written.
+        Of two comments with one id the last is written. An unchanged comment costs a read. The
+        first unchanged comment after new ones also costs a transaction, which fails. Raises
+        DalError; some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):
@@ -121,7 +130,7 @@ class BulkWriter:
             outcome = NOTHING
             async with gate:
                 for batch in chain:
-                    # The wait for a turn may take minutes, so comments are read after the wait.
+                    # The wait for a turn may take minutes, so comments are read only after it.
                     async with self._table.pace.turn():
                         outcome = outcome.plus(await self._put(batch))
             return outcome
@@ -134,17 +143,21 @@ class BulkWriter:
 
         async def attempt() -> None:
             nonlocal left, outcome, failed
-            changes = await self._changes(left, read=self._reads or failed)
-            outcome = outcome.plus(Outcome(unchanged=len(left) - len(changes)))
-            waiting = {change.keys[0][0]: row for row, change in changes}
-            for together in transactions(change for _, change in changes):
+            names = await self._writes.names_comments()
+            changes = await self._changes(left, read=self._reads or failed or names)
+            unchanged = len(left) - len(changes)
+            refused = await self._refused([change for _, change in changes]) if names else ()
+            changes = [one for one in changes if one[0].comment.comment_id not in refused]
+            outcome = outcome.plus(Outcome(unchanged=unchanged, refused=tuple(refused)))
+            waiting = {change.key: row for row, change in changes}
+            for together in transactions((change for _, change in changes), names=names):
                 done = await self._writes.write_many(together)
                 new = sum(stored(change.old) is None for change in done)
                 outcome = outcome.plus(Outcome(new=new, changed=len(done) - new))
                 if len(done) < len(together):
                     self._reads = failed = True
                 for change in done:
-                    del waiting[change.keys[0][0]]
+                    del waiting[change.key]
             left = list(waiting.values())
             if left:
                 raise ConflictError(
@@ -157,10 +170,7 @@ class BulkWriter:
     async def _changes(
         self, rows: Sequence[LoadedComment], *, read: bool
     ) -> list[tuple[LoadedComment, CommentChange]]:
-        """Return the rows to write, each with its change.
-
-        Comments that were not read count as new.
-        """
+        """Return the rows to write, each with its change; unread comments are taken as new."""
         now = datetime.now(UTC)
         if not read:
             return [(row, CommentChange(None, encode(row.over(None, now)))) for row in rows]
@@ -176,16 +186,30 @@ class BulkWriter:
                 changes.append((row, change))
         return changes
 
+    async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
+        """Return the ids of comments whose authors have another comment on the product.
+
+        Set ``elsewhere`` of the changes of a comment that its author's item does not name.
+        """
+        moves = [change for change in changes if change.naming]
+        after = [one for change in moves if (one := stored(change.image)) is not None]
+        refused = (await others_of(self._table, after)).keys()
+        before = [one for change in moves if (one := stored(change.old)) is not None]
+        unnamed = await unnamed_among(self._table, before)
+        for change in moves:
+            change.elsewhere = change.key in unnamed
+        return refused
+
 
 def _differs(old: Item, new: Item) -> bool:
-    """Return whether an item must be written. A difference in marks alone does not count."""
+    """Return whether an item must be written. Marks do not count as a difference."""
     return new != {name: value for name, value in old.items() if name not in COMMENT.marks}
 
 
 def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
     """Return comments in batches of about one transaction each.
 
-    All comments of a product are in one chain, because they change the same counters.
+    The comments of one product are in one chain of batches, as they change the same counters.
     """
     found: list[list[list[LoadedComment]]] = []
     room = 0
@@ -211,14 +235,17 @@ def _actions(of_product: Sequence[LoadedComment]) -> int:
     return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 
-def transactions(changes: Iterable[CommentChange]) -> Iterator[list[CommentChange]]:
-    """Yield groups of changes in order, each small enough for one transaction."""
+def transactions(changes: Iterable[CommentChange], *, names: bool) -> Iterator[list[CommentChange]]:
+    """Yield groups of changes in order, each small enough for one transaction.
+
+    ``names`` is that of ``TransactionBatch``.
+    """
     taken: list[CommentChange] = []
-    batch = TransactionBatch()
+    batch = TransactionBatch(names=names)
     for change in changes:
         if not batch.add(change):
             yield taken
-            taken, batch = [], TransactionBatch()
+            taken, batch = [], TransactionBatch(names=names)
             batch.add(change)
         taken.append(change)
     if taken:

@@ -11,6 +11,7 @@ from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position, is_tombstone
+from dal.entities.commented import commented_key
 from dal.entities.submission import encode, stored
 from dal.model import Comment
 from dal.model.loaded import CommentRow
@@ -18,6 +19,7 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
 from dal.repositories.bulk_write import BulkWriter, Outcome
+from dal.repositories.one_per_person import named
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
@@ -33,7 +35,7 @@ Review: TypeAlias = Callable[[Comment, Comment], ReviewCause | None]
 """Returns why a comment waits for a moderator after an edit, by its old and its new contents."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
-"""The causes that end if the server's rule requires no review of a new text."""
+"""Causes that end when the server's rule passes a new text."""
 
 
 class CommentWriter:
@@ -59,13 +61,14 @@ class CommentWriter:
         dated: bool = True,
         cause: ReviewCause | None = None,
     ) -> Written:
-        """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
+        """Store a new comment once; with a ``cause`` it is a submission, which waits for review.
 
-        The id of a comment with an idempotency key is a hash of its author and the key. So a second
-        add by the same author with the same key returns the first comment, in its present state. If
-        it has other contents, it raises IdempotencyKeyReusedError; if the first comment was
-        deleted, NotFoundError. Unless the comment is ``dated``, its date is the instant at which
-        the write is built.
+        With an idempotency key, the comment's id is made of its author and the key. So a second add
+        with both returns the comment of the first, in its present state. A comment that is not
+        ``dated`` gets the instant at which its write is built. Raises IdempotencyKeyReusedError if
+        the second add has other contents, and NotFoundError if the comment was deleted since.
+        Raises AlreadyCommentedError if the table allows a person one comment on each product, and
+        the author has another.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -78,11 +81,18 @@ class CommentWriter:
             return encode(dated if cause is None else pending(dated, cause, now)) | mark
 
         change = CommentChange(None, image(comment.created_at) if dated else image)
-        try:
-            await self._writes.write(change)
-        except errors.ConditionFailedError:
-            return await self._added_before(comment, keyed=idempotency_key is not None)
-        return written(stored(change.image))
+
+        async def attempt() -> Written:
+            try:
+                await self._writes.write(change)
+            except errors.ConditionFailedError as error:
+                if not change.is_naming(error.failed):
+                    return await self._added_before(comment, keyed=idempotency_key is not None)
+                item = error.items.get(max(error.failed))
+                raise errors.AlreadyCommentedError(await self._other(comment, item)) from None
+            return written(stored(change.image))
+
+        return await retry_on_conflict(attempt)
 
     async def update(
         self,
@@ -93,11 +103,11 @@ class CommentWriter:
     ) -> Written:
         """Change fields of a comment or a submission; it keeps its date.
 
-        ``check`` raises an error to refuse the change. Without ``review`` the comment keeps its
-        state. With ``review``, the new text waits if ``review`` returns a cause, if a moderator has
-        rejected the comment, or if the comment waits for a cause other than the server's rule.
-        Otherwise it is published. Raises NotFoundError if there is no such comment, and
-        ConflictError if other writes keep changing it.
+        ``check`` raises an error to refuse the change. Without ``review`` the state stays.
+        Otherwise a text that ``review`` passes is published, unless a moderator has rejected the
+        comment, or another cause than the server's rule holds it: then it waits. Raises
+        NotFoundError if there is no such comment, and ConflictError if other writes keep changing
+        it.
         """
 
         def edited(item: Item, one: Stored) -> CommentChange:
@@ -120,24 +130,22 @@ class CommentWriter:
         return gone[0]
 
     async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
-        """Write comments over the stored ones with the same ids.
-
-        Of two with one id the last is written.
-        """
+        """Write comments over the stored ones with their ids; of two with one id the last."""
         return await self._bulk.put(rows)
 
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
     ) -> Stored | None:
-        """Change an item by ``step``, and return its new comment or submission.
+        """Write the change that ``step`` makes of an item, and return what the item then holds.
 
-        ``step`` receives the item, read consistently, and its comment or submission. It returns the
-        change, or None to write nothing. If the item has changed meanwhile, ``step`` is called
-        again. Raises NotFoundError if there is neither a comment nor a submission, and
-        ConflictError if other writes keep changing the item.
+        ``step`` gets the item, read consistently, and what it holds. It is called again if the item
+        has changed meanwhile, and returns None to write nothing. Raises NotFoundError without a
+        comment or a submission, and ConflictError if other writes keep changing it.
         """
+        elsewhere = False
 
         async def attempt() -> Stored | None:
+            nonlocal elsewhere
             item = await self._table.get(comment_key(comment_id))
             one = stored(item)
             if item is None or one is None:
@@ -149,15 +157,30 @@ class CommentWriter:
                 raise
             if change is None:
                 return one
+            change.elsewhere = elsewhere
             try:
                 await self._writes.write(change)
-            except errors.ConditionFailedError:
+            except errors.ConditionFailedError as error:
+                if change.is_naming(error.failed):
+                    elsewhere = not elsewhere
                 raise errors.ConflictError(
                     "Other requests keep changing this comment: try again in a moment."
                 ) from None
             return stored(change.image)
 
         return await retry_on_conflict(attempt)
+
+    async def _other(self, comment: Comment, item: Item | None) -> Stored:
+        """Return the other comment of the author; ConflictError if there is none any more.
+
+        ``item`` is the one that names it, as a failed write returned it; None if the service
+        returns no items.
+        """
+        item = item or await self._table.get(commented_key(comment))
+        others = await named(self._table, [item] if item else [])
+        if not others:
+            raise errors.ConflictError("The comment that was there is deleted: try again.")
+        return others.popitem()[1]
 
     async def _added_before(self, comment: Comment, *, keyed: bool) -> Written:
         """Return what an earlier attempt of the same add stored."""
@@ -176,16 +199,13 @@ class CommentWriter:
 
 
 def written(one: Stored | None) -> Written:
-    """Return a written comment as an edge.
-
-    A submission is returned as it is: lists do not show it.
-    """
+    """Return a written comment with its place in lists, which a submission does not have."""
     assert one is not None  # noqa: S101 - it was written
     return Edge(one, comment_position(one)) if isinstance(one, Comment) else one
 
 
 def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
-    """Return the edited comment, published or as a submission, as ``review`` decides."""
+    """Return the result of an edit, which ``review`` may send to the queue or publish."""
     now = datetime.now(UTC)
     if isinstance(one, Submission):
         edited = replace(one, **changes, updated_at=now)

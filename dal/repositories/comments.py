@@ -95,17 +95,14 @@ class CommentRepository(CommentWriter):
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         """Return one page of a product's comments.
 
-        Simultaneous requests may share one read if they have the same ``since``, a position in the
-        log of events. So a shared page is never older than this position.
+        Simultaneous requests may share one read, if they have the same ``since``: the position in
+        a log of events, so that a shared page is no older than the position.
         """
         read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut, since), read)
 
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
-        """Return one page of an author's comments.
-
-        It is eventually consistent, as the index is global.
-        """
+        """Return one page of an author's comments, eventually consistent: the index is global."""
         return await self._by_author.read(selection.query(), cut)
 
     async def newest_of_author(self, username: str) -> Comment | None:
@@ -120,10 +117,7 @@ class CommentRepository(CommentWriter):
     async def counted_page(
         self, selection: Selection, cut: Slice, since: Hashable = None
     ) -> Page[Comment]:
-        """Return one page with its ``total_count``.
-
-        If the count fails, return its error instead.
-        """
+        """Return one page with its ``total_count``, or with the error if the counting failed."""
         spent: list[float] = []
 
         async def total_or_error() -> int | errors.DalError | None:
@@ -144,10 +138,10 @@ class CommentRepository(CommentWriter):
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return the number of comments of a selection, including every acknowledged write.
+        """Return how many comments a selection has, including every acknowledged write.
 
-        Return None if the selection has dates, because comments are not counted by time, or if the
-        counters may be out of date.
+        None if the selection has dates, as comments are not counted by time, or if the counters may
+        lag behind the comments.
         """
         query = _query_of(selection)
         if query.within.empty:
@@ -158,7 +152,7 @@ class CommentRepository(CommentWriter):
         return statistics.count(query)
 
     async def counted(self) -> bool:
-        """Return whether the table has counts of comments.
+        """Return whether comments are counted.
 
         In mode stream, a rebuild must have counted them first.
         """

@@ -1,8 +1,8 @@
-"""Changes of comments: builds the write and the counter deltas of each, and groups changes.
+"""Changes of comments: builds the write and the deltas of each, and groups them for transactions.
 
 During a rebuild the mark ``counted`` (N) of a comment's item is the number of the rebuild that has
-counted the comment. A write adds the new image to the rebuild's counters. It subtracts the old
-image if this image has the mark.
+counted the comment. A write adds the new image to the rebuild's counters, and subtracts the old
+image if it was marked.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -13,6 +13,8 @@ from typing import Protocol, TypeVar
 import orjson
 
 from dal.entities.comment import COMMENT, COUNTED, comment_in
+from dal.entities.commented import named_actions
+from dal.errors import ConditionFailedError
 from dal.model import Comment
 from dal.statistics.counts import Deltas, StatisticsKey, deltas, in_generation, summed
 from dal.statistics.mode import Maintenance, MaintenanceMode
@@ -28,14 +30,13 @@ event loop."""
 
 
 class CommentObserver(Protocol):
-    """Receives writes of comments. It receives the writes of one comment in their order.
+    """Receives writes of comments, and those of one comment in their order.
 
-    An image that is not a comment is None. The observer does not receive a write without any
-    comment.
+    An image that is not a comment is None. Writes without a comment are not received.
     """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Receive an acknowledged write: the comment before and after; None for no comment."""
+        """Receive an acknowledged write; None: no comment."""
 
     def uncertain(self, product_id: str) -> None:
         """Receive the product of a write with an unknown outcome."""
@@ -43,7 +44,7 @@ class CommentObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CountedWrite:
-    """Actions of one transaction, and the deltas of the counters."""
+    """Actions that are done together or not at all, and the deltas of the counters."""
 
     actions: Sequence[Action]
     changes: Deltas
@@ -51,19 +52,22 @@ class CountedWrite:
 
 @dataclass(eq=False)
 class CommentChange:
-    """A change of the item under a comment's key, from one image to another; None is no item.
+    """The item under a comment's key changes from one image to another; None: no item.
 
-    The write fails if the item is no longer the image ``old``. If ``new`` is a function, it returns
-    the new image for the instant of each ``write``. ``beside`` has further actions of the same
-    transaction.
+    The write's condition is that the image ``old`` has not changed since it was read. If ``new`` is
+    a function, it returns the new image for the instant of each ``write``. ``beside`` are further
+    actions of the same transaction. ``elsewhere`` is that of ``named_actions``.
 
-    ``before`` and ``after`` are the comments of the two images; the latest ``write`` sets
-    ``after``. Counters and observers receive only these two comments.
+    ``before`` and ``after`` are the comments of the two images, ``after`` by the latest ``write``.
+    Counters and observers see only these two.
     """
 
     old: Item | None
     new: Item | Callable[[datetime], Item] | None
     beside: Sequence[Action] = ()
+    elsewhere: bool = False
+    actions: Sequence[Action] = field(init=False)
+    """The actions of the latest write, without counters."""
     image: Item | None = field(init=False)
     """The new image of the latest write."""
     before: Comment | None = field(init=False)
@@ -86,7 +90,7 @@ class CommentChange:
         else:
             assert self.old is not None  # noqa: S101 - without either image nothing changes
             own = {"Delete": {"Key": key_of(self.old), **unchanged}}
-        self._actions: list[Action] = [own, *self.beside]
+        self.actions = self._actions = [own, *self.beside]
 
     @property
     def products(self) -> frozenset[str]:
@@ -95,38 +99,56 @@ class CommentChange:
 
     @property
     def counters(self) -> frozenset[StatisticsKey]:
-        """The counters that a write may change in any mode, except a rebuild's counters."""
+        """The counters that a write may change in any maintenance mode, except a rebuild's."""
         return frozenset({*deltas(self.before, None), *deltas(None, self.after)})
 
     @property
-    def keys(self) -> list[tuple[str, str]]:
-        """The primary key of each action's item; the comment's comes first."""
-        entries = [entry for action in self._actions for entry in action.values()]
+    def key(self) -> str:
+        """The partition key of the comment's item."""
+        return self.keys(names=False)[0][0]
+
+    @property
+    def naming(self) -> Sequence[Action]:
+        """The actions on the items that name the comment of a person on a product."""
+        return named_actions(self.old, self.image, elsewhere=self.elsewhere)
+
+    def keys(self, *, names: bool) -> list[tuple[str, str]]:
+        """Return the primary key of each action's item; the comment's comes first.
+
+        ``names`` includes the items that name the comment of a person on a product.
+        """
+        actions = [*self._actions, *(self.naming if names else ())]
+        entries = [entry for action in actions for entry in action.values()]
         keys = [entry.get("Key", entry.get("Item")) for entry in entries]
         return [(key["PK"]["S"], key["SK"]["S"]) for key in keys]
 
     @property
     def size(self) -> int:
-        """The size of the actions in a request, in bytes."""
+        """The bytes of the actions, as they are sent."""
         return len(orjson.dumps(self._actions))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
         """Return the write in a maintenance mode: its actions, and the change of the counters."""
         if callable(self.new):
             self._build()
+        own, changes = self._actions[0], self.changes
         if maintenance.mode is MaintenanceMode.STREAM:
-            return CountedWrite(self._actions, {})
-        if not maintenance.dual_writes:
-            return CountedWrite(self._actions, self.changes)
-        generation = maintenance.generation
-        marked = self.old is not None and generation_of(self.old) == generation
-        of_rebuild = in_generation(deltas(self.before if marked else None, self.after), generation)
-        actions = self._actions
-        if self.after is not None:
-            put = actions[0]["Put"]
-            counted = put["Item"] | {COUNTED: {"N": str(generation)}}
-            actions = [{"Put": put | {"Item": counted}}, *self.beside]
-        return CountedWrite(actions, summed([self.changes, of_rebuild]))
+            changes = {}
+        elif maintenance.dual_writes:
+            generation = maintenance.generation
+            marked = self.old is not None and generation_of(self.old) == generation
+            counted = deltas(self.before if marked else None, self.after)
+            changes = summed([changes, in_generation(counted, generation)])
+            if self.after is not None:
+                put = own["Put"]
+                own = {"Put": put | {"Item": put["Item"] | {COUNTED: {"N": str(generation)}}}}
+        naming = self.naming if maintenance.names_comments else ()
+        self.actions = [own, *self.beside, *naming]
+        return CountedWrite(self.actions, changes)
+
+    def is_naming(self, failed: Collection[int]) -> bool:
+        """Return whether all ``failed`` actions of the latest write are those of ``naming``."""
+        return min(failed) > len(self.beside)
 
 
 def generation_of(item: Item) -> int:
@@ -140,16 +162,21 @@ def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
     return CountedWrite(actions, summed(write.changes for write in writes))
 
 
-def failures(changes: Iterable[CommentChange], failed: Collection[int]) -> list[list[int]]:
-    """Return the failed actions of each change by their number in the change.
+def failures(
+    changes: Iterable[CommentChange], error: ConditionFailedError
+) -> list[ConditionFailedError | None]:
+    """Return the error of each change, with the numbers of the actions in the change.
 
-    ``failed`` has the numbers of the failed actions in the transaction of all changes.
+    ``error`` has the numbers in the transaction of all changes. None for a change without a failed
+    action.
     """
-    own: list[list[int]] = []
+    own: list[ConditionFailedError | None] = []
     first = 0
     for change in changes:
-        numbers = range(len(change.keys))
-        own.append([number for number in numbers if first + number in failed])
+        numbers = range(len(change.actions))
+        failed = [number for number in numbers if first + number in error.failed]
+        items = {one: error.items[first + one] for one in failed if first + one in error.items}
+        own.append(ConditionFailedError(failed, items) if failed else None)
         first += len(numbers)
     return own
 
@@ -178,9 +205,13 @@ def fitting(
 
 
 class TransactionBatch:
-    """Collects changes that fit into one transaction, in any maintenance mode."""
+    """Collects changes as long as one transaction can do them all, in any maintenance mode.
 
-    def __init__(self) -> None:
+    ``names`` says whether the writes name the comment of a person on a product.
+    """
+
+    def __init__(self, *, names: bool = False) -> None:
+        self._names = names
         self._keys: set[tuple[str, str]] = set()
         self._counters: set[StatisticsKey] = set()
         self._bytes = 0
@@ -188,14 +219,14 @@ class TransactionBatch:
     def add(self, change: CommentChange) -> bool:
         """Add a change and return True, or return False if it does not fit.
 
-        The first change always fits. A change does not fit if another change writes the same item,
-        because DynamoDB refuses two actions on one item. The batch leaves space for a rebuild's
-        counters.
+        The first change always fits. Two actions on one item never share a transaction, as DynamoDB
+        refuses them. There is room for a rebuild's counters.
         """
-        keys, counters = self._keys.union(change.keys), self._counters | change.counters
+        own = change.keys(names=self._names)
+        keys, counters = self._keys.union(own), self._counters | change.counters
         size = self._bytes + change.size
         fits = len(keys) + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
-        alone = len(keys) == len(self._keys) + len(change.keys)
+        alone = len(keys) == len(self._keys) + len(own)
         if self._keys and not (fits and alone):
             return False
         self._keys = keys

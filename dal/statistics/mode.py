@@ -1,22 +1,22 @@
-"""The maintenance mode: which program changes the counters. An item of the table stores it.
+"""The maintenance mode: how the counters are kept. One item of the table holds it.
 
-In mode *transactional* each write of this program changes the counters in its transaction, and
-during a rebuild the rebuild's counters too. In mode *stream* a follower of the table's stream
-changes the counters, and writes do not. Then other programs may write comments too.
+In mode *transactional* each of our writes changes the counters in its own transaction, and during a
+rebuild also that rebuild's counters. In mode *stream* our writes change no counters: a follower of
+the table's stream does, and other programs may write comments too.
 
 A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
-seconds plus one more attempt. So SETTLE_SECONDS after an announcement (a change of the item), every
-unfinished transaction obeys it.
+seconds plus one more attempt. So SETTLE_SECONDS after an announcement, every unfinished transaction
+was built from that announcement.
 
-A count of zero proves that no comment exists only under three conditions: the mode is
-transactional, the table is ``complete`` (every comment is counted), and no rebuild runs. A command
-that ends this state announces the change, and waits SETTLE_SECONDS before it acts. So a page can
-trust a mode that was read at most 5 seconds ago.
+A count of zero proves that a comment does not exist only while every comment is counted and every
+write changes the counters: in mode transactional, on a ``complete`` table, without a rebuild. A
+command that ends this state announces the change, and waits SETTLE_SECONDS before it acts. So a
+page can rely on a mode that was read at most 5 seconds ago.
 """
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from time import monotonic, time
 from typing import Any, TypeAlias
 
@@ -33,16 +33,18 @@ from dal.table.items import ABSENT, Item, unchanged
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
-"""The sum of KEPT_SECONDS, a transaction's deadline, its last attempt, and a margin."""
+"""KEPT_SECONDS, the deadline of a transaction, its last attempt, and a margin."""
 
 READERS_KEEP_SECONDS = 30.0
 """How long page reads cache the item."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
-"""Waits SETTLE_SECONDS, until every writer obeys the latest announcement."""
+"""Returns once every writer acts on the latest announcement: after SETTLE_SECONDS."""
 
 _RUNS = ("rebuilding", "upgrading")
 """Attributes that the item has during a rebuild or an upgrade."""
+
+_ONE_PER_PERSON = "onePerPerson"
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
 """Attributes that earlier versions set when they spread lists or counters over shards."""
@@ -51,10 +53,22 @@ KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
 
 class MaintenanceMode(StrEnum):
-    """Whether each write's transaction changes the counters, or a follower of the stream."""
+    """What changes the counters: each write's own transaction, or a follower of the stream."""
 
     TRANSACTIONAL = "transactional"
     STREAM = "stream"
+
+
+class OnePerPerson(StrEnum):
+    """Whether a person may have one comment on each product.
+
+    In ``MARKING`` and ``ON`` each add names its comment for its author and product, and is refused
+    if another comment is named. In ``MARKING`` a scan names the older comments.
+    """
+
+    OFF = "off"
+    MARKING = "marking"
+    ON = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +84,15 @@ class Maintenance:
     since: int = 0
     """When this was announced, in unix seconds."""
     counted_table: str = ""
-    """The id of the table in which all comments are counted. A copy of the table has another id."""
+    """The id of the table for which all comments are counted: a copy has another id."""
     upgrading: bool = False
-    """Whether an upgrade is adding missing keys to items."""
+    """Whether an upgrade adds keys to the items that lack them."""
+    one_per_person: OnePerPerson = OnePerPerson.OFF
+
+    @property
+    def names_comments(self) -> bool:
+        """Whether writes keep the items that name the comment of a person on a product."""
+        return self.one_per_person is not OnePerPerson.OFF
 
     @property
     def copied(self) -> bool:
@@ -98,7 +118,7 @@ class Maintenance:
     def exact(self) -> bool:
         """Whether counts include every write that was acknowledged before they were read.
 
-        If they do, a count of zero proves that no comment exists.
+        Only then a count of zero proves that a comment does not exist.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 
@@ -126,11 +146,11 @@ class MaintenanceStore:
             MaintenanceMode(item["mode"]["S"]),
             int(item["generation"]["N"]),
             **{name: name in item for name in _RUNS},
-            # The items of a backup are from several moments, so a restored table may have comments
-            # that are not counted.
+            # A backup mixes several moments: a restored table may hold comments without counts.
             complete=counted_table != "" and counted_table == await self._table.id(),
             since=int(item["since"]["N"]),
             counted_table=counted_table,
+            one_per_person=OnePerPerson(item.get(_ONE_PER_PERSON, {}).get("S", OnePerPerson.OFF)),
         )
 
     async def current(self) -> Maintenance:
@@ -145,11 +165,11 @@ class MaintenanceStore:
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
-        with opened():  # later requests use the answer too, so it is in no request's account
+        with opened():  # later requests use the answer too, so no request pays for it
             return (await self.current()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
-        """Return the item, and the time before the request: a slow answer may be out of date."""
+        """Return the item with the time before the request: a slow answer may be old already."""
         while True:
             requested = monotonic()
             read = await self.read()
@@ -160,7 +180,7 @@ class MaintenanceStore:
 
     @property
     def latest(self) -> Maintenance | None:
-        """The contents that ``current`` read last, of any age; None before the first read."""
+        """The contents that ``current`` read last, however long ago; None before."""
         return None if self._kept is None else self._kept[1]
 
     def forget(self) -> None:
@@ -168,10 +188,10 @@ class MaintenanceStore:
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
-        """Store the contents ``read`` with some changes, and return them.
+        """Store ``read`` with some changes, and return it.
 
-        Raises ConflictError if the item has changed since it was read, and StoreRefusedError if a
-        rebuild and an upgrade would run at once.
+        Raises ConflictError if the item has changed since it was read, and StoreRefusedError for a
+        rebuild and an upgrade at once.
         """
         announced = replace(read, **changes, since=int(time()))
         check_alone(read, announced)
@@ -189,23 +209,43 @@ class MaintenanceStore:
 
 
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
-    """Raise StoreRefusedError if a rebuild and an upgrade would run at once."""
-    rebuild = "a rebuild of the statistics", "stats rebuild"
-    upgrade = "an upgrade of the table", "table upgrade"
-    if read.upgrading and wanted.rebuilding and not read.rebuilding:
-        (running, command), (other, _) = upgrade, rebuild
-    elif read.rebuilding and wanted.upgrading and not read.upgrading:
-        (running, command), (other, _) = rebuild, upgrade
-    else:
+    """Raise StoreRefusedError if two of these would run at once.
+
+    A rebuild, an upgrade, and a change of ``one_per_person``: a rebuild ends by an announcement
+    that must find its own.
+    """
+    begun = _runs(wanted) - _runs(read)
+    if wanted.one_per_person is not read.one_per_person:
+        begun.add(_Run.MARKING)
+    others = _runs(read) - begun
+    if not begun or not others:
         return
+    (other, _), (running, command) = begun.pop().value, others.pop().value
     raise StoreRefusedError(
         f"{other.capitalize()} and {running} cannot run at once, and {running} is not done: let it "
         f"end, or end it by `marginalia {command}`, then run this again."
     )
 
 
+class _Run(Enum):
+    """What cannot run at once, each with its words and the command that ends it."""
+
+    REBUILD = "a rebuild of the statistics", "stats rebuild"
+    UPGRADE = "an upgrade of the table", "table upgrade"
+    MARKING = "a change of comments per person", "table one-per-person on"
+
+
+def _runs(state: Maintenance) -> set[_Run]:
+    running = {
+        _Run.REBUILD: state.rebuilding,
+        _Run.UPGRADE: state.upgrading,
+        _Run.MARKING: state.one_per_person is OnePerPerson.MARKING,
+    }
+    return {run for run, runs in running.items() if runs}
+
+
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
-    """Return an action that makes a transaction fail if there is a later announcement."""
+    """Return the action of a transaction that checks that this is the latest announcement."""
     return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
 
 
@@ -219,10 +259,11 @@ def _encode(state: Maintenance) -> Item:
         "since": {"N": str(state.since)},
         **true,
         **complete,
+        **({_ONE_PER_PERSON: {"S": state.one_per_person.value}} if state.names_comments else {}),
     }
 
 
 def _as_read(read: Maintenance) -> dict[str, Any]:
     if read == Maintenance():
         return ABSENT
-    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS))
+    return unchanged(_encode(read), ("mode", "generation", "complete", *_RUNS, _ONE_PER_PERSON))

@@ -17,10 +17,7 @@ PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 
 
 def primary_key(partition: str, sort: str | None = None) -> Item:
-    """Return a primary key.
-
-    Both parts are the same string if the item is alone in its partition.
-    """
+    """Return a primary key; an item alone in its partition has the same string for both parts."""
     return {"PK": {"S": partition}, "SK": {"S": partition if sort is None else sort}}
 
 
@@ -43,15 +40,12 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
 
 
 def further_units(item: Item) -> int:
-    """Return the RCU of a consistent read of an item beyond 1 RCU, the cost of a missing item."""
+    """Return the RCU of a consistent read of an item, minus the 1 RCU that a missing item costs."""
     return (bytes_of(item, item) - 1) // 4096
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the condition that the named attributes equal those of ``item``.
-
-    An attribute that ``item`` lacks must be absent.
-    """
+    """Return the condition that the named attributes equal those of ``item``, or are absent too."""
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
     ]

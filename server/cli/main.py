@@ -69,9 +69,10 @@ COMMANDS = {
     ),
     "table": Command(
         "table",
-        "Create, upgrade or describe the table, or print its data model.",
+        "Create, upgrade or describe the table, allow one comment per person, or print its data "
+        "model.",
         "marginalia table workbench > marginalia.json",
-        ("create", "upgrade", "describe", "workbench"),
+        ("create", "upgrade", "describe", "one_per_person", "workbench"),
     ),
     "stats": Command(
         "stats",
@@ -196,7 +197,8 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
         for action in command.actions:
             act = getattr(module, action)
             first_line = (act.__doc__ or "").partition("\n")[0]  # whole, as Typer would cut it
-            group.command(action.rstrip("_"), short_help=first_line, cls=ListedCommand)(act)
+            called = action.rstrip("_").replace("_", "-")
+            group.command(called, short_help=first_line, cls=ListedCommand)(act)
         summary = command.summary
         app.add_typer(group, name=name, help=summary, short_help=summary, epilog=example)
     else:

@@ -10,6 +10,7 @@ from typing import Any
 
 from dal.entities import INDEXES
 from dal.entities.comment import COMMENT
+from dal.entities.commented import commented
 from dal.entities.order import ORDER, purchases
 from dal.entities.organization import ORGANIZATION_USER, encode_organization
 from dal.entities.product import PRODUCT_DETAILS
@@ -102,6 +103,7 @@ def sample_items() -> list[Item]:
 def _of_comments() -> Iterator[Item]:
     comments = read_demo("comments")[-_EACH:]
     yield from map(COMMENT.encode, comments)
+    yield commented(comments[0])
     for key, counts in summed(deltas(None, comment) for comment in comments).items():
         yield counter_items.encode(key, counts)
     products = dict(read_demo("products"))

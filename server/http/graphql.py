@@ -218,6 +218,7 @@ class GraphQLView:
             stores=stores,
             explain=settings.explain,
             known_products_only=settings.known_products_only,
+            buyers_only=settings.buyers_only,
             moderation=moderation_of(settings),
             broker=broker if settings.live else None,
             analytics=analytics,

@@ -41,11 +41,17 @@ UNLISTED = gettext_noop(
     " check the number."
 )
 
+BUYERS_ONLY = gettext_noop("Only customers who have received this product can comment on it.")
+
 _MESSAGES: Mapping[str, str] = {
     "IDEMPOTENCY_KEY_REUSED": gettext_noop(
         "You already sent this form with a different text. To add a second comment, send it again."
     ),
     "NOT_FOUND": gettext_noop("This comment no longer exists. It may have been deleted."),
+    "NOT_BOUGHT": BUYERS_ONLY,
+    "ALREADY_COMMENTED": gettext_noop(
+        "You have already written a comment on this product. You can edit or delete it."
+    ),
     "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
 """The form's message for a user error without a field of the form, by its code."""

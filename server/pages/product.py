@@ -22,7 +22,7 @@ from server.pages.addresses import (
     comment_path,
     product_path,
 )
-from server.pages.comment import UNLISTED, CommentForm, user_errors
+from server.pages.comment import BUYERS_ONLY, UNLISTED, CommentForm, user_errors
 from server.pages.crawlers import linked_product
 from server.pages.faults import PageFault
 from server.pages.formats import day, decimal, language, minute, number, product_name
@@ -141,6 +141,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         form=form
         and form.shown(request.accepted, [one["language"] for one in facets["languages"]]),
         closed=gettext(UNLISTED) if closed else None,
+        buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
     )
 
 

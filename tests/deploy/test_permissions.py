@@ -14,7 +14,7 @@ from strawberry.relay import to_base64
 from dal.client.table import Table, connect_streams
 from dal.entities.comment import COMMENT
 from dal.errors import StoreRefusedError
-from dal.statistics.mode import KEY, MaintenanceMode, MaintenanceStore
+from dal.statistics.mode import KEY, MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.follower import caught_up, open_follower
@@ -167,6 +167,13 @@ async def test_what_is_exported_is_loaded_by_others(
         file = str(tmp_path / f"{kind}.jsonl")
         for _ in range(2):
             await run(replace(settings, table=other.name), "load", file, "--kind", kind)
+    maintenance = MaintenanceStore(other)
+    one, unnamed = oracle.make_comments("42", 2, seed=1)
+    await Stores(other).comments.put_many([unnamed])
+    await maintenance.announce(await maintenance.read(), one_per_person=OnePerPerson.ON)
+    loading = Stores(other).comments
+    await loading.put_many([one])
+    await loading.put_many([one._replace(username="ann"), unnamed._replace(username="bob")])
     check(asked, "Load")
 
 
@@ -243,5 +250,6 @@ async def test_making_and_upgrading_a_table(
     asked.clear()
     await run(replace(settings, table=older.name), "table", "upgrade")
     await run(replace(settings, table=f"{table.name}-new"), "table", "create")
+    await run(replace(settings, table=older.name), "table", "one-per-person", "on")
     asked.add(("BatchGetItem", "table"))  # of items that others change meanwhile
     check(asked, "Upgrade")

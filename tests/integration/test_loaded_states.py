@@ -11,6 +11,7 @@ from dal.model import Comment
 from dal.model.loaded import CommentState, state_of
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import Selection
 from dal.repositories.moderation import version
 from dal.stores import Stores
@@ -84,7 +85,7 @@ async def test_a_load_without_states_changes_no_state(table: Table, history: str
     before = await there(table)
     assert before is not None
     tally = await load(table, row(text="loaded"))
-    assert tally.outcome == (0, 1, 0)
+    assert tally.outcome == Outcome(0, 1, 0)
     after = await there(table)
     assert after is not None
     assert after.text == "loaded"
@@ -107,7 +108,7 @@ async def test_a_row_with_a_state_takes_it(table: Table, history: str, state: Co
     if state_of(before) == state:
         assert after == before
     await check(table, after)
-    assert (await load(table, row(state=state))).outcome == (0, 0, 1)
+    assert (await load(table, row(state=state))).outcome == Outcome(0, 0, 1)
 
 
 async def test_a_deleted_comment_comes_back_in_the_files_state(table: Table) -> None:
@@ -136,7 +137,7 @@ async def test_a_moderator_who_decides_meanwhile_is_not_overruled(
         return answer
 
     faulty = Table(FaultyClient(table.service, decided), table.name)
-    assert (await load(faulty, row(text="loaded"), row("2"))).outcome == (0, 1, 1)
+    assert (await load(faulty, row(text="loaded"), row("2"))).outcome == Outcome(0, 1, 1)
     after = await there(table)
     assert after is not None
     assert after.text == "loaded"
@@ -151,7 +152,7 @@ async def test_of_two_rows_with_one_id_the_later_keeps_the_earlier_ones_state(
     table: Table,
 ) -> None:
     tally = await load(table, row(state="REJECTED"), row(text="later"))
-    assert tally.outcome == (1, 1, 0)
+    assert tally.outcome == Outcome(1, 1, 0)
     after = await there(table)
     assert isinstance(after, Submission)
     assert (after.text, state_of(after)) == ("later", REJECTED)

@@ -16,6 +16,7 @@ from dal.model.key_parts import escape
 from dal.model.moderation import Moderation, ReviewCause, WordList
 from dal.model.submissions import Submission, SubmissionState
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import Selection
 from dal.repositories.moderation import SubmissionSelection, version
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
@@ -327,4 +328,4 @@ async def test_a_load_keeps_when_a_comment_was_published(table: Table) -> None:
     one = COMMENTS[0]
     await stores.comments.add(one, cause=ReviewCause.SETTING)
     await stores.moderation.approve(one.comment_id, version(one), "mo")
-    assert await stores.comments.put_many([one]) == (0, 0, 1)
+    assert await stores.comments.put_many([one]) == Outcome(unchanged=1)

@@ -26,6 +26,7 @@ from dal.model.loaded import CommentState
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
+from dal.repositories.bulk_write import Outcome
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
 from dal.stream.applier import changes_of
@@ -205,11 +206,13 @@ async def test_a_load_keeps_the_state_and_takes_the_files_text(table: Table) -> 
     stores = Stores(table)
     await hold(stores)
     outcome = await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")])
-    assert outcome == (0, 1, 1)
+    assert outcome == Outcome(changed=1, unchanged=1)
     held = await stores.moderation.get("held")
     assert held is not None
     assert (held.text, held.cause) == ("loaded", CAUSE)
-    assert await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")]) == (0, 0, 2)
+    assert await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")]) == Outcome(
+        unchanged=2
+    )
 
 
 async def test_a_retry_under_a_key_gets_the_submission(table: Table) -> None:

@@ -38,7 +38,7 @@ from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
-from dal.statistics.mode import MaintenanceMode
+from dal.statistics.mode import MaintenanceMode, OnePerPerson
 from dal.stores import Stores
 from dal.stream import lambda_handler
 from dal.stream.applier import Record
@@ -153,6 +153,7 @@ _TICKET = Ticket(
 )
 _A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d", 3)
 _E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
+_H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
 _SEEN = (_F.comment_id, _F.created_at)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
 _ANY, _ONE, _TWO = (
@@ -233,6 +234,16 @@ def _of_length(length: int) -> Operation:
 async def _leave_counters_to_the_stream(stores: Stores) -> None:
     maintenance = stores.maintenance
     await maintenance.announce(await maintenance.read(), mode=MaintenanceMode.STREAM)
+    await maintenance.current()
+
+
+async def _allow_one_per_person(stores: Stores) -> None:
+    maintenance = stores.maintenance
+    await maintenance.announce(
+        await maintenance.read(),
+        mode=MaintenanceMode.TRANSACTIONAL,
+        one_per_person=OnePerPerson.ON,
+    )
     await maintenance.current()
 
 
@@ -365,6 +376,18 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             _add_and_count("many", LOADED),
             times=LOADED,
         ),
+    ),
+    "A person may have one comment on each product": (
+        Operation("add one", lambda one: one.comments.add(_H), _allow_one_per_person),
+        Operation("edit a text", _edit(_H, text="The lid is loose.")),
+        Operation("delete one", _delete(_H)),
+        Operation("add one that waits", _hold(_H)),
+        Operation(
+            "add one, not counted yet",
+            lambda one: one.comments.add(_I),
+            _leave_counters_to_the_stream,
+        ),
+        Operation("delete one, not counted yet", _delete(_I)),
     ),
 }
 

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -12,18 +13,19 @@ from dal.client import admin
 from dal.client.concurrency import Pace
 from dal.client.streams import latest_stream
 from dal.entities import INDEXES
+from dal.maintenance.commented_marking import switch_off, switch_on
 from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
-from dal.statistics.mode import MaintenanceStore
+from dal.statistics.mode import MaintenanceStore, OnePerPerson
 from dal.table.definition import differences, listed
-from server.cli.long_running import WriteUnits, long_running, scanning, writers_settled
+from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
 from server.cli.workbench import sample_items, workbench_model
 from server.engine.storage import open_store
 from server.progress import ProgressBar
 from server.settings import Settings
 
-__all__ = ["create", "describe", "upgrade", "workbench"]
+__all__ = ["create", "describe", "one_per_person", "upgrade", "workbench"]
 
 _EXPIRES = "Expiry is on: DynamoDB deletes expired records of requests."
 _KEPT = "Expiry is off: records of requests pile up. Run `marginalia table create`."
@@ -33,7 +35,20 @@ _COPIED = (
     "The table is a copy (a restored backup, an import) of a counted table: no count is certain. "
     "Run `marginalia stats rebuild`."
 )
+_PER_PERSON = {
+    OnePerPerson.OFF: "A person may have any number of comments on a product.",
+    OnePerPerson.MARKING: "A person may have one comment on each product, but older comments are "
+    "not all known: run `marginalia table one-per-person on` again.",
+    OnePerPerson.ON: "A person may have one comment on each product.",
+}
 _NO_STREAM = "The stream of changes is off. Only counting in stream mode needs it."
+
+
+class Switch(StrEnum):
+    """The positions of a switch."""
+
+    ON = "on"
+    OFF = "off"
 
 
 @long_running
@@ -81,6 +96,43 @@ async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None
 
 @long_running
 @takes(*STORE)
+async def one_per_person(
+    switch: Annotated[
+        Switch,
+        typer.Argument(metavar="on|off", help="Whether a person may have only one comment."),
+    ],
+    *,
+    write_units: WriteUnits = None,
+    read_units: ReadUnits = None,
+    settings: Settings,
+) -> None:
+    """Allow each person one comment on a product, or any number, while servers run.
+
+    'on' scans the table. A second comment is refused from the beginning of the scan. If the command
+    is interrupted, run it again. Persons who have several comments on a product keep them; the
+    command lists all but the newest, and lists them again whenever it runs.
+    """
+    async with open_store(settings, share=True) as store:
+        store.table.pace = Pace(write_units)
+        store.table.read_pace = Pace(read_units, reads=True)
+        if switch is Switch.OFF:
+            await switch_off(store.table)
+            typer.echo(f"Table {settings.table}: a person may have any number of comments.")
+            return
+        async with scanning(store) as (progress, seen):
+            further = await switch_on(store.table, writers_settled(store, progress), seen)
+    for one in further:
+        typer.echo(f"{one.product_id}\t{one.username}\t{one.comment_id}")
+    typer.echo(f"Table {settings.table}: a person may have one comment on each product.")
+    if further:
+        typer.echo(
+            "Each line above is an older comment of a person who has a newer one on the product: "
+            f"product, user name, comment id. These comments are kept: {len(further):,}."
+        )
+
+
+@long_running
+@takes(*STORE)
 async def describe(
     *,
     as_json: Annotated[
@@ -106,6 +158,7 @@ async def describe(
         typer.echo(_UPGRADING)
     if maintenance.copied:
         typer.echo(_COPIED)
+    typer.echo(_PER_PERSON[maintenance.one_per_person])
 
 
 @takes("table")

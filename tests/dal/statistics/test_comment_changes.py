@@ -7,6 +7,7 @@ import pytest
 
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_in
+from dal.errors import ConditionFailedError
 from dal.statistics.comment_changes import (
     MOST_ACTIONS,
     MOST_BYTES,
@@ -90,7 +91,7 @@ def test_actions_beside_are_of_the_same_transaction_in_every_mode(counting: Main
     other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
     change = CommentChange(HELD, NEXT, [other])
     assert change.write(counting).actions[1:] == [other]
-    assert change.keys == [("COMMENT#1", "COMMENT#1"), ("CASE#1", "CASE")]
+    assert change.keys(names=False) == [("COMMENT#1", "COMMENT#1"), ("CASE#1", "CASE")]
 
 
 def test_a_comment_without_a_date_gets_that_of_each_write() -> None:
@@ -146,8 +147,14 @@ def test_actions_beside_take_room_too() -> None:
 def test_a_change_knows_which_of_its_own_actions_failed() -> None:
     other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
     changes = [edit(1), edit(2, [other]), edit(3)]
-    assert failures(changes, [2]) == [[], [1], []]
-    assert failures(changes, [0, 1, 3]) == [[0], [0], [0]]
+
+    def failed(*numbers: int) -> list[tuple[list[int], object] | None]:
+        error = ConditionFailedError([*numbers], {number: {"n": number} for number in numbers})
+        found = failures(changes, error)
+        return [None if one is None else (one.failed, one.items) for one in found]
+
+    assert failed(2) == [None, ([1], {1: {"n": 2}}), None]
+    assert [one and one[0] for one in failed(0, 1, 3)] == [[0], [0], [0]]
 
 
 def test_every_language_takes_other_places() -> None:

@@ -1,0 +1,139 @@
+"""Switches on and off that a person may have one comment on each product, while servers write.
+
+1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS every add names its
+   comment for its author and product, and is refused if another comment is named.
+2. *Mark*: a scan names the older comments. If a person has several on a product, the newest is
+   named, and the table keeps the ids of the others under ``COMMENTED``.
+3. The maintenance item says ``on``. Nothing changes for writers.
+
+An interrupted switch continues when it is called again. Switching off leaves the items as they are:
+the next marking corrects them.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+
+from dal.client import admin
+from dal.client.concurrency import batched
+from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
+from dal.client.scan import Progress, ResumableScan
+from dal.client.table import Table
+from dal.entities.comment import comment_key
+from dal.entities.commented import NAMED, commented, commented_key
+from dal.entities.submission import stored
+from dal.errors import ConditionFailedError, DalError
+from dal.model import Comment
+from dal.model.key_parts import escape, unescape
+from dal.model.submissions import Submission
+from dal.repositories.one_per_person import Key, others_of, pair, same_owner
+from dal.statistics.comment_changes import MOST_ACTIONS
+from dal.statistics.mode import MaintenanceStore, OnePerPerson, WaitForWriters
+from dal.table.index import TABLE, QueryRequest, query_all
+from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
+
+_FURTHER = "COMMENTED"
+"""The partition with the ids of comments of persons that have a newer one on the product."""
+
+_OWNERS_AT_ONCE = 50
+"""Comments that one transaction names, each with a check of the comment's item."""
+
+_PROGRESS_SECONDS = 7 * 24 * 3600
+"""How long an interrupted switch can continue its scan."""
+
+Held = tuple[Comment | Submission, Item]
+"""A comment with its item."""
+
+
+async def switch_on(
+    table: Table, wait_for_writers: WaitForWriters, progress: Progress
+) -> list[Comment | Submission]:
+    """Allow a person one comment on each product; return the further comments that persons have.
+
+    The further comments stay as they are. Raises NoTransactionsError on an endpoint without
+    transactions, and StoreRefusedError during a rebuild or an upgrade.
+    """
+    store = MaintenanceStore(table)
+    state = await store.read()
+    if state.one_per_person is not OnePerPerson.ON:
+        await admin.check_transactions(table)
+        if state.one_per_person is OnePerPerson.OFF:
+            state = await store.announce(state, one_per_person=OnePerPerson.MARKING)
+        await wait_for_writers()
+        scan = ResumableScan(table, f"{_FURTHER}#{state.since}", _PROGRESS_SECONDS)
+        await scan.run(partial(_name, table), progress)
+        await store.announce(await store.read(), one_per_person=OnePerPerson.ON)
+        with suppress(DalError):  # the items expire
+            await table.write([{"Delete": {"Key": key}} for key in scan.keys])
+    return await _further(table)
+
+
+async def switch_off(table: Table) -> None:
+    """Allow a person any number of comments on a product."""
+    store = MaintenanceStore(table)
+    state = await store.read()
+    if state.one_per_person is not OnePerPerson.OFF:
+        await store.announce(state, one_per_person=OnePerPerson.OFF)
+
+
+async def _name(table: Table, items: Sequence[Item]) -> None:
+    """Name the comments of one page of the scan; those that changed meanwhile are read again."""
+    by_owner: dict[Key, list[Held]] = {}
+    for item in items:
+        if (one := stored(item)) is not None:
+            by_owner.setdefault(pair(commented_key(one)), []).append((one, item))
+    for owners in batched(list(by_owner), _OWNERS_AT_ONCE):
+        group = {owner: by_owner[owner] for owner in owners}
+        try:
+            await _name_newest(table, group)
+        except ConditionFailedError:
+            keys = [key_of(item) for held in group.values() for _, item in held]
+            await _name(table, await table.get_many(keys))
+
+
+async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
+    """Name each owner's newest comment: of those given, and the one that is named already."""
+    keys = [commented_key(held[0][0]) for held in by_owner.values()]
+    naming = {pair(item): item for item in await table.get_many(keys)}
+    given = {one.comment_id for held in by_owner.values() for one, _ in held}
+    others = {item[NAMED]["S"] for item in naming.values()} - given
+    read = await table.get_many([comment_key(one) for one in others])
+    found = {one.comment_id: (one, item) for item in read if (one := stored(item)) is not None}
+    further: list[Item] = []
+    actions: list[Action] = []
+    for owner, held in by_owner.items():
+        item = naming.get(owner)
+        other = None if item is None else found.get(item[NAMED]["S"])
+        if other is not None and pair(commented_key(other[0])) == owner:
+            held.append(other)
+        newest, *older = sorted(held, key=_age, reverse=True)
+        further += [primary_key(_FURTHER, escape(one.comment_id)) for one, _ in older]
+        if item is None or item[NAMED]["S"] != newest[0].comment_id:
+            as_read = ABSENT if item is None else unchanged(item, (NAMED,))
+            put = {"Put": {"Item": commented(newest[0]), **as_read}}
+            actions += [put, same_owner(key_of(newest[1]), newest[1])]
+    await table.put_many(further)
+    if actions:
+        async with table.pace.turn():
+            await retry_on_conflict(partial(table.write, actions), MAINTENANCE_DEADLINE)
+
+
+def _age(held: Held) -> tuple[datetime, str]:
+    return held[0].created_at, held[0].comment_id
+
+
+async def _further(table: Table) -> list[Comment | Submission]:
+    """Return the listed comments that are not named, and forget the ids of all others."""
+    request = QueryRequest(TABLE, _FURTHER, consistent=True)
+    further: list[Comment | Submission] = []
+    async for answer in query_all(table.query, request):
+        ids = [unescape(item["SK"]["S"]) for item in answer.items]
+        read = await table.get_many([comment_key(one) for one in ids])
+        there = [one for item in read if (one := stored(item)) is not None]
+        others = await retry_on_conflict(partial(others_of, table, there))
+        further += [one for one in there if one.comment_id in others]
+        gone = [primary_key(_FURTHER, escape(one)) for one in ids if one not in others]
+        for keys in batched(gone, MOST_ACTIONS):
+            await table.write([{"Delete": {"Key": key}} for key in keys])
+    return further

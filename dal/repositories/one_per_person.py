@@ -1,0 +1,92 @@
+"""The comments that persons have on products, by the items that name them.
+
+An item may name a comment that is gone: a server that had not read yet that the table allows one
+comment for each person may have deleted it. Such an item is removed when an add meets it.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from dal.client.concurrency import in_parallel
+from dal.client.table import Table
+from dal.entities.comment import ALL, BY_AUTHOR, STATE, comment_key
+from dal.entities.commented import NAMED, commented_key
+from dal.entities.submission import stored
+from dal.errors import ConditionFailedError, ConflictError
+from dal.model import Comment
+from dal.model.submissions import Submission
+from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+
+Key = tuple[str, str]
+
+
+async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Submission]:
+    """Return the comment that each item names, by the item's key.
+
+    Items that name no comment are removed; then ConflictError is raised, for another attempt.
+    """
+    keys = {item[NAMED]["S"]: comment_key(item[NAMED]["S"]) for item in items}
+    held = {one["PK"]["S"]: one for one in await table.get_many([*keys.values()])}
+    found: dict[Key, Comment | Submission] = {}
+    stale: list[list[Action]] = []
+    for item in items:
+        key = keys[item[NAMED]["S"]]
+        there = stored(held.get(key["PK"]["S"]))
+        if there is not None and commented_key(there) == key_of(item):
+            found[pair(item)] = there
+        else:
+            removal = {"Delete": {"Key": key_of(item), **unchanged(item, (NAMED,))}}
+            stale.append([removal, same_owner(key, held.get(key["PK"]["S"]))])
+
+    async def remove(actions: list[Action]) -> None:
+        with suppress(ConditionFailedError):
+            await table.write(actions)
+
+    if stale:
+        await in_parallel([remove(actions) for actions in stale])
+        raise ConflictError("Other requests keep changing the same comment: try again in a moment.")
+    return found
+
+
+async def others_of(
+    table: Table, comments: Sequence[Comment | Submission]
+) -> dict[str, Comment | Submission]:
+    """Return the other comments that the authors of ``comments`` have, by the ids of these.
+
+    Raises ConflictError as ``named`` does.
+    """
+    keys = {pair(commented_key(one)): commented_key(one) for one in comments}
+    there = await named(table, await table.get_many([*keys.values()]))
+    held = [(one, there.get(pair(commented_key(one)))) for one in comments]
+    return {
+        one.comment_id: other
+        for one, other in held
+        if other is not None and other.comment_id != one.comment_id
+    }
+
+
+async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) -> set[str]:
+    """Return the partition keys of the comments that their authors' items do not name."""
+    keys = {pair(commented_key(one)): commented_key(one) for one in comments}
+    items = await table.get_many([*keys.values()])
+    there = {item[NAMED]["S"] for item in items}
+    return {
+        comment_key(one.comment_id)["PK"]["S"] for one in comments if one.comment_id not in there
+    }
+
+
+def same_owner(key: Item, held: Item | None) -> Action:
+    """Return the check that the item under a comment's key has the author and product of ``held``.
+
+    ``data`` has the product of an unpublished comment. The keys of indexes have the rest.
+    """
+    owner = (BY_AUTHOR.partition_key, ALL.partition_key, STATE)
+    if held is None:
+        return {"ConditionCheck": {"Key": key, **ABSENT}}
+    names = (*owner, "data") if STATE in held else owner
+    return {"ConditionCheck": {"Key": key, **unchanged(held, names)}}
+
+
+def pair(key: Item) -> Key:
+    """Return the two strings of an item's primary key."""
+    return key["PK"]["S"], key["SK"]["S"]

@@ -1,0 +1,288 @@
+"""One comment for each person and product: in every write, beside writers, killed and continued."""
+
+import asyncio
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from strawberry.relay.utils import to_base64
+
+from dal.client.scan import scan_all
+from dal.client.table import Table
+from dal.entities.commented import NAMED, commented, of_same_person
+from dal.entities.submission import stored
+from dal.errors import AlreadyCommentedError, StoreRefusedError
+from dal.maintenance.commented_marking import switch_off, switch_on
+from dal.maintenance.verify import verify
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import Submission
+from dal.repositories.bulk_write import Outcome
+from dal.repositories.moderation import version
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
+from dal.stores import Stores
+from dal.table.items import Item
+from schema.build import build_schema
+from tests.dal.statistics.test_stream_mode_writes import in_stream_mode
+from tests.engines import SECOND_IN_SOAK
+from tests.fakes import anybody
+from tests.recount import comments_of
+from tests.schema.conftest import ANN, runner
+from tests.strategies import comment
+from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore
+
+
+def at(second: int) -> datetime:
+    return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
+
+
+FIRST, SECOND = comment("1", username="ann"), comment("2", username="ann")
+
+
+async def switched(table: Table, to: OnePerPerson = OnePerPerson.ON) -> Stores:
+    """Return the stores of a table without comments that allows one comment for each person."""
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), one_per_person=to)
+    return Stores(table)
+
+
+async def names(table: Table) -> dict[tuple[str, str], str]:
+    """Return the id that each item names, after checking that it is a comment of that person."""
+    items: list[Item] = []
+    await scan_all(table, ignore, items.extend)
+    there = [one for item in items if (one := stored(item)) is not None]
+    found = {}
+    for item in items:
+        if item["SK"]["S"].startswith("COMMENTED#"):
+            (named,) = [one for one in there if one.comment_id == item[NAMED]["S"]]
+            assert commented(named) == item
+            found[named.username, named.product_id] = named.comment_id
+    return found
+
+
+async def owners(table: Table) -> Counter[tuple[str, str]]:
+    """Return how many comments each person has on each product, in all states."""
+    items: list[Item] = []
+    await scan_all(table, ignore, items.extend)
+    there = [one for item in items if (one := stored(item)) is not None]
+    return Counter((one.username, one.product_id) for one in there)
+
+
+@pytest.mark.parametrize(
+    ("state", "mode", "cause"),
+    [
+        (OnePerPerson.MARKING, MaintenanceMode.TRANSACTIONAL, None),
+        (OnePerPerson.MARKING, MaintenanceMode.STREAM, ReviewCause.SETTING),
+        (OnePerPerson.ON, MaintenanceMode.TRANSACTIONAL, ReviewCause.SETTING),
+        (OnePerPerson.ON, MaintenanceMode.STREAM, None),
+    ],
+)
+async def test_of_200_adds_of_one_person_one_is_stored(
+    each_table: Table, state: OnePerPerson, mode: MaintenanceMode, cause: ReviewCause | None
+) -> None:
+    if mode is MaintenanceMode.STREAM:
+        await in_stream_mode(each_table)
+    await switched(each_table, state)
+    servers = [Stores(each_table).comments for _ in range(4)]
+    rows = [comment(f"c{number}", username="ann") for number in range(200)]
+    ends = await asyncio.gather(
+        *(servers[n % 4].add(row, cause=cause) for n, row in enumerate(rows)),
+        return_exceptions=True,
+    )
+    (added,) = [end for end in ends if not isinstance(end, BaseException)]
+    refused = [end for end in ends if isinstance(end, AlreadyCommentedError)]
+    assert len(refused) == 199, {type(end) for end in ends}
+    one = added if isinstance(added, Submission) else added.node
+    assert {end.there.comment_id for end in refused} == {one.comment_id}
+    assert await names(each_table) == {("ann", "42"): one.comment_id}
+    assert await owners(each_table) == {("ann", "42"): 1}
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_add_delete_and_add_again(each_table: Table, mode: MaintenanceMode) -> None:
+    if mode is MaintenanceMode.STREAM:
+        await in_stream_mode(each_table)
+    store = (await switched(each_table)).comments
+    for key in ("key", "another"):
+        await store.add(FIRST, key)
+        await store.add(FIRST, key)  # a retry
+        with pytest.raises(AlreadyCommentedError):
+            await store.add(SECOND)
+        await store.add(SECOND._replace(product_id="43"))
+        await store.add(SECOND._replace(username="bob", comment_id="3"))
+        assert len(await names(each_table)) == 3
+        for one in (await names(each_table)).values():
+            await store.delete(one, anybody)
+        assert await names(each_table) == {}
+
+
+async def test_a_rejected_comment_is_the_persons_one(table: Table) -> None:
+    stores = await switched(table)
+    await stores.comments.add(FIRST)
+    await stores.moderation.reject("1", version(FIRST), "mo", "no")
+    with pytest.raises(AlreadyCommentedError) as refused:
+        await stores.comments.add(SECOND)
+    assert isinstance(refused.value.there, Submission)
+    await stores.comments.update("1", {"text": "better"}, anybody, lambda *_: None)
+    held = await stores.moderation.get("1")
+    assert held is not None
+    await stores.moderation.approve("1", version(held), "mo")
+    assert await names(table) == {("ann", "42"): "1"}
+    await stores.comments.delete("1", anybody)
+    await stores.comments.add(SECOND)
+    assert await verify(table, ignore) == []
+
+
+async def test_the_error_names_what_is_there(table: Table) -> None:
+    stores = await switched(table)
+    run = runner(build_schema(), stores)
+    add = """mutation($input: AddCommentInput!) { addComment(input: $input) {
+      comment { id } userErrors { code field message existingId } } }"""
+    new = {"productId": "42", "rating": 4, "language": "en", "text": "It boils."}
+    node_id = (await run(add, ANN, input=new))["data"]["addComment"]["comment"]["id"]
+    (error,) = (await run(add, ANN, input=new))["data"]["addComment"]["userErrors"]
+    assert error == {
+        "code": "ALREADY_COMMENTED",
+        "field": None,
+        "message": "You have another comment on this product: edit or delete it.",
+        "existingId": node_id,
+    }
+    (there,) = await comments_of(stores.comments, "42")
+    await stores.moderation.reject(there.comment_id, version(there), "mo", "no")
+    (error,) = (await run(add, ANN, input=new))["data"]["addComment"]["userErrors"]
+    assert error["existingId"] == to_base64("Submission", there.comment_id)
+
+
+async def test_an_item_that_names_a_deleted_comment_refuses_nobody(each_table: Table) -> None:
+    """A server that had not read yet that the table has such items deleted the comment."""
+    store = (await switched(each_table)).comments
+    await each_table.put_many([commented(FIRST)])
+    await store.add(SECOND)
+    assert await names(each_table) == {("ann", "42"): "2"}
+    await each_table.put_many([commented(FIRST._replace(username="bob"))])
+    assert await store.put_many([comment("4", username="bob")]) == Outcome(new=1)
+    assert await names(each_table) == {("ann", "42"): "2", ("bob", "42"): "4"}
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_a_load_moves_the_name_and_adds_no_second_comment(
+    each_table: Table, mode: MaintenanceMode
+) -> None:
+    if mode is MaintenanceMode.STREAM:
+        await in_stream_mode(each_table)
+    store = (await switched(each_table)).comments
+    loaded = await store.put_many([FIRST, SECOND])
+    assert (loaded.new, len(loaded.refused)) == (1, 1)
+    (kept,) = (await names(each_table)).values()
+    moved = FIRST._replace(comment_id=kept, product_id="43", username="bob")
+    assert await store.put_many([moved]) == Outcome(changed=1)
+    assert await names(each_table) == {("bob", "43"): kept}
+    await store.add(comment("5", username="ann"))
+    back = moved._replace(username="ann", product_id="42")
+    assert await store.put_many([back, comment("6")]) == Outcome(new=1, refused=(kept,))
+    assert await store.put_many([moved, comment("6")]) == Outcome(unchanged=2)
+    if mode is MaintenanceMode.TRANSACTIONAL:
+        assert await verify(each_table, ignore) == []
+
+
+async def test_the_newest_of_several_is_named_and_the_others_are_listed(each_table: Table) -> None:
+    store = Stores(each_table).comments
+    rows = [comment(f"c{n}", username="ann", created_at=at(n)) for n in (3, 9, 5)]
+    for row in rows:
+        await store.add(row)
+    await store.add(comment("held", username="bob", created_at=at(1)), cause=ReviewCause.SETTING)
+    further = await switch_on(each_table, at_once, ignore)
+    assert sorted(one.comment_id for one in further) == ["c3", "c5"]
+    assert await names(each_table) == {("ann", "42"): "c9", ("bob", "42"): "held"}
+    store = Stores(each_table).comments  # which reads the mode
+    with pytest.raises(AlreadyCommentedError):
+        await store.add(comment("new", username="ann"))
+    await store.update("c3", {"rating": 1}, anybody)
+    await store.delete("c3", anybody)
+    assert [one.comment_id for one in await switch_on(each_table, at_once, ignore)] == ["c5"]
+    await store.delete("c9", anybody)
+    await store.add(comment("new", username="ann"))
+    assert await names(each_table) == {("ann", "42"): "new", ("bob", "42"): "held"}
+
+
+async def test_off_and_on_again_corrects_the_names(table: Table) -> None:
+    store = (await switched(table)).comments
+    await store.add(FIRST)
+    await store.add(comment("b", username="bob"))
+    await switch_off(table)
+    again = Stores(table).comments
+    await again.delete("1", anybody)
+    await again.add(SECOND)
+    await again.add(SECOND._replace(comment_id="3"))
+    (older,) = await switch_on(table, at_once, ignore)
+    assert await names(table) == {
+        ("ann", "42"): "3" if older.comment_id == "2" else "2",
+        ("bob", "42"): "b",
+    }
+
+
+async def test_a_rebuild_and_a_switch_exclude_each_other(table: Table) -> None:
+    store = MaintenanceStore(table)
+    rebuilding = await store.announce(await store.read(), generation=1, rebuilding=True)
+    with pytest.raises(StoreRefusedError, match="end it by `marginalia stats rebuild`"):
+        await switch_on(table, at_once, ignore)
+    marking = await store.announce(
+        await store.announce(rebuilding, rebuilding=False), one_per_person=OnePerPerson.MARKING
+    )
+    for run in ("rebuilding", "upgrading"):
+        with pytest.raises(StoreRefusedError, match="end it by `marginalia table one-per-person"):
+            await store.announce(marking, **{run: True})
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_switched_on_beside_writers_no_person_gets_a_second_comment(
+    each_table: Table, mode: MaintenanceMode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [row._replace(username=f"u{number % 60}") for number, row in enumerate(ROWS)]
+    monkeypatch.setattr("tests.writers.ROWS", rows)
+    await Stores(each_table).comments.put_many(rows[::2])
+    if mode is MaintenanceMode.STREAM:
+        await in_stream_mode(each_table)
+    async with Writers(each_table, 1) as writers:
+        await writers.until(20)
+        before = writers.writes
+        table = Table(Engine(each_table.service), each_table.name)
+        await switch_on(table, writers.settle, ignore)
+        assert writers.writes > before
+    older = await switch_on(each_table, at_once, ignore)
+    named, held = await names(each_table), await owners(each_table)
+    assert len(older) == sum(held[owner] - 1 for owner in named)
+    with_older = {owner for owner, count in held.items() if count > 1 or owner not in named}
+    async with Writers(each_table, 2) as writers:
+        await writers.until(100)
+    named, held = await names(each_table), await owners(each_table)
+    assert {owner for owner, count in held.items() if count > 1} <= with_older
+    assert held.keys() - with_older <= named.keys() <= held.keys()
+    if mode is MaintenanceMode.TRANSACTIONAL:
+        assert await verify(each_table, ignore) == []
+
+
+@pytest.mark.parametrize("kill", range(0, 42, 6))
+async def test_killed_at_this_request_the_switch_continues(table: Table, kill: int) -> None:
+    """Each kill leaves the request done, and its answer lost."""
+    rows = [
+        comment(f"c{number}", username=f"u{number % 23}", created_at=at(number % 50))
+        for number in range(90)
+    ]
+    await Stores(table).comments.put_many(rows)
+    engine = Engine(table.service)
+    engine.left, engine.done_before_death = kill, True
+    with suppress(BaseExceptionGroup, Killed):
+        await switch_on(Table(engine, table.name), at_once, ignore)
+    engine.left = None
+    further = await switch_on(Table(engine, table.name), at_once, ignore)
+    newest = {
+        row.username: max(
+            (one for one in rows if of_same_person(one, row)),
+            key=lambda one: (one.created_at, one.comment_id),
+        )
+        for row in rows
+    }
+    assert await names(table) == {(who, "42"): one.comment_id for who, one in newest.items()}
+    assert len(further) == len(rows) - len(newest)

@@ -1,0 +1,62 @@
+"""``marginalia table one-per-person`` as an operator runs it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from dal.client.table import Table
+from dal.stores import Stores
+from server.cli.main import build
+from tests.strategies import comment
+
+LISTED = (
+    "Each line above is an older comment of a person who has a newer one on the product: product, "
+    "user name, comment id. These comments are kept: 1."
+)
+
+
+def run(*arguments: str) -> object:
+    """Run a command in this process, and return its exit code."""
+    return build(list(arguments))(arguments, standalone_mode=False)
+
+
+async def test_it_lists_the_older_comments_and_a_load_adds_none(
+    table: Table,
+    dynoxide_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "test")
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
+    store = ("--endpoint-url", dynoxide_url, "--table", table.name)
+
+    async def said(*arguments: str) -> list[str]:
+        await asyncio.to_thread(run, *arguments, *store)
+        return capsys.readouterr().out.splitlines()
+
+    rows = [comment("older", username="ann"), comment("z-newer", username="ann")]
+    await Stores(table).comments.put_many(rows)
+    for _ in range(2):
+        assert await said("table", "one-per-person", "on") == [
+            "42\tann\tolder",
+            f"Table {table.name}: a person may have one comment on each product.",
+            LISTED,
+        ]
+    assert (await said("table", "describe"))[-1] == (
+        "A person may have one comment on each product."
+    )
+    (tmp_path / "more.csv").write_text(
+        "id,product_id,username,rating,language,text,created_at\n"
+        "third,42,ann,5,en,Good.,2024-01-01T00:00:00Z\n"
+    )
+    assert await asyncio.to_thread(run, "load", str(tmp_path / "more.csv"), *store) == 1
+    assert capsys.readouterr().out.endswith(
+        "more.csv: 0 new, 0 changed, 0 unchanged, 0 rejected, 1 refused, because their authors "
+        "have another comment on the product: third.\n"
+    )
+    assert await said("table", "one-per-person", "off") == [
+        f"Table {table.name}: a person may have any number of comments."
+    ]
