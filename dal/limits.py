@@ -88,7 +88,7 @@ MAX_QUESTIONS = 10
 """Questions to the analytics store: each reads as many rows as a product, or the shop, has."""
 
 MAX_WAITING_QUESTIONS = 16
-"""Questions to the analytics store of all clients that are answered or wait at once."""
+"""Different questions of all clients that the analytics store answers at once."""
 
 MAX_SEGMENTS = 60
 """Partitions that a page reads: twelve languages of five ratings."""

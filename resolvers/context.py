@@ -13,7 +13,8 @@ from dal.analytics.service import Analytics
 from dal.live.log import Broker
 from dal.model import Comment, ProductDetails
 from dal.model.moderation import Moderation
-from dal.query.pagination import Page, SharedReads, Slice
+from dal.query.pagination import Page, Slice
+from dal.shared_reads import SharedReads
 from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
 

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,6 +38,7 @@ from dal.analytics.store import AnalyticsStore, Export, Question
 from dal.errors import InvalidArgumentError
 from dal.limits import MAX_POINTS, MAX_WAITING_QUESTIONS
 from dal.model import Product
+from dal.shared_reads import SharedReads
 
 DEADLINE = 5.0
 """Seconds after which a question fails."""
@@ -62,6 +64,7 @@ class Analytics:
         self._store: AnalyticsStore | None = None
         self._running = 0
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
+        self._shared = SharedReads[Any]()
 
     async def trend(self, question: TrendQuestion) -> Trend:
         """Return a product's comments over time, in whole periods without gaps.
@@ -89,23 +92,35 @@ class Analytics:
     ) -> Answer:
         if self._open is None:
             raise AnalyticsMissingError(NOT_SET_UP)
-        if self._running >= MAX_WAITING_QUESTIONS:
-            raise AnalyticsUnavailableError(BUSY)
-        self._running += 1
         try:
             async with asyncio.timeout(DEADLINE):
                 async with self._opening:
                     if self._store is None:
                         self._store = await self._open()
-                export = await self._store.export()
+                export: Export | None = await self._shared.read(None, self._store.export)
                 if export is None:
                     raise AnalyticsMissingError(NOT_FILLED)
                 key = question, export
                 if key not in self._kept:
-                    self._kept[key] = await ask(question, self._store, export)
+                    running = partial(self._run, ask, question, self._store, export)
+                    self._kept[key] = await self._shared.read(key, running)
                 return self._kept[key]  # type: ignore[no-any-return]
         except TimeoutError:
             raise AnalyticsUnavailableError(SLOW) from None
+
+    async def _run(
+        self,
+        ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]],
+        question: Asked,
+        store: AnalyticsStore,
+        export: Export,
+    ) -> Answer:
+        """Return the answer of the store, which other requests for this answer share."""
+        if self._running >= MAX_WAITING_QUESTIONS:
+            raise AnalyticsUnavailableError(BUSY)
+        self._running += 1
+        try:
+            return await ask(question, store, export)
         finally:
             self._running -= 1
 

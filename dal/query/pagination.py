@@ -10,18 +10,16 @@ characters for ids of up to 46 bytes, and for other positions of up to 54 bytes.
 partition: keys are always built from the arguments, so a forged cursor reaches nothing.
 """
 
-import asyncio
 import binascii
 import struct
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Coroutine, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
-from dal.deadline import time_left
 from dal.entities.entity import Row
 from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_OPAQUE
@@ -113,47 +111,6 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
     if escape(rules.identifier("cursor", unescape(part))) != part:
         raise ValueError("The id is not escaped as in a key.")
     return start + part
-
-
-Result = TypeVar("Result")
-
-
-class SharedReads(Generic[Result]):
-    """Reads in progress, shared by all requests for the same key.
-
-    The first request reads, within its own deadline and at its own cost. Later requests wait for
-    its result, and read for themselves if it fails or their deadline is shorter. A result may be
-    slightly older than the later request, as an eventually consistent index is anyway. A write of
-    this process is never missed: it calls ``forget`` before it is acknowledged.
-    """
-
-    def __init__(self) -> None:
-        self._in_progress: dict[Hashable, asyncio.Future[Result | None]] = {}
-
-    def in_progress(self, key: Hashable) -> asyncio.Future[Result | None] | None:
-        """Return the read in progress for ``key``, whose result is None if it fails."""
-        return self._in_progress.get(key)
-
-    async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-        """Return the result of ``read``, or of an earlier read for ``key`` in progress."""
-        first = self._in_progress.get(key)
-        if first is not None:
-            await asyncio.wait([first], timeout=time_left())
-            if first.done() and (shared := first.result()) is not None:
-                return shared
-        result: Result | None = None
-        mine = self._in_progress[key] = asyncio.get_running_loop().create_future()
-        try:
-            result = await read()
-        finally:
-            mine.set_result(result)
-            if self._in_progress.get(key) is mine:
-                del self._in_progress[key]
-        return result
-
-    def forget(self) -> None:
-        """Stop sharing the reads in progress: later requests read again."""
-        self._in_progress.clear()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
-from dal.query.pagination import Page, PageReader, SharedReads, Slice
+from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
 from dal.repositories.comment_writes import CommentWriter
+from dal.shared_reads import SharedReads
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentObserver
 from dal.statistics.counts import CommentStatistics

@@ -12,8 +12,9 @@ from dal.account import opened
 from dal.client.table import Table
 from dal.deadline import Deadline, deadline
 from dal.errors import StoreUnavailableError, ThrottledError
-from dal.query.pagination import SharedReads, Slice
+from dal.query.pagination import Slice
 from dal.repositories.comments import CommentRepository, Selection
+from dal.shared_reads import SharedReads
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from tests.strategies import FEW, comment
