@@ -14,7 +14,7 @@ from server.auth.sign_in import SignIn
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
-from server.pages import comment, crawlers, home, playground, product, signing, static_files
+from server.pages import comment, crawlers, home, playground, product, signing, static_files, widget
 from server.pages.page_request import Endpoint, endpoint
 from server.settings import Settings
 
@@ -73,6 +73,7 @@ def pages_app(
                 for method, path, page in _ROUTES
             ),
             Route("/playground/drawing", playground.draw, methods=["POST"]),
+            Route("/widget.js", widget.show),
             Route("/static/pages/{file:path}", static_files.show),
             Mount("/static/graphiql", graphiql.GraphiQLFiles()),
         ],

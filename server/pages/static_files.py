@@ -56,7 +56,7 @@ _KEPT = "public, max-age=31536000, immutable"
 _BELOW_DIGEST = re.compile(r"(?:([0-9a-f]{12})/)?(.+)")
 
 
-class _File:
+class StaticFile:
     """A file, with its compressed contents by coding."""
 
     def __init__(self, name: str, content: bytes) -> None:
@@ -72,6 +72,19 @@ class _File:
         varied = {"Vary": "Accept-Encoding"} if self._codings else {}
         return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
 
+    def response(self, request: Request, cache_control: str) -> Response:
+        """Return the file in an accepted coding, or 304 if the browser has the file."""
+        headers = self.headers(cache_control)
+        known = matching(request.headers.get("if-none-match"), self.tag)
+        if known is not None:
+            return Response(status_code=304, headers=headers | {"ETag": known})
+        coding, content = self.coded(by_weight(request.headers.get("accept-encoding", "")))
+        response = Response(content, headers=headers, media_type=self.media_type)
+        if coding:
+            response.headers["Content-Encoding"] = coding
+            encoded(response.raw_headers)
+        return response
+
     def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
         """Return the best accepted coding, empty for none, and the content in that coding."""
         coding = next((one for one in self._codings if one in accepted), "")
@@ -80,17 +93,17 @@ class _File:
         return coding, self._coded[coding]
 
 
-def _files() -> dict[str, _File]:
+def _files() -> dict[str, StaticFile]:
     ours = [
         path for path in (ROOT / "server/pages/static").iterdir() if path.suffix in _MEDIA_TYPES
     ]
     contents = {path.name: path.read_bytes() for path in ours}
     parts = [(ROOT / f"server/pages/styles/{part}.css").read_bytes() for part in STYLES]
     contents["page.css"] = b"\n".join(parts)
-    return {name: _File(name, contents[name]) for name in sorted(contents)}
+    return {name: StaticFile(name, contents[name]) for name in sorted(contents)}
 
 
-_FILES: Mapping[str, _File] = _files()
+_FILES: Mapping[str, StaticFile] = _files()
 
 DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).hexdigest()[:12]
 """A digest of all files. They share it, because scripts import each other by name."""
@@ -106,13 +119,4 @@ async def show(request: Request) -> Response:
     file = _FILES.get(found[2]) if found else None
     if found is None or file is None:
         raise HTTPException(404)
-    headers = file.headers(_KEPT if found[1] == DIGEST else "no-cache")
-    known = matching(request.headers.get("if-none-match"), file.tag)
-    if known is not None:
-        return Response(status_code=304, headers=headers | {"ETag": known})
-    coding, content = file.coded(by_weight(request.headers.get("accept-encoding", "")))
-    response = Response(content, headers=headers, media_type=file.media_type)
-    if coding:
-        response.headers["Content-Encoding"] = coding
-        encoded(response.raw_headers)
-    return response
+    return file.response(request, _KEPT if found[1] == DIGEST else "no-cache")

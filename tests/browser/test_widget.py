@@ -1,0 +1,71 @@
+"""The widget on pages of other origins, in Chromium."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from playwright.async_api import Browser, Page, Request, Route, expect
+
+from tests.browser.conftest import Server
+from tests.engines import ROOT
+
+ALLOWED = "http://localhost:9"
+"""The demo allows all origins of this machine. Nothing listens here: the page is routed."""
+
+OTHER = "https://shop.example"
+
+
+@pytest.fixture
+async def shop(chromium: Browser, server: Server) -> AsyncIterator[Page]:
+    """A page of a shop, which shows the example on any origin."""
+    text = (ROOT / "examples/widget/index.html").read_text("utf-8")
+    text = text.replace("http://127.0.0.1:8000", server.url)
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(body=text, content_type="text/html")
+
+    async with await chromium.new_context() as context:
+        context.set_default_timeout(60_000)
+        # Chromium asks before a page of the internet reaches this machine.
+        await context.grant_permissions(["local-network-access"])
+        for origin in (ALLOWED, OTHER):
+            await context.route(f"{origin}/", answer)
+        yield await context.new_page()
+
+
+async def test_three_widgets_on_a_page(shop: Page, server: Server) -> None:
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url.removeprefix(server.url).partition("?")[0])
+
+    shop.on("request", note)
+    await shop.goto(f"{ALLOWED}/")
+    first, critical, arabic = [shop.locator("marginalia-comments").nth(place) for place in range(3)]
+    await expect(first.get_by_text("1,600 comments")).to_be_visible()
+    await expect(first.get_by_role("listitem")).to_have_count(3)
+    await expect(critical.get_by_role("img", name="1 out of 5 stars").first).to_be_visible()
+    await expect(arabic.locator("section")).to_have_attribute("dir", "rtl")
+    await first.get_by_role("button", name="More comments").click()
+    await expect(first.get_by_role("listitem")).to_have_count(6)
+    await expect(first.get_by_role("link", name="All comments")).to_have_attribute(
+        "href", f"{server.url}/products/1"
+    )
+    assert sorted(asked) == sorted([f"{ALLOWED}/", "/widget.js", *["/graphql"] * 4])
+    assert await shop.context.cookies() == []
+    await critical.evaluate("element => element.setAttribute('rating', '5')")
+    await expect(critical.get_by_role("img", name="1 out of 5 stars")).to_have_count(0)
+
+
+async def test_an_origin_that_is_not_allowed_keeps_the_elements_own_content(shop: Page) -> None:
+    async with shop.expect_console_message(lambda one: "marginalia-comments" in one.text):
+        await shop.goto(f"{OTHER}/")
+    await expect(shop.get_by_role("link", name="Read the comments")).to_be_visible()
+
+
+async def test_the_script_is_small(server: Server) -> None:
+    async with httpx.AsyncClient(base_url=server.url) as client:
+        answer = await client.get("/widget.js", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["content-encoding"] == "gzip"
+    assert int(answer.headers["content-length"]) < 15_000
+    assert answer.headers["cross-origin-resource-policy"] == "cross-origin"
