@@ -110,6 +110,9 @@ MAX_TITLE = 200
 MAX_TEXT = 10_000
 """Characters of a title and of a text."""
 
+MAX_REPLY = 2_000
+"""Characters of the shop's reply to a comment: lists read it with the comment."""
+
 MAX_LANGUAGE = 35
 """Characters of a language tag: the length that BCP 47 (RFC 5646, section 4.4.1) asks programs to
 accept."""
@@ -143,8 +146,9 @@ MAX_MESSAGE = 300
 """Errors in an answer, and the characters of each: messages of graphql-core repeat the whole
 input."""
 
-MAX_RESPONSE = 5_000_000
-"""Bytes of an answer: 100 comments of 10,000 characters of four bytes are 4.1 MB."""
+MAX_RESPONSE = 6_000_000
+"""Bytes of an answer: 100 comments of 10,000 characters of four bytes, each with a reply of 2,000,
+are 4.9 MB."""
 
 # Forms and headers
 

@@ -11,9 +11,14 @@ from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
 from resolvers.context import Context, Viewer
 
+MERCHANT = "merchant"
+
 MODERATOR = "moderator"
 
 STAFF = "staff"
+
+ROLES = frozenset({MERCHANT, MODERATOR, STAFF})
+"""The roles that give rights."""
 
 
 class Authored(Protocol):
@@ -57,6 +62,12 @@ def require_moderator(viewer: Viewer, to: str) -> None:
     """Raise ForbiddenError unless ``viewer`` is a moderator; ``to`` names the action."""
     if not is_moderator(viewer):
         raise ForbiddenError(f"Only moderators may {to}.")
+
+
+def require_merchant(viewer: Viewer, to: str) -> None:
+    """Raise ForbiddenError unless ``viewer`` replies for the shop; ``to`` names the action."""
+    if MERCHANT not in viewer.roles:
+        raise ForbiddenError(f"Only merchants may {to}.")
 
 
 def sees_own(viewer: Viewer, username: str) -> bool:

@@ -1,5 +1,6 @@
 """Comments: a look-up by id, the mutations, and live events of a product's list."""
 
+import logging
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -18,11 +19,13 @@ from dal.model.standings import Permission
 from dal.query.pagination import Edge
 from dal.repositories.comment_writes import Written
 from dal.repositories.comments import Selection
-from resolvers.authorization import is_moderator, may_change, require_viewer
+from resolvers.authorization import is_moderator, may_change, require_merchant, require_viewer
 from resolvers.context import NO_DETAILS
 from resolvers.mutations import Rule, UserError, changed, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
+
+_audit = logging.getLogger("audit")
 
 _STATED: Mapping[str, Rule] = {
     "rating": rules.rating,
@@ -33,6 +36,7 @@ _STATED: Mapping[str, Rule] = {
 _WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment", "Submission")}
 _NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.identifier}
 _CHANGES = {**_WHICH, **_STATED}
+_REPLIED = {**_WHICH, "text": rules.stated_reply}
 
 
 @strawberry.input(description="A new comment. Its author is the JWT's user.")
@@ -82,6 +86,21 @@ class DeleteCommentInput:
     )
 
 
+@strawberry.input(description="The shop's reply to a comment.")
+class ReplyToCommentInput:
+    """A comment, and the shop's reply."""
+
+    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
+    text: str = strawberry.field(description="Plain text. Maximum 2,000 characters.")
+
+
+@strawberry.input(description="The comment whose reply to remove.")
+class RemoveReplyInput:
+    """The comment whose reply to remove."""
+
+    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
+
+
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
     """What was stored: a comment with its edge, to insert into a list, or a submission."""
@@ -111,6 +130,14 @@ class DeletePayload:
 
     deleted_id: str | None = None
     product: Product | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyPayload:
+    """The comment with its new reply, or without one."""
+
+    comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
 
 
@@ -190,6 +217,28 @@ async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
     return DeletePayload(input.id, Product(gone.product_id))
+
+
+@reported(ReplyPayload)
+async def reply_to_comment(info: Info, input: ReplyToCommentInput) -> ReplyPayload:  # noqa: A002
+    """Set the shop's reply to a published comment; for merchants."""
+    viewer = require_viewer(info.context)
+    require_merchant(viewer, "reply to comments")
+    given = checked(input, _REPLIED)
+    comment = await info.context.stores.comments.reply(given["id"], given["text"])
+    _audit.info("%s replied to the comment %s.", viewer.user_id, given["id"])
+    return ReplyPayload(comment)
+
+
+@reported(ReplyPayload)
+async def remove_reply(info: Info, input: RemoveReplyInput) -> ReplyPayload:  # noqa: A002
+    """Remove the shop's reply from a published comment; for merchants."""
+    viewer = require_viewer(info.context)
+    require_merchant(viewer, "remove replies")
+    comment_id = checked(input, _WHICH)["id"]
+    comment = await info.context.stores.comments.reply(comment_id, None)
+    _audit.info("%s removed the reply to the comment %s.", viewer.user_id, comment_id)
+    return ReplyPayload(comment)
 
 
 def comment_events(

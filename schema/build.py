@@ -190,6 +190,8 @@ READS: Mapping[str, Reads] = {
     "Mutation.addComment": _WRITE,
     "Mutation.updateComment": _WRITE,
     "Mutation.deleteComment": _WRITE,
+    "Mutation.replyToComment": _WRITE,
+    "Mutation.removeReply": _WRITE,
     "Mutation.approveComment": _WRITE,
     "Mutation.rejectComment": _WRITE,
     "Mutation.decideComments": Reads(5 * MOST_DECISIONS),

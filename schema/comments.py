@@ -60,6 +60,16 @@ class Author(Node):
     )
 
 
+@strawberry.type(description="The shop's reply to a comment.")
+class Reply:
+    """Shows dal.model.Reply."""
+
+    text: str = strawberry.field(description="Plain text, not HTML. Maximum 2,000 characters.")
+    created_at: datetime = strawberry.field(
+        description="Time at which the shop wrote this text. A new text has a new time."
+    )
+
+
 @strawberry.type(
     description="A customer's comment on a product.",
 )
@@ -98,6 +108,10 @@ class Comment(Node):
     verified_purchase: bool = strawberry.field(
         description="Whether an order with the product had been delivered to the author before the "
         "comment was added."
+    )
+    reply: model.Reply | None = strawberry.field(
+        graphql_type=Reply | None,
+        description="The shop's reply; null if there is none. Edits of the comment keep it.",
     )
 
 
@@ -296,6 +310,26 @@ class DeleteCommentPayload:
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
+@strawberry.type(description="Result of `replyToComment`.")
+class ReplyToCommentPayload:
+    """Shows resolvers.comments.ReplyPayload."""
+
+    comment: Comment | None = strawberry.field(
+        description="The comment with its reply; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type(description="Result of `removeReply`.")
+class RemoveReplyPayload:
+    """Shows resolvers.comments.ReplyPayload."""
+
+    comment: Comment | None = strawberry.field(
+        description="The comment without a reply; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
 @strawberry.type
 class CommentMutation:
     """Binds each mutation to its resolver."""
@@ -314,6 +348,18 @@ class CommentMutation:
         resolver=comments.delete_comment,
         graphql_type=DeleteCommentPayload | None,
         description="Delete a comment. For its author and moderators.",
+    )
+    reply_to_comment: comments.ReplyPayload | None = strawberry.mutation(
+        resolver=comments.reply_to_comment,
+        graphql_type=ReplyToCommentPayload | None,
+        description="Set the shop's reply to a published comment. It replaces an earlier reply. "
+        "For users with the role `merchant`.",
+    )
+    remove_reply: comments.ReplyPayload | None = strawberry.mutation(
+        resolver=comments.remove_reply,
+        graphql_type=RemoveReplyPayload | None,
+        description="Remove the shop's reply from a published comment. Without a reply nothing "
+        "changes. For users with the role `merchant`.",
     )
 
 

@@ -11,7 +11,7 @@ from dal import model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
 from resolvers import blocks, moderation, products, users
-from schema.comments import Author, Comment, Product
+from schema.comments import Author, Comment, Product, Reply
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 show_enum(
@@ -89,6 +89,10 @@ class Submission(Node):
     verified_purchase: bool = strawberry.field(
         description="Whether an order with the product had been delivered to the author before the "
         "comment was added."
+    )
+    reply: model.Reply | None = strawberry.field(
+        graphql_type=Reply | None,
+        description="The shop's reply from when the comment was published; null if there is none.",
     )
     state: submissions.SubmissionState = strawberry.field(
         description="Whether a moderator has yet to decide, or has rejected the comment."

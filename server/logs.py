@@ -32,8 +32,12 @@ _JSON_NAMES = {
 
 
 def set_up_logs(log_format: LogFormat) -> None:
-    """Log warnings and errors to standard error, including those of libraries and of Python."""
+    """Log warnings and errors to standard error, including those of libraries and of Python.
+
+    The logger ``audit`` also says which user wrote what readers see without a name.
+    """
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
+    logging.getLogger("audit").setLevel(logging.INFO)
     logging.captureWarnings(capture=True)
 
 

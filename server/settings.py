@@ -130,10 +130,10 @@ _PICTURE_ORIGIN = (
     "is not an origin such as https://cdn.shop.example.",
 )
 _PROXY = (_is_network, "is neither an address nor a network such as 10.0.0.0/8.")
-_OUR_ROLES = ("staff", "moderator")
+_OUR_ROLES = ("staff", "moderator", "merchant")
 _ROLE = (
     lambda text: text.rpartition("=")[0] != "" and text.rpartition("=")[2] in _OUR_ROLES,
-    "does not end in =staff or =moderator, as shop-admins=staff does.",
+    "does not end in =staff, =moderator or =merchant, as shop-admins=staff does.",
 )
 _RATE = (_is_rate, "is neither a rate such as 100/s or 600/min nor 'off'.")
 

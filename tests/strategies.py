@@ -18,6 +18,7 @@ from dal.model import (
     Organization,
     OrganizationUser,
     ProductDetails,
+    Reply,
     Ticket,
     TicketStatus,
     UserType,
@@ -62,7 +63,8 @@ comments = st.builds(
     updated_at=st.none() | instants,
     verified_purchase=st.booleans(),
     name=names,
-    published_at=st.none() | instants,
+    touched_at=st.none() | instants,
+    reply=st.none() | st.builds(Reply, texts, instants),
 )
 
 submissions = st.builds(

@@ -1,16 +1,16 @@
 """Comments as items: keys, indexes, codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
-packed ``data`` (S). ``data`` contains title, text, username, and the author's name if it differs
-from the username. The indexes that list a product's comments project ``rating``, ``language`` and
-``data``. Their keys contain the product and the time.
+packed ``data`` (S). ``data`` contains title, text, username, the author's name if it differs
+from the username, and the shop's reply. The indexes that list a product's comments project
+``rating``, ``language`` and ``data``. Their keys contain the product and the time.
 """
 
 from functools import partial
 from typing import Any
 
 from dal.entities.entity import Entity, Row, packed, unpacked
-from dal.model import Comment
+from dal.model import Comment, Reply
 from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 from dal.table.index import BY_DATE, Index
 from dal.table.items import Item, primary_key
@@ -87,10 +87,13 @@ def _attributes(comment: Comment) -> Item:
         data["name"] = comment.name
     if comment.updated_at is not None:
         data["updatedAt"] = format_instant(comment.updated_at)
-    if comment.published_at is not None:
-        data["publishedAt"] = format_instant(comment.published_at)
+    if comment.touched_at is not None:
+        data["touchedAt"] = format_instant(comment.touched_at)
     if comment.verified_purchase:
         data["verifiedPurchase"] = True
+    if comment.reply is not None:
+        at = format_instant(comment.reply.created_at)
+        data["reply"] = {"text": comment.reply.text, "at": at}
     rating, language = {"N": str(comment.rating)}, {"S": comment.language}
     known = {
         "product": {"S": comment.product_id},
@@ -102,7 +105,7 @@ def _attributes(comment: Comment) -> Item:
 def _decode(row: Row) -> Comment:
     position, item, values = row
     data = unpacked(item)
-    updated_at, published_at = data.get("updatedAt"), data.get("publishedAt")
+    updated_at, touched_at, reply = data.get("updatedAt"), data.get("touchedAt"), data.get("reply")
     return Comment(
         unescape(position[INSTANT_LENGTH + 1 :]),
         values["product"] if "product" in values else item["product"]["S"],
@@ -115,7 +118,8 @@ def _decode(row: Row) -> Comment:
         parse_instant(updated_at) if updated_at else None,
         data.get("verifiedPurchase", False),
         data.get("name"),
-        parse_instant(published_at) if published_at else None,
+        parse_instant(touched_at) if touched_at else None,
+        Reply(reply["text"], parse_instant(reply["at"])) if reply else None,
     )
 
 

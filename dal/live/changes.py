@@ -60,8 +60,10 @@ class Change:
     @property
     def size(self) -> int:
         """Approximate bytes in memory."""
-        text = 0 if self.now is None else len(self.now.text) + len(self.now.title)
-        return _OVERHEAD + 4 * text
+        if self.now is None:
+            return _OVERHEAD
+        reply = self.now.reply.text if self.now.reply else ""
+        return _OVERHEAD + 4 * (len(self.now.text) + len(self.now.title) + len(reply))
 
     @property
     def comment_id(self) -> str:
@@ -159,7 +161,8 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
 
 def version(comment: Comment) -> str:
     """Return the version of a comment: the instant of its last write."""
-    instants = (comment.created_at, comment.updated_at, comment.published_at)
+    replied_at = comment.reply.created_at if comment.reply else None
+    instants = (comment.created_at, comment.updated_at, comment.touched_at, replied_at)
     return format_instant(max(one for one in instants if one is not None))
 
 

@@ -35,6 +35,14 @@ class ProductDetails:
     url: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The shop's reply to a comment. It names nobody: the server's log has who wrote it."""
+
+    text: str
+    created_at: datetime
+
+
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
@@ -53,8 +61,11 @@ class Comment(NamedTuple):
     verified_purchase: bool = False
     name: str | None = None
     """The author's name when the comment was added; None if it is the username."""
-    published_at: datetime | None = None
-    """When a moderator published the comment; None if it was published by its add or an edit."""
+    touched_at: datetime | None = None
+    """When a moderator or a load last published the comment, or the shop last removed its reply.
+    These are no edits, but each makes another version of the comment for listeners."""
+    reply: Reply | None = None
+    """The shop's reply. It stays while the comment is not published."""
 
     @property
     def author_name(self) -> str:

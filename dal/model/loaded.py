@@ -25,7 +25,7 @@ class CommentState(StrEnum):
 DECISION = ("cause", "queued_at", "reason", "decided_at")
 """The fields that only a submission has; a row gives them together with ``state``."""
 
-_KEPT = ("published_at",)
+_KEPT = ("touched_at", "reply")
 """The fields of a comment that a row need not give."""
 
 
@@ -45,7 +45,7 @@ class LoadedComment:
         before = CommentState.PUBLISHED if there is None else state_of(there)
         state = self.given.get("state", before)
         if state is CommentState.PUBLISHED:
-            return comment if state is before else comment._replace(published_at=now)
+            return comment if state is before else comment._replace(touched_at=now)
         stays = there if state is before else None
         values = {name: self.given.get(name, getattr(stays, name, None)) for name in DECISION}
         if values["queued_at"] is None:

@@ -24,6 +24,7 @@ from dal.limits import (
     MAX_LANGUAGE,
     MAX_LINES,
     MAX_QUANTITY,
+    MAX_REPLY,
     MAX_TEXT,
     MAX_TITLE,
     MAX_VALUES,
@@ -158,6 +159,11 @@ def stated_title(argument: str, value: str) -> str:
 def stated_text(argument: str, value: str) -> str:
     """Return ``value`` as ``text`` does; it must not be blank."""
     return _stated(argument, text(argument, value))
+
+
+def stated_reply(argument: str, value: str) -> str:
+    """Return ``value``, a reply's text, if it is short enough; it must not be blank."""
+    return _stated(argument, _characters(argument, value, MAX_REPLY))
 
 
 def _stated(argument: str, value: str) -> str:

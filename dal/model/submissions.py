@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from dal.model import Comment
+from dal.model import Comment, Reply
 from dal.model.moderation import ReviewCause
 
 
@@ -33,7 +33,8 @@ class Submission:
     updated_at: datetime | None = None
     verified_purchase: bool = False
     name: str | None = None
-    published_at: datetime | None = None
+    touched_at: datetime | None = None
+    reply: Reply | None = None
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
     """Why it waits, or waited; None if a moderator rejected the published comment."""

@@ -13,7 +13,7 @@ from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position, is_tombstone
 from dal.entities.commented import commented_key
 from dal.entities.submission import encode, stored
-from dal.model import Comment
+from dal.model import Comment, Reply
 from dal.model.loaded import CommentRow
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
@@ -128,6 +128,28 @@ class CommentWriter:
 
         await self.rewrite(comment_id, deleted)
         return gone[0]
+
+    async def reply(self, comment_id: str, text: str | None) -> Comment:
+        """Set the shop's reply to a published comment; None removes it.
+
+        The same text again writes nothing. Raises NotFoundError without a published comment, and
+        ConflictError if other writes keep changing it.
+        """
+
+        def replied(item: Item, one: Stored) -> CommentChange | None:
+            if not isinstance(one, Comment):
+                raise errors.NotFoundError("Comment not found.")
+            if text == (one.reply.text if one.reply else None):
+                return None
+            now = datetime.now(UTC)
+            new = one._replace(reply=Reply(text, now) if text is not None else None)
+            if text is None:
+                new = new._replace(touched_at=now)
+            return CommentChange(item, encode(new) | idempotency.kept_mark(item))
+
+        there = await self.rewrite(comment_id, replied)
+        assert isinstance(there, Comment)  # noqa: S101 - the step raises for a submission
+        return there
 
     async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
         """Write comments over the stored ones with their ids; of two with one id the last."""

@@ -106,7 +106,7 @@ class ModerationRepository:
             if isinstance(one, Comment) or version(one) != seen:
                 return None
             now = datetime.now(UTC)
-            comment = one.published()._replace(published_at=now)
+            comment = one.published()._replace(touched_at=now)
             return _decided(item, comment, Decision(comment_id, by, now, seen))
 
         there = await self._writes.rewrite(comment_id, step)

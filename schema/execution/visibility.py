@@ -25,7 +25,8 @@ PUBLIC: Mapping[str, str] = {
     "AuthorCommentConnection": "edges nodes pageInfo",
     "CommentEdge": "node cursor",
     "Comment": "id commentId product title text username authorName author rating language "
-    "createdAt updatedAt verifiedPurchase",
+    "createdAt updatedAt verifiedPurchase reply",
+    "Reply": "text createdAt",
     "Author": "id username isKnown name comments",
     "CommentStatistics": "total average histogram languages facets",
     "CommentFacets": "total average ratings languages",

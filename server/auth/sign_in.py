@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from dal.limits import MAX_JWT
-from resolvers.authorization import MODERATOR, STAFF
+from resolvers.authorization import ROLES
 from server.auth.authenticator import Authenticator
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.auth.issuer import Issuer, KeysUnavailableError
@@ -106,7 +106,7 @@ class SignIn:
             raise InvalidTokenError(TokenFlaw.AUDIENCE, "This ID token belongs to another client.")
         viewer = self._rules.viewer(claims, by_secret=False)
         # A cookie has no room for the many groups that some issuers list.
-        roles = sorted(viewer.roles & {MODERATOR, STAFF})
+        roles = sorted(viewer.roles & ROLES)
         encoded = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
         if encoded is None or len(encoded) > MAX_JWT:
             message = "This server has no secret, or the user's name is too long for a cookie."

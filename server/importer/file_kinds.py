@@ -136,9 +136,9 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the fields of a comment or a submission.
 
-    An export leaves out when a moderator published a comment; a load keeps that instant.
+    An export leaves out the reply, and when a moderator published a comment; a load keeps both.
     """
-    shown = (getattr(one, name) for name in Comment._fields if name != "published_at")
+    shown = (getattr(one, name) for name in Comment._fields if name not in {"touched_at", "reply"})
     return (*shown, state_of(one), *(getattr(one, name, None) for name in DECISION))
 
 

@@ -198,12 +198,12 @@ async def test_a_moderator_decides_and_the_author_hands_in_again(client: Client)
     with pytest.raises(ConflictError, match="edited since you read it"):
         await stores.moderation.reject(which, seen, "mo", "No.")
     edge = await stores.moderation.approve(which, version(again), "mo")
-    assert edge.node._replace(published_at=None) == again.published()
+    assert edge.node._replace(touched_at=None) == again.published()
     assert await stores.moderation.approve(which, version(again), "mo") == edge
     gone = await stores.moderation.reject(which, version(again), "mo", "No.")
     assert await stores.comments.get(which) is None
     back = await stores.moderation.approve(which, version(gone), "mo")
-    assert back.node._replace(published_at=None) == again.published()
+    assert back.node._replace(touched_at=None) == again.published()
 
 
 async def test_decisions_are_moderators_and_name_what_they_saw(client: Client) -> None:

@@ -18,6 +18,7 @@ Run = Callable[..., Awaitable[Answer]]
 
 ANN = Viewer("ann")
 BOB = Viewer("bob")
+MERCHANT = Viewer("mia", frozenset({"merchant"}))
 MODERATOR = Viewer("mo", frozenset({"moderator"}))
 STAFF = Viewer("sam", frozenset({"staff"}))
 

@@ -254,6 +254,8 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("edit a text", _edit(_A, text="The lid is loose.")),
         Operation("edit a rating", _edit(_A, rating=4)),
         Operation("edit a language", _edit(_A, language="de")),
+        Operation("reply to one", lambda one: one.comments.reply(_A.comment_id, _SENTENCE)),
+        Operation("remove a reply", lambda one: one.comments.reply(_A.comment_id, None)),
         Operation("delete one that was added under a key", _delete(_KEYED)),
         Operation("delete one", _delete(_B), lambda one: one.comments.add(_B)),
         Operation(

@@ -18,7 +18,7 @@ PUBLISHED, PENDING, REJECTED = CommentState
 HERE = comment()
 WAITS = pending(HERE, ReviewCause.WORDS, TIES[1])
 REFUSED = rejected(WAITS, "Off topic.", TIES[2])
-STORED = [None, HERE, HERE._replace(published_at=TIES[2]), WAITS, REFUSED]
+STORED = [None, HERE, HERE._replace(touched_at=TIES[2]), WAITS, REFUSED]
 
 
 def held(values: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -73,8 +73,8 @@ def test_a_row_without_a_state_keeps_the_decision() -> None:
     new = LoadedComment(comment(text="loaded")).over(REFUSED, NOW)
     assert isinstance(new, Submission)
     assert (new.text, new.reason, new.decided_at) == ("loaded", "Off topic.", TIES[2])
-    assert LoadedComment(HERE).over(HERE._replace(published_at=TIES[2]), NOW) == HERE._replace(
-        published_at=TIES[2]
+    assert LoadedComment(HERE).over(HERE._replace(touched_at=TIES[2]), NOW) == HERE._replace(
+        touched_at=TIES[2]
     )
 
 
@@ -99,5 +99,5 @@ def test_what_a_file_sends_to_review_waits_since_it_was_written(
 
 def test_what_a_file_publishes_is_a_new_version_for_listeners() -> None:
     row = LoadedComment(HERE, {"state": PUBLISHED})
-    assert row.over(WAITS, NOW) == HERE._replace(published_at=NOW)
+    assert row.over(WAITS, NOW) == HERE._replace(touched_at=NOW)
     assert row.over(None, NOW) == HERE

@@ -49,6 +49,7 @@ export default [
               "ModerationQueueEntry",
               "ProductRank",
               "RatingCount",
+              "Reply",
               "Trend",
               "TrendPoint",
               "UserError",

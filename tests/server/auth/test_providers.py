@@ -216,7 +216,7 @@ def test_sign_in_needs_an_issuer() -> None:
 
 @pytest.mark.parametrize("role", ["admins", "admins=moderater", "=staff"])
 def test_a_role_is_mapped_to_one_of_ours(role: str) -> None:
-    with pytest.raises(CommandError, match="does not end in =staff or =moderator"):
+    with pytest.raises(CommandError, match="does not end in =staff, =moderator or =merchant"):
         Settings(jwt_roles=(role,))
 
 

@@ -1,0 +1,318 @@
+"""The shop's replies: who may write them, what keeps them, and writes at the same moment."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strawberry import Schema
+from strawberry.relay.utils import to_base64
+
+from dal import errors
+from dal.client.table import Table
+from dal.live.log import InProcessBroker
+from dal.maintenance.verify import verify
+from dal.model.moderation import ReviewCause
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from dal.repositories.moderation import version
+from dal.stores import Stores
+from resolvers.context import Viewer
+from schema.build import build_schema
+from tests.calls import calls_of
+from tests.dal.repositories.test_observer import Recorder
+from tests.edges import edge_of
+from tests.fakes import anybody
+from tests.schema.conftest import ANN, MERCHANT, MODERATOR, STAFF, Run, looks_missing, runner
+from tests.strategies import FEW, comment
+from tests.writers import ignore
+
+ONE = comment("one", username="ann")
+NODE_ID = to_base64("Comment", "one")
+REPLY = """mutation Reply($input: ReplyToCommentInput!) { replyToComment(input: $input) {
+  comment { id text updatedAt reply { text createdAt } } userErrors { field code message } } }"""
+REMOVE = """mutation Remove($input: RemoveReplyInput!) { removeReply(input: $input) {
+  comment { id reply { text } } userErrors { field code message } } }"""
+
+
+Work = Callable[[Stores, str], Awaitable[object]]
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return build_schema()
+
+
+@pytest.fixture
+def stores(table: Table) -> Stores:
+    return Stores(table)
+
+
+@pytest.fixture
+def run(schema: Schema, stores: Stores) -> Run:
+    return runner(schema, stores)
+
+
+async def reply(run: Run, text: str, node_id: str = NODE_ID) -> Any:
+    answer = await run(REPLY, MERCHANT, input={"id": node_id, "text": text})
+    assert answer["errors"] == []
+    return answer["data"]["replyToComment"]
+
+
+async def remove(run: Run) -> Any:
+    answer = await run(REMOVE, MERCHANT, input={"id": NODE_ID})
+    assert answer["errors"] == []
+    return answer["data"]["removeReply"]
+
+
+async def test_a_reply_is_shown_replaced_and_removed(run: Run, stores: Stores) -> None:
+    await stores.comments.add(ONE)
+    first = await reply(run, "Thank you.")
+    assert first["userErrors"] == []
+    assert first["comment"]["reply"]["text"] == "Thank you."
+    assert first["comment"]["updatedAt"] is None, "a reply is no edit"
+    again = await reply(run, "Thanks.")
+    assert again["comment"]["reply"]["text"] == "Thanks."
+    assert again["comment"]["reply"]["createdAt"] > first["comment"]["reply"]["createdAt"]
+    page = await stores.comments.page(Selection("42"), Slice(9))
+    assert [one.reply and one.reply.text for one in page.nodes] == ["Thanks."]
+    assert (await remove(run))["comment"] == {"id": NODE_ID, "reply": None}
+    assert (await stores.comments.get("one")) is not None
+
+
+async def test_the_same_reply_again_writes_nothing(run: Run, table: Table, stores: Stores) -> None:
+    await stores.comments.add(ONE)
+    first = await reply(run, "Thank you.")
+    calls = calls_of(table)
+    assert await reply(run, "Thank you.") == first
+    assert calls.operations == {"GetItem": 1}
+    await remove(run)
+    calls.clear()
+    assert (await remove(run))["comment"]["reply"] is None
+    assert calls.operations == {"GetItem": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "text is empty: write something."),
+        (" \n\u200b", "text is empty: write something."),
+        ("x" * 2_001, "text is 2,001 characters long; the most is 2,000."),
+    ],
+    ids=["empty", "blank", "too long"],
+)
+async def test_a_text_that_is_no_reply_is_refused(
+    run: Run, stores: Stores, text: str, message: str
+) -> None:
+    await stores.comments.add(ONE)
+    payload = await reply(run, text)
+    assert payload["comment"] is None
+    assert payload["userErrors"] == [
+        {"field": ["input", "text"], "code": "BAD_ARGUMENT", "message": message}
+    ]
+    assert await stores.comments.get("one") == ONE
+    assert (await reply(run, "x" * 2_000))["userErrors"] == []
+
+
+async def pending_one(stores: Stores) -> str:
+    await stores.comments.add(ONE, cause=ReviewCause.SETTING)
+    return NODE_ID
+
+
+async def submission(stores: Stores) -> str:
+    await pending_one(stores)
+    return to_base64("Submission", "one")
+
+
+async def rejected_one(stores: Stores) -> str:
+    await stores.comments.add(ONE)
+    await stores.moderation.reject("one", version(ONE), "mo", "No.")
+    return NODE_ID
+
+
+async def deleted_one(stores: Stores) -> str:
+    added = await stores.comments.add(ONE, "key")
+    comment_id = edge_of(added).node.comment_id
+    await stores.comments.delete(comment_id, anybody)
+    return to_base64("Comment", comment_id)
+
+
+async def unknown(_: Stores) -> str:
+    return NODE_ID
+
+
+@pytest.mark.parametrize("missing", [pending_one, submission, rejected_one, deleted_one, unknown])
+async def test_only_a_published_comment_gets_a_reply(
+    run: Run, schema: Schema, table: Table, missing: Callable[[Stores], Awaitable[str]]
+) -> None:
+    """Every other comment looks missing, also by its cost."""
+    node_id = await missing(Stores(table))
+    operation = (
+        f'mutation {{ removeReply(input: {{id: "{node_id}"}}) {{ userErrors {{ code }} }} }}'
+    )
+    await looks_missing(schema, table, operation, MERCHANT, {node_id: to_base64("Comment", "no")})
+    assert await reply(run, "Thank you.", node_id) == {
+        "comment": None,
+        "userErrors": [{"field": None, "code": "NOT_FOUND", "message": "Comment not found."}],
+    }
+
+
+@pytest.mark.parametrize("viewer", [ANN, MODERATOR, STAFF])
+async def test_only_merchants_reply(run: Run, stores: Stores, viewer: Viewer) -> None:
+    await stores.comments.add(ONE)
+    for operation, more in ((REPLY, {"text": "x"}), (REMOVE, {})):
+        answer = await run(operation, viewer, input={"id": NODE_ID, **more})
+        assert [one["extensions"]["code"] for one in answer["errors"]] == ["FORBIDDEN"]
+    assert await stores.comments.get("one") == ONE
+
+
+async def test_a_reply_outlives_edits_reviews_and_loads(
+    run: Run, schema: Schema, stores: Stores
+) -> None:
+    await stores.comments.add(ONE)
+    await reply(run, "Thank you.")
+    shown = await stores.comments.get("one")
+    assert shown is not None
+    await stores.comments.put_many([ONE._replace(text="loaded")])
+    await stores.comments.update("one", {"text": "edited"}, anybody, lambda *_: ReviewCause.WORDS)
+    held = await stores.moderation.get("one")
+    assert held is not None
+    assert held.reply == shown.reply
+    answer = await run("{ viewer { submissions { nodes { text reply { text } } } } }", ANN)
+    assert answer["data"]["viewer"]["submissions"]["nodes"] == [
+        {"text": "edited", "reply": {"text": "Thank you."}}
+    ]
+    held = await stores.moderation.reject("one", version(held), "mo", "No.")
+    await stores.moderation.approve("one", version(held), "mo")
+    back = await stores.comments.get("one")
+    assert back is not None
+    assert (back.text, back.reply) == ("edited", shown.reply)
+
+
+async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
+    """A listener sees each version once, and after a removal the comment without its reply."""
+    broker = InProcessBroker()
+    told = Stores(table, broker)
+    await stores.comments.add(ONE)
+    listener = broker.log.listen(Selection("42"), None)
+    await told.comments.reply("one", "a")
+    await told.comments.reply("one", "a")
+    await told.comments.reply("one", "b")
+    await told.comments.reply("one", None)
+    await told.comments.reply("one", None)
+    await told.comments.reply("one", "c")
+    await told.comments.delete("one", anybody)
+    seen = []
+    for _ in range(6):
+        event = await anext(listener)
+        now = event.comment_edge
+        seen.append((event.kind.value, now and now.node.reply and now.node.reply.text))
+    assert seen == [
+        ("READY", None),
+        ("CHANGED", "a"),
+        ("CHANGED", "b"),
+        ("CHANGED", None),
+        ("CHANGED", "c"),
+        ("DELETED", None),
+    ]
+
+
+async def test_events_that_arrive_in_the_wrong_order_end_at_the_latest(table: Table) -> None:
+    recorder = Recorder()
+    stores = Stores(table, recorder)
+    await stores.comments.add(ONE)
+    for text in ("a", None, "b", None):
+        await stores.comments.reply("one", text)
+    changes = [one for one in recorder.told if isinstance(one, tuple)][1:]
+    broker = InProcessBroker()
+    listener = broker.log.listen(Selection("42"), None)
+    await anext(listener)
+    for old, new in reversed(changes):
+        broker.changed(old, new)
+    states = []
+    for _ in range(4):
+        event = await anext(listener)
+        assert event.change is not None
+        states.append(event.change.now)
+    assert states == [await stores.comments.get("one")] * 4
+
+
+class Gate:
+    """A service whose calls wait until ``step`` lets the next one through."""
+
+    def __init__(self, table: Table) -> None:
+        self._service = table.service
+        self.endpoint_url = table.service.endpoint_url
+        self._open, self._waits = asyncio.Event(), asyncio.Event()
+        self.stores = Stores(Table(self, table.name))
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        self._waits.set()
+        await self._open.wait()
+        self._open.clear()
+        return await self._service.call(operation, arguments)
+
+    async def step(self, task: asyncio.Task[None]) -> None:
+        """Let a call through, and return when the next one waits or the task is done."""
+        waits = asyncio.ensure_future(self._waits.wait())
+        await asyncio.wait([task, waits], return_when=asyncio.FIRST_COMPLETED)
+        waits.cancel()
+        self._waits.clear()
+        self._open.set()
+
+
+async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[bool]:
+    """Do ``WORKS`` at once, their calls in the given order; return which of them were done."""
+    done = [False] * len(WORKS)
+
+    async def do(number: int, stores: Stores) -> None:
+        with suppress(errors.NotFoundError, errors.ConflictError):
+            await WORKS[number](stores, comment_id)
+            done[number] = True
+
+    gates = [Gate(table) for _ in WORKS]
+    tasks = [asyncio.create_task(do(number, one.stores)) for number, one in enumerate(gates)]
+    while not all(one.done() for one in tasks):
+        left = [number for number, one in enumerate(tasks) if not one.done()]
+        number = order.pop(0) if order else left[0]
+        if number in left:
+            await gates[number].step(tasks[number])
+    await asyncio.gather(*tasks)
+    return done
+
+
+async def hide_and_show(stores: Stores, comment_id: str) -> None:
+    """Reject a comment and approve it again, whatever its text is."""
+    one = await stores.comments.get(comment_id)
+    assert one is not None
+    held = await stores.moderation.reject(comment_id, version(one), "mo", "No.")
+    await stores.moderation.approve(comment_id, version(held), "mo")
+
+
+WORKS: list[Work] = [
+    lambda stores, one: stores.comments.update(one, {"text": "edited"}, anybody),
+    lambda stores, one: stores.comments.update(one, {"title": "Edited"}, anybody),
+    lambda stores, one: stores.comments.reply(one, "Thank you."),
+    hide_and_show,
+]
+NUMBERS = count()
+
+
+@FEW
+@given(order=st.lists(st.integers(0, 3), max_size=30))
+async def test_edits_and_replies_at_once_lose_neither(table: Table, order: list[int]) -> None:
+    comment_id = f"one-{next(NUMBERS)}"
+    await Stores(table).comments.add(comment(comment_id))
+    _, _, replied, decided = await interleaved(table, comment_id, order)
+    held = await Stores(table).moderation.get(comment_id)
+    shown = await Stores(table).comments.get(comment_id)
+    one = held or shown
+    assert one is not None
+    assert (one.text, one.title) == ("edited", "Edited")
+    assert bool(one.reply) is replied
+    assert shown is not None or not decided
+    assert await verify(table, ignore) == []
