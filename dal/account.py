@@ -1,4 +1,4 @@
-"""The account of a piece of work: its requests to DynamoDB, and the capacity they consumed."""
+"""An account: the requests to DynamoDB of a piece of work, and the capacity that they consumed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract read capacity that would reveal the size of a hidden item to a client."""
+    """Subtract read capacity that would show a client the size of a hidden item."""
     account = _open.get()
     if account is not None:
         account.rcu -= capacity

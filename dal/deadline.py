@@ -1,8 +1,8 @@
 """The deadline of the work in progress, which all its requests to the store share.
 
 The server sets a deadline for each client's request. Every request to the store and every wait in
-``dal`` ends by then, also in tasks that the work starts. Without a deadline, each request has its
-own limit.
+``dal`` ends by this time, even in tasks that the work starts. Without a deadline, each request has
+its own limit.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ def current_deadline() -> Deadline:
 
 @contextmanager
 def deadline(at: Deadline) -> Iterator[None]:
-    """Set the deadline of the work in this block, in place of any deadline around it."""
+    """Set the deadline of the work in this block. It replaces the deadline around the block."""
     token = _CURRENT.set(at)
     try:
         yield

@@ -17,7 +17,7 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A cursor is of another server, or was changed or cut off on its way."""
+    """A cursor is not one of this server's, or was changed or cut off."""
 
 
 class NoIndexError(DalError):
@@ -61,7 +61,7 @@ class ConflictError(DalError):
 
 
 class ConditionFailedError(DalError):
-    """Nothing was written, because the conditions of the actions in ``failed`` did not hold."""
+    """Nothing was written, because the conditions of the actions in ``failed`` were false."""
 
     def __init__(
         self, failed: list[int], items: Mapping[int, dict[str, Any]] | None = None

@@ -14,16 +14,16 @@ MAX_TOKENS = 1_000
 compiles them, which takes some microseconds each. GraphiQL's introspection has 160."""
 
 MAX_DEFINITIONS = 100
-"""Operations and fragments of a document: validation compares some of them with each other."""
+"""Operations and fragments of a document. Validation compares some of them in pairs."""
 
 MAX_DEPTH = 10
 """Levels of fields below the first level of an operation."""
 
 MAX_ALIASES = 30
-"""Aliases, counted wherever their fragment is spread: each may select the same list again."""
+"""Aliases, counted at each spread of their fragment. Each alias may select the same list again."""
 
 MAX_FIELDS = 500
-"""Fields, counted wherever their fragment is spread."""
+"""Fields, counted at each spread of their fragment."""
 
 MAX_SPREADS = 500
 """Fragments, named and inline, counted wherever they are spread. With ``MAX_FIELDS`` it bounds the
@@ -59,10 +59,11 @@ AUTOMATIC_BYTES = 16_000_000
 # Variables and arguments
 
 MAX_VARIABLE_VALUES = 1_000
-"""Values in a request's variables: each is coerced. An order of 90 lines has 300 of them."""
+"""Values in a request's variables, each of which is coerced. An order of 90 lines has 300
+values."""
 
 MAX_VALUES = 100
-"""Values of a list to filter by, and ids of `products`: a page reads sixty partitions at most."""
+"""Values of a list in a filter, and ids of `products`. A page reads at most 60 partitions."""
 
 MAX_NODES = 100
 """Ids in one ``nodes`` field."""
@@ -79,13 +80,13 @@ MAX_REQUESTS = 250
 """Requests to DynamoDB that an operation is expected to make."""
 
 MAX_EVENT_REQUESTS = 5
-"""Requests to DynamoDB for one event of a subscription, which reads one or two fields again."""
+"""Requests to DynamoDB for one event of a subscription, which can read one or two fields."""
 
 MAX_ANSWER_VALUES = 10_000
 """Values that an operation's answer is expected to hold: some microseconds of work each."""
 
 MAX_QUESTIONS = 10
-"""Questions to the analytics store: each reads as many rows as a product, or the shop, has."""
+"""Questions to the analytics store. Each reads all rows of a product, or of the shop."""
 
 MAX_WAITING_QUESTIONS = 16
 """Different questions of all clients that the analytics store answers at once."""
@@ -101,7 +102,8 @@ gets its list faster by a reload."""
 # Identifiers and texts
 
 MAX_IDENTIFIER_BYTES = 512
-"""Bytes of an identifier in UTF-8, escaped: with a date it fits DynamoDB's sort keys of 1,024."""
+"""Bytes of an escaped identifier in UTF-8. With a date it fits a sort key, which has 1,024
+bytes."""
 
 MAX_OPAQUE = 1_400
 """Characters of a global id or a cursor: base64 of a type's name and two identifiers."""
@@ -137,7 +139,7 @@ MAX_LINES = 90
 allows 100 actions."""
 
 MAX_FIRST_USERS = 90
-"""Users that an organisation is created with: a transaction takes 100 items."""
+"""Users in the mutation that creates an organisation. A transaction takes 100 items."""
 
 # Answers
 
@@ -182,10 +184,10 @@ MAX_HEADERS = 100
 """Headers and trailers of a request; browsers behind CDNs send 40. Each takes some 110 bytes."""
 
 MAX_PIPELINED = 100
-"""Requests of a connection that wait for an earlier one: each takes 2 kB. Browsers send none."""
+"""Pipelined requests that wait on a connection. Each takes 2 kB. Browsers do not pipeline."""
 
 MAX_BODIES = 64_000_000
-"""Bytes of bodies that are incomplete or wait for their turn, of all connections of a process."""
+"""Bytes of unprocessed request bodies, of all connections of a process together."""
 
 MAX_SOCKET_MESSAGE = 131_072
 """Bytes of a WebSocket message: the longest document is 30,000 characters."""

@@ -14,8 +14,9 @@ class SharedReads(Generic[Result]):
 
     The first request reads, within its own deadline and at its own cost. Later requests wait for
     its result, and read for themselves if it fails or their deadline is shorter. A result may be
-    slightly older than the later request, as an eventually consistent index is anyway. A write of
-    this process is never missed: it calls ``forget`` before it is acknowledged.
+    slightly older than the later request, as a result of an eventually consistent index may be too.
+    It never lacks an acknowledged write of this process, because each write calls ``forget`` before
+    it is acknowledged.
     """
 
     def __init__(self) -> None:

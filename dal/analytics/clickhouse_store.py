@@ -1,7 +1,7 @@
 """The questions on a ClickHouse server, through its HTTP interface.
 
-Works with every release since 18.16. ClickHouse's DateTime covers 1970 to 2105 in seconds; comments
-of other years are left out.
+Works with every release since 18.16. ClickHouse's DateTime has whole seconds from 1970 to 2105, so
+the store omits comments of other years.
 """
 
 import re

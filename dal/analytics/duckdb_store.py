@@ -47,7 +47,8 @@ class DuckDBStore:
         settings: dict[str, Any] = {
             "threads": THREADS,
             "memory_limit": MEMORY,
-            # DuckDB uses the same file names in every process: each needs its own folder.
+            # Each process needs its own folder, because DuckDB uses the same file names in every
+            # process.
             "temp_directory": str(path / f"spilled-{secrets.token_hex(8)}"),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -80,8 +81,8 @@ class DuckDBStore:
             except asyncio.CancelledError:
                 if not running.cancel():
                     cursor.interrupt()
-                    # Closing a cursor that a thread uses crashes, so wait: the interrupted thread
-                    # ends soon.
+                    # DuckDB crashes if a cursor is closed while a thread uses it. So wait for the
+                    # interrupted thread.
                     await asyncio.to_thread(running.exception)
                 raise
 

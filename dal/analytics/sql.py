@@ -83,7 +83,7 @@ def movers(
         move: exp.Expression = exp.Abs(this=later_count - count)
         enough: list[exp.Expression] = []
     else:
-        # One division of integers at the end: equal changes then have equal results on every
+        # A single division of integers, at the end, gives equal results for equal changes on every
         # engine.
         crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
         move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
@@ -127,7 +127,7 @@ def _older(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DateTrunc):
         return exp.Anonymous(this=_STARTS[node.unit.name], expressions=[node.this])
     if isinstance(node, exp.Cast) and node.is_type(exp.DataType.Type.TIMESTAMP):
-        # Texts of equal width compare like instants. The tables have no comment outside the range.
+        # Texts of equal width sort like instants. The tables have no comment outside this range.
         text = min(max(node.this.name, f"{FIRST:{_SECOND}}"), f"{END:{_SECOND}}")
         return exp.Anonymous(
             this="toDateTime", expressions=[*map(exp.Literal.string, (text, "UTC"))]

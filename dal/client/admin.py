@@ -38,7 +38,7 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
 
 
 async def let_expire(table: Table) -> bool:
-    """Switch time to live on; False if it was on, or the endpoint has no time to live."""
+    """Switch time to live on. Return False if it was on already, or if the endpoint has none."""
     if await expires(table):
         return False
     try:
@@ -61,9 +61,9 @@ async def expires(table: Table) -> bool:
 
 
 async def check_transactions(table: Table) -> None:
-    """Raise NoTransactionsError on an endpoint without transactions: send an empty transaction.
+    """Send an empty transaction. Raise NoTransactionsError if the endpoint has no transactions.
 
-    A command checks this before its first write if it needs transactions later.
+    Commands that need transactions call this before their first write.
     """
     await table.write([{"ConditionCheck": {"Key": primary_key("NOTHING"), **ABSENT}}])
 
@@ -83,7 +83,7 @@ async def stream(table: Table) -> str | None:
 async def renew_stream(table: Table) -> str:
     """Switch the table's stream on, after switching a previous one off.
 
-    Return the ARN of the new stream, which has the changes from now on.
+    Return the ARN of the new stream. Its first record is the first change from now on.
     """
     if await stream(table) is not None:
         await end_stream(table)

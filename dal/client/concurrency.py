@@ -1,4 +1,4 @@
-"""Concurrent requests: batches, tasks awaited together, locks by name, and a pace."""
+"""Concurrent requests: batches, parallel tasks, locks by name, and a limit of capacity units."""
 
 import asyncio
 from asyncio import Lock, sleep
@@ -53,15 +53,17 @@ class KeyedLocks:
 
     @asynccontextmanager
     async def hold(self, names: Iterable[str], *, deadline: float | None) -> AsyncIterator[None]:
-        """Hold the locks of all ``names``; ConflictError after waiting ``deadline`` seconds.
+        """Hold the locks of all ``names``.
 
-        The wait also ends at the deadline of the current request. If ``deadline`` is None, it ends
-        only then.
+        Raise ConflictError after ``deadline`` seconds of waiting. The deadline of the current
+        request limits the wait too. If ``deadline`` is None, it is the only limit.
         """
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(time_left(deadline)):
-                    for name in sorted(set(names)):  # one order for all tasks prevents a deadlock
+                    for name in sorted(
+                        set(names)
+                    ):  # all tasks take locks in the same order, which prevents a deadlock
                         lock = self._locks.setdefault(name, asyncio.Lock())
                         await held.enter_async_context(lock)
             except TimeoutError:
@@ -72,10 +74,10 @@ class KeyedLocks:
 
 
 _EXPECTED_WCU = 1_000.0
-"""WCU that the first write is expected to consume: about a hundred comments."""
+"""The expected WCU of the first write: about a hundred comments."""
 
 _EXPECTED_RCU = 256.0
-"""RCU that the first read is expected to consume: the 1 MB of a Scan, read consistently."""
+"""The expected RCU of the first read: 1 MB of a Scan, read consistently."""
 
 _CHECK_SECONDS = 0.1
 
@@ -83,10 +85,10 @@ _CHECK_SECONDS = 0.1
 class Pace:
     """Starts requests so that together they consume at most ``units`` WCU, or RCU, a second.
 
-    A request's consumption is known only after its response, and may exceed a second's units. So a
-    request starts when enough time has passed for the consumption of all earlier requests. A
-    request without a response yet counts as much as the latest response. If ``units`` is None,
-    there is no limit. ``reads`` limits RCU, otherwise WCU are limited.
+    Only the response shows how many units a request has consumed; it may be more than a second's
+    units. So a request starts when enough time has passed for the units of all earlier requests. A
+    request that has no response yet counts as many units as the latest response. If ``units`` is
+    None, there is no limit. If ``reads`` is true, the limit is of RCU, otherwise of WCU.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
@@ -103,7 +105,7 @@ class Pace:
             yield
             return
         async with self._turns:
-            # The wait may become shorter: requests in progress may consume less than expected.
+            # The wait becomes shorter if requests in progress consume less than expected.
             while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected

@@ -1,8 +1,8 @@
 """The pool of HTTP/1.1 connections to DynamoDB: one request at a time on each.
 
 httptools parses the responses, as it parses the server's requests. A connection is reused only
-after a complete response, and only if the endpoint keeps the connection open. Otherwise a late
-response could be taken for the next request's.
+after a complete response, and only if the endpoint keeps the connection open. Otherwise the next
+request could receive a late response to this request.
 """
 
 import asyncio
@@ -16,10 +16,11 @@ from aiohappyeyeballs import start_connection
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
-"""Seconds in which a connection must open, TLS included."""
+"""Maximum seconds to open a connection, TLS included."""
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""Seconds without a connection after which the host's next address is tried, too (RFC 8305)."""
+"""Seconds to wait for a connection before the host's next address is tried in parallel (RFC
+8305)."""
 
 IDLE_SECONDS = 12.0
 """Seconds after which an idle connection is not reused: the endpoint may have closed it."""
@@ -63,7 +64,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes; bytes that belong to no request end the connection."""
+        """Parse received bytes. Bytes without a request end the connection."""
         if self._response is None:
             self.close()
             return
@@ -111,8 +112,8 @@ class HttpConnection(asyncio.Protocol):
 class ConnectionPool:
     """The connections to one host and port; the connection used last is reused first.
 
-    ``tls`` is None for plain HTTP. The pool has no limit: the gate limits the number of
-    connections.
+    ``tls`` is None for plain HTTP. The pool does not limit the number of connections; the gate
+    does.
     """
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> None:

@@ -1,8 +1,8 @@
-"""The gate of every call to DynamoDB: a free connection, the circuit breaker, a time limit.
+"""The gate of every call to DynamoDB: the circuit breaker, and limits of concurrency and time.
 
-The limit of one attempt is a few seconds, so that time is left for another attempt. A transaction
-without a response is sent again with the same request token. This also makes DynamoDB complete a
-transaction that got stuck.
+One attempt takes a few seconds at most, so that time remains for another. A transaction without a
+response is sent again with the same request token. If DynamoDB has not completed the transaction,
+the second attempt makes it do so.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
@@ -21,10 +21,11 @@ Response = TypeVar("Response")
 Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
 
 CONNECTIONS = 64
-"""Calls in progress at most, each on a connection. Further calls wait in order of arrival."""
+"""The maximum number of calls in progress, each on a connection. Further calls wait in order of
+arrival."""
 
 ATTEMPT_SECONDS = 2.0
-"""The limit of one attempt of a call that usually takes milliseconds."""
+"""The time limit of one attempt. A call usually takes milliseconds."""
 
 MAINTENANCE_SECONDS = 5.0
 """The limit of one attempt of other calls: they handle megabytes or whole tables, and no page
@@ -38,12 +39,12 @@ PROBE_SECONDS = 1.0
 
 
 class CircuitBreaker:
-    """While DynamoDB is unreachable, lets calls fail at once, except one probe each PROBE_SECONDS.
+    """Makes calls fail at once while DynamoDB is unreachable, except one probe each PROBE_SECONDS.
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
-    a short restart of the store does not open it. The first probe that succeeds closes it. A
-    "half-open" state is not needed: if a probe has no response, or its client disconnects, the next
-    probe follows.
+    a short restart of the store does not open it. The first probe that succeeds closes it. There is
+    no "half-open" state, because another probe follows if a probe has no response or its client
+    disconnects.
     """
 
     def __init__(self) -> None:
@@ -103,8 +104,8 @@ class Gate:
     async def call(self, operation: str, send: Send[Response]) -> Response:
         """Return the response of one call; raises DalError, as ``send`` does.
 
-        If the caller is cancelled, a write that was sent continues, because its outcome must be
-        known.
+        If the caller is cancelled, a write that was already sent continues, because its outcome
+        must become known.
         """
         if operation not in WRITES:
             async with self._free:

@@ -1,8 +1,8 @@
 """Responses of DynamoDB: checks them, and turns each error code into a ``dal`` error.
 
-A proxy, a load balancer or a failing machine can respond in place of DynamoDB, with status 200 or
-an error. Such a response proves no outcome. It counts as a lost response, and the request is
-repeated.
+A proxy, a load balancer or a failing machine can respond instead of DynamoDB, with status 200 or an
+error. Such a response does not prove whether a write happened. The client treats it as a lost
+response, and repeats the request.
 """
 
 import zlib
@@ -133,7 +133,7 @@ def parse_response(
 ) -> dict[str, Any]:
     """Return a successful response; StoreUnavailableError if it is incomplete.
 
-    If ``has_capacity`` is False, a response without capacity is complete, too.
+    If ``has_capacity`` is False, the response need not report the consumed capacity.
     """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
@@ -216,8 +216,9 @@ def _malformed(reason: str) -> errors.StoreUnavailableError:
 def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """Return the ``dal`` error of an error response.
 
-    A cancelled transaction lists a reason for each action. A failed condition goes before all other
-    reasons, because the caller decides what it means. Conflicts and throttling are retried.
+    A cancelled transaction lists a reason for each action. If one reason is a failed condition, the
+    error is ConditionFailedError, because only the caller knows what it means. Conflicts and
+    throttling are retried.
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
@@ -248,14 +249,14 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
 
 
 def unusable(error: Exception) -> errors.StoreRefusedError:
-    """Return the error of AWS settings with which no request can be sent."""
+    """Return the error for AWS settings that make requests impossible."""
     return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
 
 
 def unreachable(
     endpoint_url: str, failure: BaseException | None = None
 ) -> errors.StoreUnavailableError:
-    """Return the error of a request without a response, because of ``failure``."""
+    """Return the error for a request that has no response because of ``failure``."""
     while failure is not None:
         if reason := getattr(failure, "verify_message", ""):
             return errors.StoreUnavailableError(

@@ -28,10 +28,10 @@ logger = logging.getLogger(__name__)
 Response = TypeVar("Response")
 
 DEADLINE = 10.0
-"""Seconds of one request with its retries. A deadline may leave less."""
+"""Maximum seconds of a request with its retries. A deadline may end it earlier."""
 
 MAINTENANCE_DEADLINE = 60.0
-"""Seconds in which a bulk write or a rebuild retries conflicts on the same items."""
+"""Maximum seconds for which a bulk write or a rebuild retries conflicts on the same items."""
 
 REPORT_SECONDS = 10.0
 """Seconds between two reports of a wait that has no limit."""
@@ -52,7 +52,8 @@ _LOGGED = (
     errors.StoreFullError,
     errors.StoreRefusedError,
 )
-"""Failures of the store. Failed conditions and conflicts are not: they happen every day."""
+"""Failures of the store. Failed conditions and conflicts are not failures: they happen every
+day."""
 
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 
@@ -81,7 +82,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """Let requests in this block wait for the store without a limit, unless under a deadline."""
+    """Let requests in this block without a deadline wait for the store without a limit."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -100,9 +101,9 @@ async def retry(
 ) -> Response:
     """Return the first response before the deadline; else raise the latest error.
 
-    Only throttling, lost responses and conflicts are retried, and an open circuit if the caller has
-    no deadline. If the response to a write was lost, a later refusal does not show whether the
-    write happened: the error is then StoreUnavailableError. The caller interprets a failed
+    Throttling, lost responses and conflicts are retried. If the caller has no deadline, an open
+    circuit is retried too. If the response to a write was lost and a later attempt is refused, the
+    write may have happened: the error is then StoreUnavailableError. The caller interprets a failed
     condition.
     """
     left = time_left(None if waits() else DEADLINE)
@@ -164,7 +165,7 @@ class _Attempts(Generic[Response]):
         return self._lost or self._latest
 
     def outcome(self, error: errors.DalError) -> errors.DalError:
-        """Return the error to raise in the end: of a write's lost response, if there is one."""
+        """Return the error to raise at the end. A lost response to a write takes precedence."""
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
         return self._lost or error
@@ -175,7 +176,7 @@ async def _retry_after(
 ) -> Response:
     """Retry after a failed first attempt.
 
-    The first attempt runs without tenacity, which takes a third of a call's time.
+    The first attempt does not use tenacity, which would take a third of the call's time.
     """
     failures = [failure]
 
@@ -202,8 +203,8 @@ async def retry_on_conflict(
 ) -> Response:
     """Return the response of the first attempt without a ConflictError.
 
-    The latest conflict is raised after ``deadline`` seconds (None: as long as a request may take),
-    or at the deadline of the work in progress.
+    After ``deadline`` seconds (None: the limit of a request), or at the deadline of the work in
+    progress, it raises the latest ConflictError.
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one
@@ -223,7 +224,7 @@ class _Kind:
 
 
 class FailureLog:
-    """Logs failures of the store: a line a second of each kind, with the number left out."""
+    """Logs failures of the store: one line a second of each kind, with the number omitted."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -18,7 +18,7 @@ Progress: TypeAlias = Callable[[int], None]
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield the items after ``start`` in one scan segment, with their last key; None at the end.
+    """Yield pages of one scan segment after ``start``, with their last keys; None at the end.
 
     Each page is read consistently. An item that exists during the whole scan is yielded once.
     """
@@ -46,7 +46,7 @@ async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]]
 
 
 class ResumableScan:
-    """A scan for one piece of work, which continues after an interruption.
+    """A scan for one piece of work. After an interruption it continues where it stopped.
 
     The table holds the progress: ``<work>`` / ``SEGMENT#<n>/<of>`` has ``last`` (M), the last key
     that was processed, or ``done`` (BOOL). The item expires ``kept_seconds`` after the last page.
@@ -66,7 +66,7 @@ class ResumableScan:
     ) -> None:
         """Process every page of the table.
 
-        After an interruption, the latest pages are processed again.
+        After an interruption, the scan processes the last pages before it again.
         """
         count = 0
 

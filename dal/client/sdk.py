@@ -41,7 +41,7 @@ REFRESH_EVERY = 30.0
 """Seconds between two refreshes of credentials that are still valid."""
 
 REFRESH_SECONDS = 10.0
-"""The limit of one refresh, the SDK's attempts included."""
+"""The time limit of one refresh, the SDK's own attempts included."""
 
 # botocore reads AWS_DEFAULT_REGION only, while the other SDKs of AWS read AWS_REGION.
 _NO_REGION = (
@@ -93,7 +93,7 @@ async def open_sdk(
 ) -> AsyncIterator[AwsSdk]:
     """Open the SDK's client of a service.
 
-    An ``embedded`` engine gets fixed settings, every other endpoint the usual AWS settings.
+    An ``embedded`` engine gets fixed settings. Other endpoints get the usual AWS settings.
     """
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
@@ -104,7 +104,7 @@ async def open_sdk(
         **settings,
     )
     if embedded:
-        # An embedded engine depends on no profile or settings file of this machine.
+        # An embedded engine must not depend on this machine's AWS profiles and settings files.
         nothing: tuple[Any, ...] = (None, [], os.devnull, None)
         botocore = _VerifiedSession(
             {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
@@ -135,7 +135,7 @@ async def open_sdk(
 
 
 class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session that verifies TLS in all its clients, also in those that fetch credentials."""
+    """A session that verifies TLS in all its clients, even in clients that fetch credentials."""
 
     def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
         """Open a client, with the HTTP class set last because ``merge`` drops it."""
@@ -171,11 +171,11 @@ class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
 
 
 class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
-    """Temporary credentials that are used until they expire, also while their endpoint is down.
+    """Temporary credentials that stay in use until they expire, even if their endpoint is down.
 
-    botocore refreshes credentials inside a request. In the ten minutes before they expire, a failed
-    refresh fails the request. Here a task refreshes the credentials, and requests wait for the task
-    only if no valid credentials are left.
+    botocore refreshes credentials as part of a request. In the ten minutes before they expire, the
+    request fails if the refresh fails. Here a separate task refreshes the credentials. Requests
+    wait for the task only after the old credentials have expired.
     """
 
     def __init__(self, found: AioRefreshableCredentials) -> None:

@@ -47,8 +47,8 @@ def whole_stream(table: Mapping[str, Any]) -> str | None:
 class Shard:
     """A shard. The stream may no longer list the shard's ``parent``.
 
-    ``last`` is the sequence number of a closed shard's last record. An open shard of the embedded
-    engine has a ``last``, too, which may be the number of a record before the shard's last one.
+    ``last`` is the sequence number of a closed shard's last record. The embedded engine also
+    reports a ``last`` for an open shard; records after it may follow.
     """
 
     shard_id: str
@@ -100,7 +100,7 @@ class Streams:
         self._call = call
         self._describes = RateLimit(DESCRIBE_EVERY, _DESCRIBE_BURST)
         self._ahead = timedelta()
-        """The time of the service's clock minus the time of this machine's clock."""
+        """The difference of the clocks: the service's time minus this machine's."""
 
     def now(self) -> datetime:
         """Return the time of the service's clock, to the second, by its latest response."""
@@ -140,7 +140,7 @@ class Streams:
         return str(response["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records, each once. An open shard may have no records for now.
+        """Return up to 1,000 records, each once; none if an open shard has no new records.
 
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
         have expired.

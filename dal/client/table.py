@@ -1,7 +1,7 @@
 """The client of one table: requests by key, by index, and conditional writes.
 
-Each request ends by its deadline. Until then throttling, lost responses and transaction conflicts
-are retried. Items are AttributeValue maps.
+Until its deadline, a request is retried after throttling, lost responses and transaction conflicts.
+Items are AttributeValue maps.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
-"""The actions that may be repeated without harm, each with its operation."""
+"""The actions that may be repeated safely, each with its operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,18 @@ class Table:
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """Work to finish before the client closes."""
         self.damage: errors.StoreDamagedError | None = None
-        """The first error of a damaged data file. The file stays damaged."""
+        """The first error that reported a damaged data file. It is kept, because the file stays
+        damaged."""
 
     async def id(self) -> str:
-        """Return an id that differs from those of earlier and later tables of the same name."""
+        """Return the table's id. An earlier or later table of the same name has another id."""
         if self._id is None:
             table = (await self.call("describe_table"))["Table"]
             self._id = str(table.get("TableId") or table["CreationDateTime"])
         return self._id
 
     async def query(self, request: QueryRequest) -> QueryResponse:
-        """Send one Query; eventually consistent unless the request is ``consistent``."""
+        """Send one Query. It is eventually consistent unless the request is ``consistent``."""
         return _rows(await self.call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:
@@ -162,15 +163,15 @@ class Table:
     async def write(self, actions: Sequence[Action]) -> None:
         """Do all ``actions`` in one transaction, or none of them.
 
-        A single Put or Delete needs no transaction, which would cost twice as much. Raises
-        ConditionFailedError with the numbers of the actions with a failed condition, and
+        A single Put or Delete is sent without a transaction, at half the cost. Raises
+        ConditionFailedError with the numbers of the actions whose conditions failed, and
         StoreUnavailableError if the outcome is unknown.
 
-        After a lost response the write is sent again. If the first attempt was done, the second
-        attempt's condition fails, because a single write has no request token, and the embedded
-        engine forgets its tokens when it is killed. So the items are read. If they are as the write
-        leaves them, the write was done. Otherwise its outcome is unknown, as later writes may have
-        changed the items.
+        After a lost response the write is sent again. If the first attempt has succeeded, the
+        second attempt's condition can fail: a single write has no request token, and the embedded
+        engine loses its tokens when it is killed. So this method then reads the items. If they are
+        as the write leaves them, the write has succeeded. Otherwise the outcome is unknown, because
+        later writes may have changed the items.
         """
         named = [
             {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
@@ -226,7 +227,8 @@ class Table:
     async def update(self, update: Item) -> None:
         """Change one item by the arguments of UpdateItem, at half the capacity of a transaction.
 
-        Raises ConditionFailedError, also if an earlier attempt was done and its response was lost.
+        Raises ConditionFailedError, even if an earlier attempt has succeeded and its response was
+        lost.
         """
         await self.call("update_item", **update, **_CAPACITY)
 

@@ -88,9 +88,9 @@ class EmbeddedSdk:
         """Send an operation; raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine itself would scan a segment in the order of hashes, and would end the
-        scan early if the last item was deleted meanwhile. In the order of keys, a scan continues
-        from any place, and is as fast.
+        are empty. The engine's own scan of a segment goes by hashes, and ends early if the last
+        item read is deleted meanwhile. A scan in the order of keys can continue from any place, and
+        is as fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

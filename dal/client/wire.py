@@ -1,8 +1,8 @@
-"""DynamoDB's own protocol: signed JSON over HTTP/1.1, on kept connections.
+"""The wire: DynamoDB's own protocol, signed JSON over HTTP/1.1, on persistent connections.
 
-The wire sends the operations of pages, of the server's start and of the demo's load. It takes a
-small part of the AWS SDK's processor time. The SDK sends all other operations. The SDK is the
-reference: a test sends each operation both ways and compares the outcomes.
+The wire sends the operations of pages, of the server's start and of the demo's load. It uses much
+less CPU than the AWS SDK, which sends all other operations. A test sends each operation through
+both and compares the outcomes.
 """
 
 import hmac
@@ -47,8 +47,8 @@ _OPERATIONS = {
 async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     """Open the wire to the SDK's endpoint.
 
-    The SDK itself is returned where the wire cannot send: without credentials, through a proxy, or
-    to an endpoint with a path or a query string.
+    Return the SDK itself if the wire cannot send: without credentials, through a proxy, or to an
+    endpoint with a path or a query string.
     """
     url = urlsplit(sdk.endpoint_url)
     if sdk.required or url.path not in {"", "/"} or url.query:
@@ -86,7 +86,7 @@ class Wire:
             return await self._sdk.call(operation, arguments)
         try:
             body = orjson.dumps(arguments)
-        except TypeError:  # binary attributes and lone surrogates, which only the SDK encodes
+        except TypeError:  # only the SDK encodes binary attributes and lone surrogates
             return await self._sdk.call(operation, arguments)
         request = await self._request(name, body)
         try:

@@ -1,7 +1,8 @@
 """Cases: a moderator's latest decision on a comment, next to the comment's reports.
 
-An item has ``data`` (S) with the decision, and the moderator's partition of ``byAuthor``. If a text
-was approved, ``approved`` (S) is its version, for conditions of other writes.
+An item has ``data`` (S) with the decision, and a key of the moderator's partition of ``byAuthor``.
+If the moderator approved a text, ``approved`` (S) is the text's version, which conditions of other
+writes compare.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from dal.table.items import Item, primary_key
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a moderator decided on the text whose version is ``seen``; a reason rejects it."""
+    """A moderator's decision on the version ``seen`` of a text. With a reason it is a rejection."""
 
     comment_id: str
     by: str

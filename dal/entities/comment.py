@@ -56,8 +56,8 @@ def comment_position(comment: Comment) -> str:
 def comment_in(item: Item | None) -> Comment | None:
     """Return the comment of a whole item; None for other items and for tombstones.
 
-    Also None for an item that cannot be decoded. Only comments that can be shown are counted. Every
-    read of a whole item decides by this function what a comment is.
+    Also None for an item that cannot be decoded. All reads of whole items use this function, so
+    only comments that can be shown are counted.
     """
     if item is None or STATE in item or not is_comment(item):
         return None

@@ -70,7 +70,7 @@ class Entity(Generic[Model]):
         return self.decode_row(Row(position, item, whole.values_of(item)))
 
     def recover(self, item: Item) -> Model | None:
-        """Return the object of a whole item by the keys of any index; None if it has no index keys.
+        """Return the object of a whole item that has the keys of any index; None if it has none.
 
         An older version may have written the item without the keys of a newer index. Another
         program may have written anything.
@@ -83,20 +83,20 @@ class Entity(Generic[Model]):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """What a conditional update compares: all attributes but derived keys."""
+        """The attributes that a conditional update compares: all except derived keys."""
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]
         keys = (whole.partition_key, whole.sort_key)
         return tuple(dict.fromkeys([*keys, *projected, "data", *self.marks, *self.never]))
 
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
-        """Return the condition that an item has not changed; ``unpacked`` leaves ``data`` out."""
+        """Return the condition that an item has not changed; ``unpacked`` omits ``data``."""
         names = [name for name in self.compared if name != "data" or not unpacked]
         return unchanged(item, tuple(names))
 
 
 def packed(values: Mapping[str, Any]) -> Item:
-    """Return the attribute ``data``: a JSON object, readable in the console and small."""
+    """Return the attribute ``data``: a small JSON object, which is readable in AWS's console."""
     return {"data": {"S": orjson.dumps(values).decode()}}
 
 

@@ -1,4 +1,4 @@
-"""Idempotency keys: a retried add is the same add, also after a restart.
+"""Idempotency keys: repeating an add with its key adds no second comment, even after a restart.
 
 The id of a comment that is added with a key is a hash of the author and the key, so a second add
 finds the first add's item. That item has the mark ``keyed`` (S), ``<until>#<digest>``: the unix
@@ -43,12 +43,12 @@ def mark(comment: Comment) -> Item:
 
 
 def kept_mark(item: Item | None) -> Item:
-    """Return an item's mark as attributes, for the item that replaces it."""
+    """Return an item's mark as attributes, to copy into the item that replaces it."""
     return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
 
 def tombstone(item: Item) -> Item | None:
-    """Return the item that replaces a deleted comment; None if no key must be kept for it."""
+    """Return the item that replaces a deleted comment; None if the comment has no key to keep."""
     if KEYED not in item:
         return None
     until = item[KEYED]["S"].partition("#")[0]

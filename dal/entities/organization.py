@@ -1,6 +1,6 @@
 """Organisations and their users as items.
 
-An organisation and its users have one partition key: first the organisation's own item, then the
+An organisation and its users are in one partition: first the organisation's own item, then the
 users by name.
 """
 
@@ -70,7 +70,7 @@ def user_position(user: OrganizationUser) -> str:
 
 
 def _attributes(user: OrganizationUser) -> Item:
-    """Return the packed type, and the keys that put the user's item at the head of its tickets."""
+    """Return the packed type, and the keys that place the user's item next to the tickets."""
     owner = {"organization": user.organization, "username": user.username}
     return {
         TICKETS_OF_USER.partition_key: {"S": TICKETS_OF_USER.partition_of(owner)},

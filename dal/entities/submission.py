@@ -1,8 +1,9 @@
 """Submissions as items: comments that are not published, under the keys of comments.
 
-An item has ``state`` (S) and one packed ``data`` (S) of everything else, also of what a comment has
-as attributes. It has no key of an index of products, so no list of comments shows it. The author's
-partition of ``byAuthor`` has ``/held`` at its end. ``GSI1`` has the queue of those that wait.
+An item has ``state`` (S), and one packed ``data`` (S) with all other values, including the values
+that a comment's item has as attributes. It has no key of an index by product, so no list of
+comments shows it. In ``byAuthor`` its partition key ends in ``/held``. ``GSI1`` lists the queue of
+waiting submissions.
 """
 
 from typing import Any
@@ -65,7 +66,7 @@ def submission_in(item: Item | None) -> Submission | None:
 
 
 def stored(item: Item | None) -> Comment | Submission | None:
-    """Return what an item under a comment's key holds; None if it is absent or unreadable."""
+    """Return the comment or submission of an item; None if it is absent or unreadable."""
     return submission_in(item) or comment_in(item)
 
 

@@ -1,8 +1,8 @@
 """Tickets as items.
 
-An organisation's user and that user's tickets have one partition key of ``GSI1``: first the tickets
-by time, then the user's own item, so that a descending read starts with it. Other lists have rows
-without the user in their keys, so the packed ``data`` has organisation and username too.
+In ``GSI1``, an organisation's user and the user's tickets are in one partition: first the tickets
+by time, then the user's own item. So a descending read returns the user first. The keys of other
+lists do not contain the user, so the packed ``data`` has organisation and username too.
 """
 
 from dal.entities.entity import Entity, Row, packed, unpacked
@@ -71,7 +71,7 @@ def _attributes(ticket: Ticket) -> Item:
 def _decode(row: Row) -> Ticket:
     position, item, values = row
     status = values["status"] if "status" in values else item["status"]["S"]
-    # The items of an earlier version have their owner in their keys alone.
+    # Items that an earlier version wrote contain their owner only in their keys.
     owner = {name: values[name] for name in _OWNER if name in values}
     return Ticket(
         ticket_id=unescape(position[INSTANT_LENGTH + 1 :]),

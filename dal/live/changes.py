@@ -1,8 +1,8 @@
 """Changes of comments, the events that subscriptions receive, and event cursors.
 
 A change travels between processes as one JSON object: ``{"product": …, "position": …, "was":
-[rating, language, version] or null, "now": item or null}``. An object with ``product`` alone means
-that a write of this product had an unknown outcome.
+[rating, language, version] or null, "now": item or null}``. If the object has only ``product``, a
+write of this product had an unknown outcome.
 """
 
 import binascii
@@ -55,7 +55,8 @@ class Change:
     was: Was | None
     now: Comment | None
     late: bool = False
-    """True if earlier changes may be lost. This change may then be out of date: clients reload."""
+    """True if earlier changes may be lost. Then this change may be out of date, and clients
+    reload."""
 
     @property
     def size(self) -> int:
@@ -148,7 +149,7 @@ _KINDS = {
     (True, True): CommentEventKind.CHANGED,
     (True, False): CommentEventKind.DELETED,
 }
-"""Kind of a change, by whether the filter matched before and matches now."""
+"""The kind of a change, by two facts: the filter matched the comment before, and matches it now."""
 
 
 def change_of(old: Comment | None, new: Comment | None) -> Change:
@@ -213,7 +214,7 @@ def new_epoch() -> int:
 def event_position_of(cursor: str) -> EventPosition:
     """Return the position of an event's cursor; raise InvalidCursorError for any other text."""
     try:
-        # A longer text cannot equal the cursor that is compared below.
+        # A longer text is no cursor, and decoding it would cost time.
         text = cursor[: MAX_OPAQUE + 1].encode("ascii")
         raw = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
         kind, epoch, number = _CURSOR.unpack_from(raw)

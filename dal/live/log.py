@@ -51,9 +51,10 @@ class Listener:
         self._wake = asyncio.Event()
 
     def offer(self, event: CommentEvent) -> None:
-        """Queue an event. A RELOAD replaces all events that wait.
+        """Queue an event. A RELOAD replaces all queued events.
 
-        Skips events up to ``after``: the client has received them from another process.
+        Events up to ``after`` are skipped, because the client has received them from another
+        process.
         """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
@@ -95,16 +96,16 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close the listener; the method has the name of async generators' method."""
+        """Close the listener. Async generators have a method of this name."""
         self.close()
 
 
 class Log:
     """Numbered log of the latest changes. Appending delivers an entry to its listeners at once.
 
-    Two processes' writes of one comment can arrive in the wrong order. Every change contains the
-    version that it replaced. So the log recognizes a change that arrives after a later one, and
-    delivers it with the comment's current state.
+    If two processes write one comment, the changes can arrive in the wrong order. Every change
+    contains the version that it replaced, so the log recognizes a change that arrives late. It
+    delivers such a change with the comment's current state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -156,8 +157,8 @@ class Log:
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
         """Listen from now on, or from the event after ``after``.
 
-        The first event is READY without ``after``, and RELOAD if the log no longer has all events
-        after ``after``.
+        Without ``after`` the first event is READY. If the log no longer has all events after
+        ``after``, the first event is RELOAD.
         """
         listener = Listener(selection, self._forget, after)
         for event in self._backlog(selection, after):
@@ -195,7 +196,7 @@ class Log:
     def _latest(self, change: Change) -> Change:
         """Return the change with the comment's current state, if later changes arrived first."""
         now, seen = change.now, set[str]()
-        # A clock that was set back can make a cycle of versions.
+        # If a clock was set back, versions can form a cycle.
         while now is not None and version(now) not in seen:
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))

@@ -2,8 +2,8 @@
 
 The id of a stream entry is ``<epoch>-<number>``, the position of its event. Number 0 begins an
 epoch. A script in Redis assigns the numbers, so every process reads the same events in the same
-order. The stream keeps only the entries that the logs keep. While Redis is unreachable, changes
-wait here.
+order. The stream keeps only the entries that the logs keep. While Redis is unreachable, the broker
+keeps changes in memory.
 """
 
 import asyncio
@@ -28,13 +28,15 @@ from dal.live.log import Broker
 logger = logging.getLogger(__name__)
 
 MAX_BACKLOG = 8_000_000
-"""Bytes of changes that wait for Redis. Above it they are dropped and all listeners reload."""
+"""Maximum bytes of changes that wait for Redis. Above it, the broker drops them, and all listeners
+reload."""
 
 HEARTBEAT_INTERVAL = 4.0
 """Seconds after which a process sends a heartbeat, if it has no change to publish."""
 
 DEAD_AFTER = 15.0
-"""Seconds without a heartbeat after which a process is dead and its last changes may be lost."""
+"""Seconds without a heartbeat after which a process counts as dead, so that its last changes may be
+lost."""
 
 RESPONSE_TIMEOUT = 5.0
 """Seconds in which Redis must respond. A blocking read takes less."""

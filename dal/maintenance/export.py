@@ -43,7 +43,8 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "profiles": (is_profile, decode_profile),
     "products": (is_details, PRODUCT_DETAILS.decode),
 }
-"""Whether an item is of a kind, and how to decode it; a comment that cannot be shown is None."""
+"""Functions of a kind: whether an item is of this kind, and its object; None for a comment that
+cannot be shown."""
 
 _ALL_STATES = {
     **_KINDS,

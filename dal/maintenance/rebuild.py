@@ -78,7 +78,7 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
 
 
 class Backfill:
-    """Marks the comments of the table, and counts each of them once for one rebuild."""
+    """Marks the comments of the table, and counts each of them once, for one rebuild."""
 
     def __init__(self, table: Table, generation: int) -> None:
         self._table = table
@@ -88,17 +88,17 @@ class Backfill:
     async def count(self, items: Sequence[Item]) -> None:
         """Count the comments of one page of the scan."""
         await self._mark(items)
-        # The statistics item of a product without comments must become zero, so make its counter.
-        # The item of all languages has no counts; the cutover moves its product on the boards.
+        # The statistics item of a product without comments must become zero, so create its counter.
+        # The item of all languages has no counts, but the cutover moves its product on the
+        # leaderboards.
         stored = [one.key for one in counter_items.stored_in(items)]
         for keys in batched(stored, MOST_ACTIONS):
             await self._write([], dict.fromkeys(keys, RatingCounts()))
 
     async def _mark(self, items: Iterable[Item]) -> None:
-        """Mark and count the unmarked comments; those that changed meanwhile are read again.
+        """Mark and count the unmarked comments. Comments that change meanwhile are read again.
 
-        The comments are from one page of a scan, of at most 1 MB, and so fit into a transaction of
-        4 MB.
+        The comments fit into a transaction of 4 MB, because a page of a scan has at most 1 MB.
         """
         unmarked = [item for item in items if generation_of(item) < self._generation]
         found = {comment: item for item in unmarked if (comment := comment_in(item)) is not None}
@@ -129,17 +129,19 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
     """Copy every counter of the announced rebuild into its statistics item, once.
 
     Then move the products to their places on leaderboards, and delete the counters. An interrupted
-    cutover does both again. A write may still change the rebuild's counters, and so create a
-    deleted counter again, with a part of the counts. Such a counter is not copied, because the
-    statistics item has ``rebuilt`` (N), the rebuild's number. Raises StoreRefusedError if another
-    command has changed the maintenance mode since.
+    cutover does both again. A late write may change a counter after its deletion, and so create it
+    again with wrong counts. The cutover does not copy such a counter, because ``rebuilt`` (N) of
+    the statistics item already has the rebuild's number. Raises StoreRefusedError if another
+    command has changed the maintenance mode meanwhile.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]
     for keys in batched(counters, _COUNTERS_AT_ONCE):
         try:
             await _copy(table, announced, keys)
-        except ConflictError:  # one counter at a time, because some of these counters often change
+        except (
+            ConflictError
+        ):  # one counter at a time, because writes often change some of these counters
             for key in keys:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE

@@ -4,7 +4,8 @@
    writes nor a follower change the counters.
 2. *Scan*: the rebuild switches a new stream on, and scans the table.
 3. *Replay*: it replays the stream's records over the scanned comments. After the scan it writes
-   canaries, and it replays until it has read canaries from each shard.
+   canaries (items that prove how far it has read), and replays until it has read canaries from each
+   shard.
 4. *Cutover*: it writes the statistics, and checkpoints from which a follower continues. The Lambda
    handler does not know the shard of a record, so the rebuild writes a marker for each replayed
    record.
@@ -67,7 +68,8 @@ async def rebuild(
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # From now on a count of zero proves nothing: soon our writes no longer change the counters.
+        # From now on a count of zero proves nothing, because writes will soon stop changing the
+        # counters.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(
@@ -170,10 +172,10 @@ _Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingCounts]]
 class Replay:
     """The counts of a table's comments, by a scan and the records made since the scan began.
 
-    The replay remembers the contribution of each comment to the counters; the new image of a record
-    replaces it. The order in which the scan saw other programs' writes does not matter: after all
-    records from before the scan's end, the replay has every comment as of the last record. Comments
-    of one product, language and rating share a contribution, so a comment takes about 250 bytes of
+    The replay remembers what each comment adds to the counters. A record's new image replaces this
+    contribution. So the order in which the scan saw other programs' writes does not matter: after
+    all records up to the scan's end, the replay has the latest state of every comment. Comments of
+    one product, language and rating share a contribution, so a comment takes about 250 bytes of
     memory, and four million take 1 GB.
 
     A follower uses the replay as its ``Sink``.
@@ -256,14 +258,14 @@ def is_canary(key: Item) -> bool:
 
 
 class Canaries:
-    """Items with records that prove how far a stream was read; deleted at the end of the block.
+    """Items whose records prove how far a stream was read. The end of the block deletes them.
 
-    The records of a shard come in the order of their writes: after a canary's record, every earlier
-    record of its shard was read. DynamoDB chooses the shard of a record by the item's key, so
-    canaries get random keys, and are written until each open shard has shown one. The stream must
-    return all canaries: a missing canary is in a shard that is not listed yet. There are 32
-    canaries for each listed shard. So the chance that an unlisted shard gets none, even a shard
-    half as wide as the others, is one in ten million.
+    The records of a shard are in the order of their writes. So when a canary's record was read,
+    every earlier record of its shard was read too. DynamoDB chooses the shard of a record by the
+    item's key, so canaries have random keys, and the rebuild writes them until it has read one from
+    each open shard. It must read all canaries, because a missing canary is in a shard that DynamoDB
+    does not list yet. There are 32 canaries for each listed shard. So an unlisted shard, even one
+    half as wide as the others, gets no canary only once in ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:

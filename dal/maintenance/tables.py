@@ -1,8 +1,8 @@
 """Creates the table, and upgrades a table of an earlier version while servers run.
 
-The upgrade adds the global indexes that the table lacks, and the attributes that its items lack: an
-index shows only items that have its keys. Each item is written on condition that it has not changed
-since it was read. An interrupted upgrade continues when it is called again.
+The upgrade adds missing global indexes to the table, and missing attributes to its items, because
+an index contains only items with its keys. Each item is written on condition that it has not
+changed since it was read. An interrupted upgrade continues when it is called again.
 """
 
 import asyncio
@@ -77,9 +77,9 @@ _NOT_IN_PRODUCT_LISTS = frozenset({BY_AUTHOR.partition_key, "product", "createdA
 async def create_table(table: Table) -> bool:
     """Create the table if it does not exist. Every comment of a new table is counted.
 
-    On an endpoint without transactions the mode becomes stream, and comments are not counted,
-    because no follower works there. Return whether anything was missing, either the table or a part
-    that an interrupted call had not created.
+    On an endpoint without transactions the mode becomes stream. Comments are then not counted,
+    because no follower works there. Return whether the table was missing, or a part of it after an
+    interrupted call.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
@@ -161,8 +161,8 @@ async def upgrade(
     for definition in found.missing:
         await _add_index(table, definition, index_progress)
     expiry = await admin.let_expire(table)
-    # DynamoDB has allowed UpdateTable and UpdateTimeToLive by now. Announce the upgrade only after
-    # that: while it is announced, no rebuild can start, even if DynamoDB refused the upgrade.
+    # At this point DynamoDB has permitted UpdateTable and UpdateTimeToLive. An announced upgrade
+    # prevents rebuilds, so it must not be announced before DynamoDB has accepted it.
     state = await store.read()
     if not state.upgrading:
         await store.announce(state, upgrading=True)
@@ -219,11 +219,11 @@ async def _active_indexes(table: Table, index_progress: IndexProgress) -> set[st
 async def _complete_items(
     table: Table, wait_for_writers: WaitForWriters, progress: Progress
 ) -> int:
-    """Add to every item the attributes that it lacks; return how many items lacked some."""
+    """Add missing attributes to every item; return the number of changed items."""
     completed, announcing, announced = 0, asyncio.Lock(), False
 
     async def announce() -> None:
-        """Announce that not every comment is counted, so that no count of zero is trusted.
+        """Announce that some comments are not counted, so that processes trust no count of zero.
 
         In mode stream the follower counts the comments that the upgrade writes.
         """
@@ -252,7 +252,7 @@ async def _complete_items(
             else:
                 completed += len(batch)
 
-    # A version with other rows in its indexes begins its own scan.
+    # Each version with new rows in its indexes needs its own scan.
     version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)
@@ -265,8 +265,8 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
 
     The update does nothing if the item has changed.
 
-    Return also whether the item is a comment that was missing in its product's lists and in the
-    counters. None if the item lacks nothing, or cannot be decoded.
+    Also return whether the item is a comment that was missing in its product's lists and in the
+    counters. Return None if the item is complete or cannot be decoded.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)
@@ -278,7 +278,8 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # A comment's text may be long, and is in no key. A product's title is in the product's keys.
+    # Compare a product's title, which is in the product's keys, and not a comment's text, which is
+    # in no key and may be long.
     update = entity.unchanged(item, unpacked=entity is COMMENT and "data" not in lacking)
     update["ExpressionAttributeNames"] |= {f"#{name}": name for name in lacking}
     update.setdefault("ExpressionAttributeValues", {}).update(

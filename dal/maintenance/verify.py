@@ -1,8 +1,9 @@
 """Verification: counts all comments of the table, and compares the stored statistics.
 
-A scan is not a snapshot: a concurrent write may be in the scanned statistics and not among the
-scanned comments, or the reverse. A real error stays the same while others write. So the table is
-scanned again if counts differ, and only differences of the same amount in each scan are reported.
+A scan is not a snapshot: the scanned statistics may include a concurrent write that the scanned
+comments do not, or the reverse. Concurrent writes do not change the amount of a real error. So if
+counts differ, verification scans the table again, and reports only differences that have the same
+amount in every scan.
 
 Places on leaderboards follow the stored counts some seconds later. Verification corrects wrong
 places, as do reads of a product's statistics.
@@ -31,7 +32,7 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """Items by language, and the item of all languages, which has only a place on a leaderboard."""
+    """The items by language, and the item of all languages, which has only leaderboard keys."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -71,7 +72,7 @@ async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
 
 
 async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> list[Difference]:
-    """Return how the stored statistics differ from the comments, in order of products.
+    """Return the differences between the stored statistics and the comments, in order of products.
 
     Under concurrent writes, each returned difference was the same in three scans. ``boards``
     corrects the places on leaderboards that differ from the counts.

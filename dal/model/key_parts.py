@@ -12,7 +12,8 @@ from urllib.parse import unquote
 _RESERVED = re.compile("[%/#]")
 
 LAST_CHARACTER = "\U0010ffff"
-"""No identifier contains it, so it is the upper bound of the keys with any prefix."""
+"""No identifier contains this character, so a prefix with it is the upper bound of the keys with
+that prefix."""
 
 INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
 COUNT_LENGTH = 12
@@ -33,7 +34,9 @@ TITLE_LENGTH = 100
 
 
 def fold(title: str) -> str:
-    """Return the start of a title as keys contain it, whatever its case, form and spaces.
+    """Return the start of a title as keys contain it.
+
+    Case, Unicode form and spaces make no difference.
 
     The text is case-folded and in Unicode's form NFKC. Each run of spaces is one space.
     https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992 (compatibility caseless)
@@ -45,7 +48,7 @@ def fold(title: str) -> str:
 
 
 def fold_prefix(text: str) -> str:
-    """Return the start of the folded titles that begin with ``text``; a last space counts."""
+    """Return how folded titles start that begin with ``text``; a last space counts."""
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 

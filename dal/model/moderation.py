@@ -1,8 +1,8 @@
-"""Which comments wait for a moderator: the server's rule, and its list of words.
+"""The server's rule of moderation: which comments wait for a moderator, and the list of words.
 
-Words and phrases are compared with normalized texts: case, full width, punctuation and invisible
-characters make no difference. A phrase is found as whole words, but in scripts without spaces
-between words anywhere. The search is linear in the text's length, whatever the list.
+The rule normalizes words and texts: case, full width, punctuation and invisible characters make no
+difference. A phrase matches whole words only. In scripts without spaces between words it matches
+anywhere. The time of a search grows with the text's length, and not with the list's.
 """
 
 import unicodedata
@@ -82,7 +82,7 @@ class WordList:
                 state = self._fallbacks[state]
             state = self._next[state].get(character, 0)
             lengths = self._lengths[state]
-            # Within a word the end alone refuses them all, so a long list costs no more.
+            # Inside a word no phrase can end, so one check of the place refuses all phrases.
             if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
                 return True
         return False
@@ -99,7 +99,7 @@ class WordList:
             self._lengths[state].append(len(phrase))
 
     def _linked(self) -> list[int]:
-        """Return for each state the state of its longest suffix, whose phrases end in it too."""
+        """Return the state of each state's longest suffix: phrases that end there end here too."""
         fallbacks = [0] * len(self._next)
         waiting = deque(self._next[0].values())
         while waiting:
@@ -115,7 +115,7 @@ class WordList:
 
 
 def normalized(text: str) -> str:
-    """Return a text as it is compared: letters, marks and digits, with single spaces between."""
+    """Return a text normalized for comparison: letters, marks and digits, and single spaces."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join("".join(map(_compared, folded)).split())
 
@@ -141,7 +141,7 @@ _UNSPACED = (
 
 
 def _divides(text: str, place: int) -> bool:
-    """Return whether a text may be parted before its character number ``place``."""
+    """Return whether a word may begin or end before the text's character number ``place``."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) < 2 or any(one == " " or _is_unspaced(one) for one in around)  # noqa: PLR2004
 

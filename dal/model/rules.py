@@ -81,7 +81,7 @@ def name(argument: str, value: str) -> str:
 
 
 def name_unless(username: str, name: str | None) -> str | None:
-    """Return ``name`` as objects store it: None if it is empty or the username."""
+    """Return the name to store with an object: None if it is empty or equals the username."""
     return name if name and name != username else None
 
 
@@ -133,7 +133,7 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` if they are few enough for a filter."""
+    """Return ``values`` unless they are too many for a filter."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."

@@ -37,9 +37,9 @@ class Submission:
     reply: Reply | None = None
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
-    """Why it waits, or waited; None if a moderator rejected the published comment."""
+    """Why the submission waits, or waited; None if a moderator rejected it after publication."""
     queued_at: datetime
-    """Since when it waits; moderators see those first that wait the longest."""
+    """When it began to wait. The queue shows the longest waiting submissions first."""
     reason: str | None = None
     """The moderator's reason of a rejection, for the author."""
     decided_at: datetime | None = None
@@ -50,7 +50,7 @@ class Submission:
         return self.name or self.username
 
     def published(self) -> Comment:
-        """Return the comment that publishing it makes."""
+        """Return the submission as a published comment."""
         return Comment(*(getattr(self, name) for name in Comment._fields))
 
 

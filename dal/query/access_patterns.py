@@ -1,8 +1,9 @@
 """The access patterns of the API, in one table: the purpose of each, its filters, and its index.
 
 Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
-it. A pattern without an index is read by its key, or is a page of another pattern. The optimizer
-may read a list from a coarser index than the one in this table, and filter the rows read.
+it. A pattern without an index is a read by primary key, or a page of another pattern's list. The
+optimizer may choose a coarser index than this table names. The executor then drops the rows that do
+not pass the filters.
 """
 
 from dataclasses import dataclass
@@ -26,12 +27,13 @@ from dal.table.ranges import UNBOUNDED, Range
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One access pattern of the API. Without an index it is read by key alone.
+    """One access pattern of the API. A pattern without an index is a read by primary key.
 
-    ``filters`` lists the fields to filter by, each by one value. The suffix ``+`` means several
-    values or none, ``*`` any number of values, ``?`` any number of values or no filter. ``bounds``
-    are of positions, mostly in time: ``since``, ``before``, both or none; ``?`` means any of these.
-    Each list can also be read in reverse order, and from a cursor.
+    ``filters`` lists the filtered fields. A field without a suffix has one value. The suffix ``+``
+    means no value or several, ``*`` any number of values, and ``?`` any number of values or no
+    filter. ``bounds`` limits the positions, which are mostly times: ``since``, ``before``, both or
+    none; ``?`` means any of these. A client can also read each list in reverse order, and from a
+    cursor.
     """
 
     name: str
@@ -60,48 +62,69 @@ def _fits(values: frozenset[str] | None, arity: str) -> bool:
 
 ACCESS_PATTERNS = (
     AccessPattern("AP1", "all comments of a product, newest first", ALL, "product", "?"),
-    AccessPattern("AP2", "in one language", BY_LANGUAGE, "product language", "?"),
+    AccessPattern(
+        "AP2",
+        "a product's comments in one language, newest first",
+        BY_LANGUAGE,
+        "product language",
+        "?",
+    ),
     AccessPattern(
         "AP2 (several languages)",
-        "in any of several languages",
+        "a product's comments in any of several languages",
         BY_LANGUAGE,
         "product language+",
         "?",
     ),
     AccessPattern(
         "AP3a",
-        "with one or several ratings in one language",
+        "a product's comments with one or several ratings in one language",
         BY_LANGUAGE_AND_RATING,
         "product language rating*",
         "?",
     ),
     AccessPattern(
         "AP3a (several languages)",
-        "with one or several ratings in any of several languages",
+        "a product's comments with one or several ratings in any of several languages",
         BY_LANGUAGE_AND_RATING,
         "product language+ rating*",
         "?",
     ),
-    AccessPattern("AP3b", "with one rating in any language", BY_RATING, "product rating", "?"),
     AccessPattern(
-        "AP3c", "with any of several ratings in any language", BY_RATING, "product rating+", "?"
+        "AP3b",
+        "a product's comments with one rating in any language",
+        BY_RATING,
+        "product rating",
+        "?",
     ),
-    AccessPattern("most recent positive", "the newest rated 4 or 5"),
-    AccessPattern("most recent negative", "the newest rated 1 or 2"),
-    AccessPattern("last commented", "when the newest was made"),
+    AccessPattern(
+        "AP3c",
+        "a product's comments with any of several ratings in any language",
+        BY_RATING,
+        "product rating+",
+        "?",
+    ),
+    AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),
+    AccessPattern("most recent negative", "a product's newest comments rated 1 or 2"),
+    AccessPattern("last commented", "the time of a product's newest comment"),
     AccessPattern("AP4", "a comment by its id"),
-    AccessPattern("AP5", "delete a comment, and count it no longer"),
-    AccessPattern("AP6", "go on from a cursor in any of these lists"),
-    AccessPattern("AP6 (dates)", "any of these lists from a date on, before a date, or both"),
+    AccessPattern("AP5", "delete a comment, and subtract it from the counts"),
+    AccessPattern("AP6", "any of these lists, after a cursor"),
+    AccessPattern(
+        "AP6 (dates)", "any of these lists, from a date, before a date, or between two dates"
+    ),
     AccessPattern("AP6 (oldest first)", "any of these lists, oldest first"),
-    AccessPattern("AP7", "comments of a product, counted by rating"),
-    AccessPattern("AP8", "counted by rating in one language"),
-    AccessPattern("AP9", "counted all together"),
-    AccessPattern("AP10", "counted all together in one language"),
-    AccessPattern("AP9 (several products)", "counted for each of several products"),
+    AccessPattern("AP7", "the number of a product's comments of each rating"),
+    AccessPattern("AP8", "the number of a product's comments of each rating in one language"),
+    AccessPattern("AP9", "the number of a product's comments"),
+    AccessPattern("AP10", "the number of a product's comments in one language"),
+    AccessPattern("AP9 (several products)", "the number of comments of each of several products"),
     AccessPattern("AP11", "the products with the most comments rated 5", LEADERS),
     AccessPattern(
-        "AP11 (one language)", "the same of one language", LEADERS_BY_LANGUAGE, "language"
+        "AP11 (one language)",
+        "the products with the most comments rated 5 in one language",
+        LEADERS_BY_LANGUAGE,
+        "language",
     ),
     AccessPattern(
         "AP12",
@@ -160,14 +183,14 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern(
         "T2",
-        "a user of it with the newest tickets",
+        "a user of an organisation, with the newest tickets",
         TICKETS_OF_USER,
         "organization username",
         "?",
     ),
     AccessPattern(
         "T2 (one status)",
-        "the user's tickets of one status",
+        "a user's tickets of one status in an organisation",
         TICKETS_BY_STATUS,
         "organization username status*",
         "?",
@@ -181,7 +204,7 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern(
         "T2 (one status of several organisations)",
-        "the same of one status",
+        "a user's tickets of one status in all organisations of the user",
         TICKETS_BY_STATUS,
         "organization+ username status*",
         "?",

@@ -1,7 +1,7 @@
 """Alternatives: the indexes that the optimizer considered for a page, and why it chose one.
 
-Only an explained page has them. They are estimated again by the optimizer's own functions, and
-read nothing.
+Only an explained page has alternatives. This module estimates them again, by the optimizer's
+functions, and sends no request.
 """
 
 import math
@@ -30,9 +30,9 @@ def alternatives(
     statistics: TableStatistics | None,
     plan: Plan,
 ) -> list[Alternative]:
-    """Return every index: the chosen one, the others that could answer, those that cannot.
+    """Return an alternative for every index, also for indexes that cannot answer.
 
-    ``paths`` are in ``access_paths``' order, and ``plan`` is the optimizer's.
+    ``paths`` are in the order of ``access_paths``. ``plan`` is the optimizer's plan.
     """
     if statistics is None:
         considered = [_by_rule(path, page, paths, plan) for path in paths]
@@ -53,7 +53,7 @@ def alternatives(
 def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | None) -> FullPages:
     """Return the plan that reads a whole page from each partition of ``path``.
 
-    ``path`` is the one with the least residual filter.
+    ``path`` is the access path with the least residual filter.
     """
     rows: list[float] = [page.limit] * path.size
     if statistics is not None:
@@ -74,7 +74,10 @@ def exclusion(index: Index, query: Query) -> Reason:
 def _by_rule(
     path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
 ) -> Alternative:
-    """Return a path without statistics. Rules alone chose the first of ``paths``."""
+    """Return the alternative of a path without statistics.
+
+    The optimizer chose the first of ``paths`` by rules alone.
+    """
     chosen, best = path is paths[0], paths[0]
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
     ranges = list(_ranges(path, page.span, limits))
@@ -157,7 +160,7 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return how many of the rows read the residual filter is expected to drop."""
+    """Return the expected number of rows that the page reads and the residual filter drops."""
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

@@ -1,8 +1,8 @@
 """The cost model: what a Query costs, and which limit costs a segment the least.
 
 Pure functions of counts and sizes. An eventually consistent Query consumes 0.5 RCU for each started
-4 KB. More rows of a started 4 KB are free. A segment that runs dry before the page is full costs
-another Query.
+4 KB. Further rows within these 4 KB are free. If a segment has no unused rows before the page is
+full, the executor sends another Query.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
@@ -39,8 +39,8 @@ _MOST_LIMITS = 64
 def expected_capacity(rows: float, row_bytes: float) -> float:
     """Return the expected RCU of one eventually consistent Query that reads ``rows``.
 
-    Rows differ in size, so the rows of a Query may reach into a block beyond the mean. Each block
-    costs half a unit times the probability that the rows reach into it.
+    A block is 4 KB. Rows differ in size, so a Query may reach more blocks than ``rows`` of the mean
+    size fill. Each block costs half a unit times the probability that the Query reaches it.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
     reached = max(0, int((mean - _CERTAIN * deviation) // BLOCK))
@@ -67,7 +67,8 @@ def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, flo
 
     ``share`` is the fraction of the plan's rows in this segment, and ``residual`` the fraction of
     rows that passes the residual filter. The number of rows read until ``wanted`` rows pass has a
-    negative binomial distribution. This segment's part of these rows has a binomial distribution.
+    negative binomial distribution. The number of these rows in this segment has a binomial
+    distribution.
     """
     read = wanted / residual
     variance = read * share * (1 - share) + share**2 * wanted * (1 - residual) / residual**2
@@ -75,7 +76,7 @@ def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, flo
 
 
 class ReadEstimate(NamedTuple):
-    """The limit of a segment's first Query, and the segment's expected cost with its refills."""
+    """The limit of a segment's first Query, and the segment's expected cost, refills included."""
 
     limit: int
     cost: float
@@ -85,8 +86,8 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries for ``rows`` expected rows.
 
-    If the first Query's limit is below ``rows``, a refill usually reads at least half of the rows
-    that are missing. So capacity is counted for half of ``rows``.
+    The bound includes the capacity of half of ``rows`` only: a refill after a low limit usually
+    reads at least half of the missing rows.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
@@ -124,15 +125,17 @@ def _limits(
 ) -> Sequence[tuple[float, int, float, float]]:
     """Return the limits to compare for a segment, each with its cost besides capacity.
 
-    Each entry has that cost, the limit, the probability of a refill, and the refill's rows.
+    Each entry has this cost, the limit, the probability of a refill, and the number of rows that
+    the refill reads.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
         # ``dry`` is the probability that a page includes more of the segment's rows than ``limit``.
-        # If the last row read is also the page's last row (probability ``share``), no refill
-        # follows. So a plan's only segment runs dry only if it has too few rows.
+        # No refill follows if the last row read is also the page's last row; its probability is
+        # ``share``. So the only segment of a plan needs a refill only if the residual filter drops
+        # too many rows.
         rows, dry = limit - 1 + share, 0.0
         if limit <= most:
             dry = normal_tail(rows + 0.5, mean, deviation) if deviation else float(mean > rows)

@@ -1,7 +1,8 @@
 """The executor: plans a query, reads the plan's segments, and merges their rows into one list.
 
-Segments read in parallel, each one key range of one partition. A k-way merge puts their rows in
-order. If one read fails, the others are cancelled and the page fails.
+The executor reads all segments in parallel. Each segment is one key range of one partition. A k-way
+merge puts the rows in order. If one read fails, the executor cancels the other reads, and the page
+fails.
 """
 
 import math
@@ -76,9 +77,9 @@ class Merge:
         """Rows that may come after rows not yet read."""
 
     async def more(self) -> Sequence[Row]:
-        """Return the next rows, up to where a source runs dry; none at the end.
+        """Return the next rows, until a source must read again; none at the end.
 
-        Only the sources that may have the next row are read, in parallel.
+        The merge reads only the sources that may have the next row, in parallel.
         """
         batches = await in_parallel([source.more() for source in self._dry])
         for source, rows in zip(self._dry, batches, strict=True):
@@ -102,7 +103,7 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """A page's rows, how many it still lacks, and its reads. All segments share it."""
+    """A page's rows, the number of missing rows, and its reads. All segments share this object."""
 
     missing: int
     rows: list[Row] = field(default_factory=list)
@@ -110,7 +111,7 @@ class PageProgress:
 
 
 class SegmentReader:
-    """A source of a segment's rows, in the plan's direction.
+    """The source of one segment's rows, in the plan's direction.
 
     A response ends at the limit or at 1 MB, possibly without a row. Only a response without
     ``LastEvaluatedKey`` ends the segment. The limit of a further Query is the expected number of
@@ -192,7 +193,7 @@ class StatisticsProvider(Protocol):
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the ``keys`` that have no row, by exact statistics that are read now."""
+        """Read exact statistics, and return the ``keys`` that have no row."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Learn from the rows that a page read."""
@@ -262,7 +263,7 @@ class Executor:
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> Plan:
-        """Return the page's plan. Statistics are read only if there is a choice to make."""
+        """Return the page's plan. Read statistics only if there are several possible plans."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
         decided = decided or plan_by in WITHOUT_STATISTICS
         known: TableStatistics | None = None
@@ -300,7 +301,8 @@ class Executor:
     ) -> str | None:
         """Read and merge the segments. Return the position from which to plan the rest, or None.
 
-        A rest is planned after more dropped rows than the discard limit, or if the plan ends early.
+        The executor plans the rest again if the filter drops more rows than the discard limit, or
+        if the plan's segments end before the page is full.
         """
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]

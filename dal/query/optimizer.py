@@ -2,15 +2,15 @@
 
 It chooses once for each page:
 
-- Without statistics it takes the path with the least residual filter. The limit of each segment is
-  the whole page, or a shard's part of it.
-- With counts it takes the path of the least expected cost. A segment's limit is the number of rows
-  that it probably has within the page, with a margin.
-- If the page's rows were read before, the optimizer knows how many of them each segment has, and
-  where the page ends. The segments end there, so generous limits cost nothing.
+- Without statistics it chooses the path with the least residual filter. The limit of a segment is
+  the whole page, or, if the segments are shards of one list, the shard's part of the page.
+- With counts it chooses the path of the least expected cost. The limit of a segment is the expected
+  number of its rows in the page, plus a margin.
+- If this process has read the page's rows before, the optimizer knows how many of them each segment
+  has, and where the page ends. The segments end at that position, so a high limit costs nothing.
 
-Exact statistics do not choose a path. They prove segments of the chosen plan empty. All segments of
-a plan share one total order, so one position resumes them all.
+Exact statistics do not choose a path. They prove that segments of the chosen plan are empty. All
+segments of a plan share one total order, so the next page continues all of them from one position.
 """
 
 import math
@@ -34,10 +34,11 @@ from dal.query.row_locations import LocatedPage, RowLocations
 from dal.table.ranges import UNBOUNDED, Range
 
 SHARD_MARGIN = 5
-"""Deviations added to a shard's expected rows. About one page in a thousand needs a refill."""
+"""Standard deviations added to a shard's expected rows. Then about one page in a thousand needs a
+refill."""
 
 DISCARD_RATIO = 2
-"""If a page reads this many times the expected rows, the executor plans the rest again."""
+"""If a page has read this multiple of the expected rows, the executor plans the rest again."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics."""
@@ -59,7 +60,8 @@ class TableStatistics(NamedTuple):
     """Statistics of a query's rows. They may lag, and prove nothing."""
 
     cardinality: Callable[[Filters], int]
-    """Returns how many rows pass filters; an upper bound if a field is not counted."""
+    """Returns the number of rows that pass some filters; an upper bound if no counter counts one of
+    the fields."""
     row_bytes: float
     """The mean size of a row, in bytes."""
     locations: RowLocations | None = None
@@ -68,7 +70,10 @@ class TableStatistics(NamedTuple):
     """The positions of the oldest and the newest row, if the query has dates."""
 
     def fraction(self, within: Range) -> float:
-        """Return the fraction of the rows within a range, if they are spread evenly over time."""
+        """Return the expected fraction of the rows within a range.
+
+        It assumes that rows are spread evenly over time.
+        """
         if not self.oldest:
             return 1.0
         first, last = _seconds(self.oldest), _seconds(self.newest)
@@ -77,7 +82,7 @@ class TableStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
-        """Return the rows of a page that have one of ``keys``; None unless all were read before."""
+        """Return the remembered page of rows with one of ``keys``; None if it is incomplete."""
         if self.locations is None:
             return None
         return self.locations.page(keys, page.span, descending=page.descending, count=page.limit)
@@ -95,9 +100,10 @@ class PathEstimate(NamedTuple):
     """What the optimizer compares, in RCU."""
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
-    """The rows of each segment: all of them (by counts), or those of the page (by locations)."""
+    """The number of rows of each segment: all its rows (estimate by counts), or its rows in the
+    page (estimate by row locations)."""
     selectivity: float
-    """The part of these rows that passes the residual filter."""
+    """The fraction of these rows that passes the residual filter."""
     span: Range
     """The positions to read."""
     until: str | None = None
@@ -112,7 +118,7 @@ def optimize(
         path = paths[0]
         if path.size != path.index.shards or path.residual:
             return whole_pages(path, page)
-        # The segments differ by their shard only, and a hash spreads rows evenly over shards.
+        # The segments are shards of one list, and a hash spreads the rows evenly over shards.
         share = 1 / path.size
         mean, deviation = spread(page.limit, share)
         limit = min(page.limit, math.ceil(mean + SHARD_MARGIN * deviation))
@@ -123,7 +129,7 @@ def optimize(
     limits = [
         (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
     ]
-    # The rest of the page can be planned without a residual filter if another path has none.
+    # If another path has no residual filter, the rest of the page can be planned by that path.
     replans = cheapest.path.residual and not paths[0].residual
     return _plan(
         cheapest.path,
@@ -166,7 +172,7 @@ def cheapest_estimate(
 ) -> PathEstimate:
     """Return the estimate of the cheapest path; of several, the first.
 
-    A path that cannot be the cheapest is not estimated to the end.
+    The estimate of a path stops as soon as the path cannot be the cheapest.
     """
     cheapest: PathEstimate | None = None
     for path in paths:
@@ -209,7 +215,7 @@ def _estimate_by_counts(
             selectivity,
             page.limit,
             statistics.row_bytes,
-            # Rows come in bursts, so a range of time may hold more rows than an even spread
+            # Comments arrive in bursts, so a time range may have more rows than an even spread
             # predicts.
             math.ceil(held + 3 * math.sqrt(held + 1)) if bounded else math.ceil(held),
         )
@@ -243,8 +249,8 @@ def _located_rows(
 ) -> tuple[int, float]:
     """Return how many rows of a key one shard has within the page's range, and their RCU.
 
-    Row locations are unknown for a key if its rows fail the residual filter. The estimate then
-    assumes that these rows are as frequent within the page as everywhere. For the last page of a
+    If the rows of a key fail the residual filter, their locations are not kept. The estimate then
+    assumes that these rows are as frequent in the page as in the whole list. For the last page of a
     list, the estimate adds one passing row, because the read continues to the end of the list.
     """
     shards = path.index.shards

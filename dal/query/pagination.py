@@ -3,11 +3,12 @@
 A slice uses the client's terms, in list order: after, before, next and previous. The rows are read
 in list order for ``first``, and in reverse for ``last``.
 
-A cursor is the opaque string of one position, whatever the filter and the number of segments. It is
-base64url without padding of: one byte for version and kind, four bytes of CRC-32 over the rest, and
-the position. An instant at the start of a position takes eight bytes, so a cursor stays under 80
-characters for ids of up to 46 bytes, and for other positions of up to 54 bytes. A cursor names no
-partition: keys are always built from the arguments, so a forged cursor reaches nothing.
+A cursor is the opaque string of one position. It does not depend on the filter or on the number of
+segments. It is one byte for version and kind, a CRC-32 of four bytes, and the position, as
+base64url without padding. An instant at the start of a position takes eight bytes, so a cursor
+stays under 80 characters for ids of up to 46 bytes, and for other positions of up to 54 bytes. A
+cursor names no partition. The server builds keys from the arguments only, so a forged cursor gives
+no access to other rows.
 """
 
 import binascii
@@ -115,10 +116,10 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Up to ``limit`` rows between two positions, both excluded, from either end.
+    """Up to ``limit`` rows between two positions, from the first row or back from the last.
 
-    ``next_page`` and ``previous_page`` request the pagination flags. A flag costs one more row or
-    one more Query.
+    Both positions are excluded. ``next_page`` and ``previous_page`` request the pagination flags. A
+    flag costs one more row or one more Query.
     """
 
     limit: int
@@ -128,7 +129,7 @@ class Slice:
     next_page: bool = False
     previous_page: bool = False
     reverse: bool = False
-    """Whether to reverse the list's usual order: oldest first."""
+    """Whether to reverse the list's usual order, so that the oldest rows are first."""
     explain: bool = False
     """Whether to trace the page's rows and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
@@ -180,9 +181,11 @@ class Page(Generic[Node]):
     """The number of rows of the whole list, or the error of counting them. None if it is unknown
     or was not requested."""
     event_cursor: str | None = None
-    """Cursor of the list's events from before the rows were read, if it was requested."""
+    """The event cursor of a moment before the rows were read, if it was requested. Subscriptions
+    continue from it."""
     head: Item | None = None
-    """The item at the list's head, if the query requests it and the page starts there."""
+    """The item before the list's first row, if the query requests it and the page starts at the
+    first row."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -204,13 +207,13 @@ class PageReader(Generic[Node]):
         stats = ExecutionStatistics(query.access_pattern)
         if cut.explain:
             stats.trace = Trace(descending=listed_descending)
-        # ``last`` reads against the list: from ``before`` on, and up to ``after``.
+        # ``last`` reads the list in reverse: from ``before`` towards ``after``.
         start, end, ahead, behind = cut.after, cut.before, cut.next_page, cut.previous_page
         descending = listed_descending is not cut.backward
         if cut.backward:
             start, end, ahead, behind = end, start, behind, ahead
-        # If the row at ``start`` still exists, it proves that rows precede the page. That costs one
-        # more row in the same Query instead of another Query.
+        # If the row at ``start`` still exists, it proves that there are rows before the page. So
+        # the same Query reads one more row, and no second Query is needed.
         proving = behind and start is not None
         span = UNBOUNDED if end is None else UNBOUNDED.beyond(end, descending=not descending)
         if start is not None and proving:

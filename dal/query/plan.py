@@ -19,7 +19,7 @@ Filters: TypeAlias = Mapping[str, frozenset[str]]
 """Each filtered field with the values to include."""
 
 EqualityKey: TypeAlias = frozenset[tuple[str, str]]
-"""Fields with one value each. A row has this key if it has all of these values."""
+"""Fields, each with one value. A row has this key if it has all these values."""
 
 
 def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
@@ -40,13 +40,14 @@ class Query:
     access_pattern: str
     filters: Filters
     within: Range = UNBOUNDED
-    """The positions to include, such as a range of time."""
+    """The range of positions to read, such as a time range."""
     consistent: bool = False
-    """Whether to read the latest acknowledged write. Only the table and local indexes can."""
+    """Whether to read consistently. Only the table and local indexes allow it."""
     head: bool = False
-    """Whether to read the item before the partition's rows together with the first rows."""
+    """Whether the first page also returns the item that precedes the rows in the partition, such as
+    the organisation before its users."""
     _hash: int = field(init=False, repr=False, compare=False)
-    """The hash, computed once: every page looks up its access paths by the query."""
+    """The hash, computed once, because every page looks up its access paths by the query."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
@@ -85,7 +86,10 @@ class Segment(NamedTuple):
 
     @property
     def sort_keys(self) -> Range:
-        """The range of sort keys. It includes the head, before or after the rows."""
+        """The range of sort keys.
+
+        It includes the head item, whose key is before or after all rows.
+        """
         rows = self.range.under(self.prefix)
         if not self.head:
             return rows
@@ -94,7 +98,10 @@ class Segment(NamedTuple):
         return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
-        """Return a row's position by its sort key. The head's is outside the rows' range."""
+        """Return the position of a row by its sort key.
+
+        The head item's position is outside the range of the rows.
+        """
         if not self.head or sort_key.startswith(self.prefix):
             return sort_key[len(self.prefix) :]
         return HEADS[self.head > self.prefix]
@@ -106,7 +113,7 @@ class Segment(NamedTuple):
 
 
 class PlanBasis(StrEnum):
-    """The knowledge by which the optimizer plans a page, from the most to the least."""
+    """The information that the optimizer uses to plan a page, in descending order of detail."""
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
     COUNTS = "COUNTS"
@@ -115,7 +122,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""Plans on these bases read a whole page from each partition."""
+"""With these bases the plan reads a whole page from each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +139,14 @@ class Plan:
     selectivity: float = 1.0
     """The expected part of the rows read that passes the residual filter."""
     discard_limit: float = float("inf")
-    """After this many dropped rows the executor plans the rest without a residual filter."""
+    """The maximum number of dropped rows. After more of them, the executor plans the rest without a
+    residual filter."""
     unproven: int = 0
-    """The number of segments that exact statistics would probably prove empty."""
+    """The expected number of segments that exact statistics can prove empty."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
-    """The position where the segments end, because the page is expected to end there."""
+    """The position where the page is expected to end, and so the end of its segments."""
 
     def __str__(self) -> str:
         """Draw the plan as a tree: the index, the residual filter, and each segment."""
@@ -231,8 +239,8 @@ def _listed(value: ReasonValue, between: str) -> str:
 class AccessPath:
     """One index that answers a query.
 
-    Every combination of values of the index's fields is a segment, in each shard. Derived values
-    are cached for all pages of the query.
+    Each combination of values of the index's fields is a segment; an index with shards has one for
+    each shard. The derived values are cached for all pages of the query.
     """
 
     index: Index
@@ -257,7 +265,7 @@ class AccessPath:
 
     @cached_property
     def segments(self) -> Sequence[Segment]:
-        """Every segment, still without bounds and limit."""
+        """Every segment, without bounds and limit, which the optimizer adds."""
         index, segments = self.index, []
         head = index.head if self.query.head else ""
         for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
@@ -275,10 +283,12 @@ class AccessPath:
 
 
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
-    """Return the access paths of a query, the one with the least residual and segments first.
+    """Return the access paths of a query.
 
-    Raises NoIndexError if no index answers. Raises TooManySegmentsError if every path has too many
-    segments, or if a path without residual has too many: another path would read rows to drop.
+    The path with the smallest residual filter comes first; of equal ones, the path with the fewest
+    segments. Raises NoIndexError if no index answers. Raises TooManySegmentsError if every path has
+    too many segments. It is also raised if a path without a residual filter has too many, because
+    each other path would read rows that it drops.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
@@ -299,8 +309,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 def refusal(index: Index, query: Query) -> Reason | None:
     """Return why an index cannot answer a query; None if it can.
 
-    An index answers if it is partitioned by filtered fields alone, holds all matching rows, and
-    its rows carry every other filtered field.
+    An index answers if the query filters by all fields of its partitions, if it has all matching
+    rows, and if it projects every other filtered field.
     """
     asked = query.filters
     unasked = [name for name in index.fields if name not in asked]

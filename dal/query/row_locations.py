@@ -1,7 +1,7 @@
-"""Row locations: the positions of a list's rows when these were last read.
+"""Row locations: where the rows of a list were when this process last read them.
 
-They are inexact, since rows are added and deleted. By them the optimizer estimates where a page
-ends, and how many rows each Query reads. An estimate by counts needs a wider margin.
+They may be out of date, since clients add and delete rows. The optimizer estimates from them where
+a page ends, and how many rows each Query reads. An estimate by counts needs a wider margin.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,7 +17,8 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""The most rows and spans of a list; a list with more forgets all of them and starts again."""
+"""The maximum of rows and spans that are kept of a list. When a list exceeds it, all of them are
+dropped."""
 
 _LIST, _KEY = 20, 3
 """The memory that an empty list and each requested key take, counted as rows."""
@@ -50,16 +51,19 @@ class LocatedRow(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A key, prepared for finding its rows."""
+    """What the search for the rows of a key needs."""
 
     mask: bytes
-    """For each byte, 1 if the byte encodes values that have the key."""
+    """1 at the place of each byte that encodes values with the key, else 0."""
     spans: Sequence[list[_Span]]
     """The spans of the key, and of every coarser key."""
 
 
 class LocatedPage(NamedTuple):
-    """A page of rows that were all read before. With fewer rows than requested, the list ends."""
+    """A page of rows that this process has read before.
+
+    If it has fewer rows than requested, the list ends.
+    """
 
     rows: int
     """The number of rows."""
@@ -80,9 +84,9 @@ class LocatedPage(NamedTuple):
         return self.codes.translate(both.to_bytes(MOST_VALUES)).count(1)
 
     def among(self, key: EqualityKey) -> tuple[int, int] | None:
-        """Return the number of the span's rows with a key, on the page or not, and their bytes.
+        """Return the number of rows with a key within the span, and their bytes.
 
-        None unless all of them are remembered.
+        Rows that the page does not show count too. None unless all of them are remembered.
         """
         known = self.known(key)
         if not _remembered(known, self.span):
@@ -92,18 +96,18 @@ class LocatedPage(NamedTuple):
 
 
 class RowLocations:
-    """The rows that were read of one list, in any order of its parts.
+    """The remembered rows of one list. Its parts may be read in any order.
 
-    The rows' positions, values and sizes are three sequences, so that one call of a built-in
-    function selects, counts or sums them: the rows of a page may be few among all that are
-    remembered. One byte encodes the values of a row.
+    Positions, values and sizes of the rows are three sequences, so that one call of a built-in
+    function selects, counts or sums them. This is fast even if few of the remembered rows are on
+    the page. One byte encodes the values of a row.
     """
 
     def __init__(self) -> None:
         self._forget()
 
     def weight(self) -> int:
-        """Return the memory of this list, in rows or spans of some 180 bytes each."""
+        """Return the memory that this list takes, in units of about 180 bytes: a row or a span."""
         return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
 
     def _forget(self) -> None:
@@ -141,7 +145,7 @@ class RowLocations:
         self._joined += len(spans)
 
     def _replace(self, key: EqualityKey, part: slice, rows: Sequence[LocatedRow]) -> None:
-        """Replace the rows of ``key`` in a part by ``rows``."""
+        """Replace the rows of ``key`` in a part of the list by ``rows``."""
         noted = [(row.position, self._values[row.values], row.size) for row in rows]
         marks = self._codes[part].translate(self._mask(key))
         if 0 in marks:
@@ -157,7 +161,8 @@ class RowLocations:
     ) -> LocatedPage | None:
         """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        Fewer rows mean that the range has no more. None unless all these rows are remembered.
+        If they are fewer, the range has no more rows. Return None unless all these rows are
+        remembered.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
@@ -219,7 +224,7 @@ class RowLocations:
 
 @lru_cache(maxsize=10_000)
 def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
-    """Return all subsets of ``key``: its rows have these keys too."""
+    """Return all subsets of ``key``: a row with ``key`` has each of these keys too."""
     return [frozenset(some) for size in range(len(key) + 1) for some in combinations(key, size)]
 
 
@@ -234,7 +239,10 @@ def _join(spans: list[_Span], new: _Span) -> None:
 def _reach(
     known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
 ) -> str | None:
-    """Return how far spans reach from ``start`` without a gap, at most to ``end``; None if none."""
+    """Return how far spans cover the range from ``start``; None if no span covers ``start``.
+
+    The position is ``end`` at most.
+    """
     reached, further = None, start
     while further != reached:
         reached, found = further, False

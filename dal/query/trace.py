@@ -1,4 +1,4 @@
-"""Execution statistics: what a page cost. A trace: the outcome of each row that the page read.
+"""Execution statistics and traces: the cost of a page, and the outcome of each row that it read.
 
 Every page has execution statistics. Only an explained page has a trace.
 """
@@ -88,10 +88,11 @@ class Alternative:
     residual: Sequence[str]
     segments: Sequence[KeyRange]
     expected_rows: float | None
-    """The rows that the first Query of each segment would return."""
+    """The expected number of rows that the first Queries of all segments return."""
     estimated_capacity: float | None
     cost: float | None
-    """What the optimizer compares: the capacity, with weights for Queries and rows in RCU."""
+    """The cost that the optimizer compares, in RCU: the capacity, plus a weight for each Query and
+    row."""
     chosen: bool
     why: Reason
 
@@ -132,7 +133,7 @@ class FullPages:
 
 
 class TracedQuery(NamedTuple):
-    """One Query of a segment; ``ended`` is whether it reached the end of the segment."""
+    """One Query of a segment; ``ended`` is true if the Query reached the end of the segment."""
 
     segment: int
     rows: Sequence[Row]
@@ -151,10 +152,10 @@ class Trace:
     shown: Sequence[str] = ()
     """The positions of the page's rows, in list order."""
     descending: bool = False
-    """Whether list order is descending order of keys."""
+    """Whether the list shows rows in descending order of keys."""
 
     def rows(self) -> list[RowRead]:
-        """Return every row read, in list order. A row of two segments occurs twice."""
+        """Return every row read, in list order. A row that two segments returned occurs twice."""
         return sorted(self._rows(), key=lambda row: row.position, reverse=self.descending)
 
     def _rows(self) -> Iterator[RowRead]:
@@ -186,7 +187,8 @@ class Trace:
         if full is None:
             return None
         first = {query.segment: query for query in reversed(self.queries)}
-        # The page's own segments are comparable unless they end where the page ends.
+        # The page's own reads can be compared unless the plan ended the segments where the page
+        # ends.
         comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
@@ -223,7 +225,7 @@ def _bytes(row: Row) -> int:
 
 @dataclass(slots=True)
 class SegmentStatistics:
-    """What the page read of one segment; ``limit`` is the first Query's."""
+    """What the page read of one segment; ``limit`` is the limit of the first Query."""
 
     partition_key: str
     sort_keys: Range
@@ -321,7 +323,10 @@ class ReadInstruments(Protocol):
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
-        """Await the reading of a plan's rows; ``counts`` grows by the plan's segments meanwhile."""
+        """Await the reading of a plan's rows.
+
+        Meanwhile the executor adds the plan's segments to ``counts``.
+        """
 
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
@@ -330,4 +335,4 @@ class ReadInstruments(Protocol):
 
 
 READ_INSTRUMENTS: ContextVar[ReadInstruments | None] = ContextVar("read_instruments", default=None)
-"""Observes the reads of pages; None if nothing does."""
+"""Observes the reads of pages; None if reads are not observed."""

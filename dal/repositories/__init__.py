@@ -1,1 +1,1 @@
-"""The repositories, through which resolvers read and write: a module per subject."""
+"""The repositories, one module per subject. Resolvers read and write the table through them."""

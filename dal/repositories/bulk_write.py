@@ -1,10 +1,10 @@
 """Bulk writes: write many objects over the stored ones, and report what changed.
 
 ``BulkWriter`` writes comments with their counters, which are exact after each transaction. It sorts
-the comments by product and language, so that a transaction changes few counters. Transactions that
-change the same counters run one after another, all others in parallel. Each comment is written on
-condition that the item under its id has not changed since it was read. So after an interruption
-exactly the comments in the table are counted. In maintenance mode stream each comment is a separate
+the comments by product and language, so that each transaction changes few counters. Transactions
+that change the same counters run one after another, the others in parallel. Each comment is written
+on condition that its item has not changed since it was read. So even after an interruption the
+counters equal the comments in the table. In maintenance mode stream each comment is a separate
 write.
 """
 
@@ -32,11 +32,11 @@ AT_ONCE = 2
 """Transactions of one call that run in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""Items that are read at once. Those that differ are written before the next read."""
+"""The number of items in one read. The items that differ are written before the next read."""
 
 
 class Outcome(NamedTuple):
-    """How many objects of a bulk write were new, changed and unchanged."""
+    """The numbers of new, changed and unchanged objects of a bulk write."""
 
     new: int = 0
     changed: int = 0
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
     @property
     def total(self) -> int:
-        """How many objects are stored."""
+        """The number of stored objects."""
         return self.new + self.changed + self.unchanged
 
 
@@ -72,17 +72,17 @@ def summed(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def compared(old: object, new: object) -> Outcome:
-    """Return the outcome of writing ``new`` over ``old``. If ``old`` is None, there was no item."""
+    """Return the outcome of writing ``new`` over ``old``; None means that no item existed."""
     if old is None:
         return NEW
     return UNCHANGED if old == new else CHANGED
 
 
 async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
-    """Write each object's items that differ from the stored items with their keys.
+    """Write the items of each object that differ from the stored items.
 
-    An object is new if its first item is new. Of two items with one key the last is written. Raises
-    DalError; some of the items may have been written.
+    An object is new if its first item is new. If two items have the same key, the last one is
+    written. After a DalError, some of the items may have been written.
     """
     items = {_key(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -116,9 +116,9 @@ class BulkWriter:
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with their ids.
 
-        Of two comments with one id the last is written. An unchanged comment costs a read. The
-        first unchanged comment after new ones also costs a transaction, which fails. Raises
-        DalError; some of the comments may have been written.
+        If two comments have the same id, the last one is written. An unchanged comment costs a
+        read. The first unchanged comment after new comments also costs a failed transaction. After
+        a DalError, some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):
@@ -130,7 +130,7 @@ class BulkWriter:
             outcome = NOTHING
             async with gate:
                 for batch in chain:
-                    # The wait for a turn may take minutes, so comments are read only after it.
+                    # The wait for a turn may take minutes, so comments are read after the wait.
                     async with self._table.pace.turn():
                         outcome = outcome.plus(await self._put(batch))
             return outcome
@@ -170,7 +170,10 @@ class BulkWriter:
     async def _changes(
         self, rows: Sequence[LoadedComment], *, read: bool
     ) -> list[tuple[LoadedComment, CommentChange]]:
-        """Return the rows to write, each with its change; unread comments are taken as new."""
+        """Return the rows to write, each with its change.
+
+        Comments that were not read count as new.
+        """
         now = datetime.now(UTC)
         if not read:
             return [(row, CommentChange(None, encode(row.over(None, now)))) for row in rows]
@@ -202,14 +205,14 @@ class BulkWriter:
 
 
 def _differs(old: Item, new: Item) -> bool:
-    """Return whether an item must be written. Marks do not count as a difference."""
+    """Return whether an item must be written. A difference in marks alone does not count."""
     return new != {name: value for name, value in old.items() if name not in COMMENT.marks}
 
 
 def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
     """Return comments in batches of about one transaction each.
 
-    The comments of one product are in one chain of batches, as they change the same counters.
+    All comments of a product are in one chain, because they change the same counters.
     """
     found: list[list[list[LoadedComment]]] = []
     room = 0

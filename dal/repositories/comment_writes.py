@@ -35,7 +35,7 @@ Review: TypeAlias = Callable[[Comment, Comment], ReviewCause | None]
 """Returns why a comment waits for a moderator after an edit, by its old and its new contents."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
-"""Causes that end when the server's rule passes a new text."""
+"""The causes that end if the server's rule requires no review of a new text."""
 
 
 class CommentWriter:
@@ -61,14 +61,14 @@ class CommentWriter:
         dated: bool = True,
         cause: ReviewCause | None = None,
     ) -> Written:
-        """Store a new comment once; with a ``cause`` it is a submission, which waits for review.
+        """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
 
-        With an idempotency key, the comment's id is made of its author and the key. So a second add
-        with both returns the comment of the first, in its present state. A comment that is not
-        ``dated`` gets the instant at which its write is built. Raises IdempotencyKeyReusedError if
-        the second add has other contents, and NotFoundError if the comment was deleted since.
-        Raises AlreadyCommentedError if the table allows a person one comment on each product, and
-        the author has another.
+        The id of a comment with an idempotency key is a hash of its author and the key. So a second
+        add by the same author with the same key returns the first comment, in its present state. If
+        it has other contents, it raises IdempotencyKeyReusedError; if the first comment was
+        deleted, NotFoundError. Unless the comment is ``dated``, its date is the instant at which
+        the write is built. If the table allows a person one comment on each product and the author
+        has another, it raises AlreadyCommentedError.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -103,11 +103,11 @@ class CommentWriter:
     ) -> Written:
         """Change fields of a comment or a submission; it keeps its date.
 
-        ``check`` raises an error to refuse the change. Without ``review`` the state stays.
-        Otherwise a text that ``review`` passes is published, unless a moderator has rejected the
-        comment, or another cause than the server's rule holds it: then it waits. Raises
-        NotFoundError if there is no such comment, and ConflictError if other writes keep changing
-        it.
+        ``check`` raises an error to refuse the change. Without ``review`` the comment keeps its
+        state. With ``review``, the new text waits if ``review`` returns a cause, if a moderator has
+        rejected the comment, or if the comment waits for a cause other than the server's rule.
+        Otherwise it is published. Raises NotFoundError if there is no such comment, and
+        ConflictError if other writes keep changing it.
         """
 
         def edited(item: Item, one: Stored) -> CommentChange:
@@ -152,17 +152,21 @@ class CommentWriter:
         return there
 
     async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
-        """Write comments over the stored ones with their ids; of two with one id the last."""
+        """Write comments over the stored ones with the same ids.
+
+        Of two with one id the last is written.
+        """
         return await self._bulk.put(rows)
 
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
     ) -> Stored | None:
-        """Write the change that ``step`` makes of an item, and return what the item then holds.
+        """Change an item by ``step``, and return its new comment or submission.
 
-        ``step`` gets the item, read consistently, and what it holds. It is called again if the item
-        has changed meanwhile, and returns None to write nothing. Raises NotFoundError without a
-        comment or a submission, and ConflictError if other writes keep changing it.
+        ``step`` receives the item, read consistently, and its comment or submission. It returns the
+        change, or None to write nothing. If the item has changed meanwhile, ``step`` is called
+        again. Raises NotFoundError if there is neither a comment nor a submission, and
+        ConflictError if other writes keep changing the item.
         """
         elsewhere = False
 
@@ -221,13 +225,16 @@ class CommentWriter:
 
 
 def written(one: Stored | None) -> Written:
-    """Return a written comment with its place in lists, which a submission does not have."""
+    """Return a written comment as an edge.
+
+    A submission is returned as it is: lists do not show it.
+    """
     assert one is not None  # noqa: S101 - it was written
     return Edge(one, comment_position(one)) if isinstance(one, Comment) else one
 
 
 def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
-    """Return the result of an edit, which ``review`` may send to the queue or publish."""
+    """Return the edited comment, published or as a submission, as ``review`` decides."""
     now = datetime.now(UTC)
     if isinstance(one, Submission):
         edited = replace(one, **changes, updated_at=now)

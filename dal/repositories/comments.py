@@ -96,14 +96,17 @@ class CommentRepository(CommentWriter):
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         """Return one page of a product's comments.
 
-        Simultaneous requests may share one read, if they have the same ``since``: the position in
-        a log of events, so that a shared page is no older than the position.
+        Simultaneous requests may share one read if they have the same ``since``, a position in the
+        log of events. So a shared page is never older than this position.
         """
         read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut, since), read)
 
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
-        """Return one page of an author's comments, eventually consistent: the index is global."""
+        """Return one page of an author's comments.
+
+        It is eventually consistent, as the index is global.
+        """
         return await self._by_author.read(selection.query(), cut)
 
     async def newest_of_author(self, username: str) -> Comment | None:
@@ -118,7 +121,10 @@ class CommentRepository(CommentWriter):
     async def counted_page(
         self, selection: Selection, cut: Slice, since: Hashable = None
     ) -> Page[Comment]:
-        """Return one page with its ``total_count``, or with the error if the counting failed."""
+        """Return one page with its ``total_count``.
+
+        If the count fails, return its error instead.
+        """
         spent: list[float] = []
 
         async def total_or_error() -> int | errors.DalError | None:
@@ -139,10 +145,10 @@ class CommentRepository(CommentWriter):
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return how many comments a selection has, including every acknowledged write.
+        """Return the number of comments of a selection, including every acknowledged write.
 
-        None if the selection has dates, as comments are not counted by time, or if the counters may
-        lag behind the comments.
+        Return None if the selection has dates, because comments are not counted by time, or if the
+        counters may be out of date.
         """
         query = _query_of(selection)
         if query.within.empty:
@@ -153,7 +159,7 @@ class CommentRepository(CommentWriter):
         return statistics.count(query)
 
     async def counted(self) -> bool:
-        """Return whether comments are counted.
+        """Return whether the table has counts of comments.
 
         In mode stream, a rebuild must have counted them first.
         """

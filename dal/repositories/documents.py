@@ -1,9 +1,9 @@
-"""What servers store in the table for themselves: trusted documents, and markers of finished work.
+"""The servers' own items: trusted documents, and markers of finished work.
 
 A trusted document is a GraphQL text under the id that clients send. All documents are in one
-partition, and a server reads their ids at its start. A document that was added later takes one more
-read. Each text is also stored under its SHA-256, so that a process that has not read a document's
-id knows its text too.
+partition, and a server reads their ids when it starts. It needs one more read for a document that
+is added later. Each text is also stored under its SHA-256, so that a process finds the text without
+the document's id.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Leaderboards: the products with the most comments rated 5, overall or in one language (AP11).
 
-A product is on a leaderboard while it has such a comment. Products with the same count are in
-reverse order of their ids. A rank is a product's place on the leaderboard, so no two products share
-a rank. A cursor contains no rank, because the products above it change: to rank a later page, the
-products above the page are counted.
+A product is on a leaderboard while it has a comment rated 5. Products with the same count are in
+reverse order of their ids. A rank is a place on the leaderboard, so two products never share a
+rank. A cursor contains no rank, because the products above it change. So the ranks of a later page
+are computed by counting the products above the page.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ RANKED = 1_000
 """Only the top 1,000 products have ranks."""
 
 RANKS_BYTES = 100 * RANKED
-"""The bytes of counting these products, approximately: 12.5 RCU."""
+"""The approximate number of bytes that a count of these products reads: 12.5 RCU."""
 
 
 class LeaderboardRepository:

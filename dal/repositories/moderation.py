@@ -66,7 +66,8 @@ class ModerationRepository:
     ) -> Submission | None:
         """Return a submission by its id, as the latest acknowledged write left it (AP17).
 
-        One that the viewer may not see is None, and costs as much as what is missing.
+        Return None for a submission that the viewer may not see; it costs as much as a missing
+        comment.
         """
         item = await self._table.get(comment_key(comment_id))
         submission = submission_in(item)
@@ -84,7 +85,7 @@ class ModerationRepository:
         return await self._queue.read(query_of(_PENDING), cut)
 
     async def queue_length(self) -> int | None:
-        """Return how many comments wait; None beyond 500 in a shard, about 4,000 in all."""
+        """Return the number of waiting comments; None if a shard has more than 500."""
         values = {"state": SubmissionState.PENDING}
         partitions = [QUEUE.partition_of(values, shard) for shard in range(QUEUE.shards)]
         counts = await in_parallel(
@@ -96,10 +97,10 @@ class ModerationRepository:
         return None if max(counts) >= _MOST_COUNTED else sum(counts)
 
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
-        """Publish a submission whose text is that of the version ``seen``; ``by`` is a moderator.
+        """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
 
-        A published comment is returned as it is. Raises NotFoundError without either, and
-        ConflictError if the text was edited since.
+        A published comment is returned unchanged. Raises NotFoundError if there is no submission or
+        comment, and ConflictError if the author has edited the text.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
@@ -115,9 +116,9 @@ class ModerationRepository:
         return Edge(there, comment_position(there))
 
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
-        """Reject a comment or a submission, as ``approve`` publishes one.
+        """Reject a comment or a submission. The arguments and errors are those of ``approve``.
 
-        A submission that is rejected with the same reason is returned as it is.
+        A submission that was rejected with the same reason is returned unchanged.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
@@ -134,12 +135,12 @@ class ModerationRepository:
 
 
 def version(one: Stored) -> datetime:
-    """Return the instant of a text: of its last edit, or of the add."""
+    """Return the version of a text: the instant of its last edit, or of its add."""
     return one.updated_at or one.created_at
 
 
 def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
-    """Return the change of an item to ``new`` together with the decision on its case."""
+    """Return the change of an item to ``new``, and the write of the decision on its case."""
     image = encode(new) | idempotency.kept_mark(item)
     return CommentChange(item, image, [{"Put": {"Item": encode_decision(decision)}}])
 

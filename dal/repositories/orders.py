@@ -23,10 +23,10 @@ NEXT = {
     OrderStatus.DELIVERED: frozenset[OrderStatus](),
     OrderStatus.CANCELLED: frozenset[OrderStatus](),
 }
-"""For each status of an order, the statuses that may follow."""
+"""The statuses that may follow each status of an order."""
 
 OPEN_PAGE_REQUESTS = QUEUE_SHARDS
-"""A page of open orders, or of open tickets, reads every shard."""
+"""The number of Queries of a page of open orders or open tickets, which reads every shard."""
 
 _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
@@ -78,9 +78,9 @@ class OrderRepository:
         return page.nodes[0] if page.edges else None
 
     async def place(self, order: Order) -> Edge[Order]:
-        """Store a new order once; a second order with its id returns the first.
+        """Store a new order once. If an order with its id exists, return the stored order.
 
-        Raises IdempotencyKeyReusedError if the second order has other lines.
+        Raises IdempotencyKeyReusedError if the stored order has other lines.
         """
         try:
             await self._table.write([{"Put": {"Item": ORDER.encode(order), **ABSENT}}])
@@ -116,8 +116,8 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            # The condition is on the whole item: its composite key changes with the status, and
-            # ``PlacedId`` exists only while the order is PLACED.
+            # The condition compares the whole item, because keys change with the status: the
+            # composite key, and ``PlacedId``, which exists only while the order is PLACED.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
             await self._table.write([put, *bought])
@@ -130,9 +130,9 @@ class OrderRepository:
     async def put_many(self, orders: Sequence[Order]) -> Outcome:
         """Write orders; each replaces its user's stored order with the same id.
 
-        If two of the orders have one id, the last is written. The proofs of purchase of a replaced
-        order stay. An order of another user with the same id is not replaced, so an id must keep
-        its user.
+        If two orders have one id, the last is written. The proofs of purchase of a replaced order
+        stay. The order of another user with the same id also stays, so an order must not change its
+        user.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)

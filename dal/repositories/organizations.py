@@ -29,7 +29,7 @@ _NO_ADMIN = "You are not an admin of this organisation any more: reload it."
 
 
 class OrganizationRepository:
-    """All access to organisations and their users; all reads but ``of_user`` are consistent."""
+    """All access to organisations and their users. All reads except ``of_user`` are consistent."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -70,7 +70,7 @@ class OrganizationRepository:
     async def create(self, roster: Roster) -> None:
         """Store a new organisation with its first users; AlreadyExistsError if the name is taken.
 
-        At most 90 users.
+        There may be at most 90 users.
         """
         try:
             await self._table.write([{"Put": {"Item": item, **ABSENT}} for item in _items(roster)])
@@ -112,17 +112,17 @@ class OrganizationRepository:
     async def remove_user(self, organization: str, username: str, *, by: str | None) -> None:
         """Remove a user from an organisation; the user's tickets stay.
 
-        ``by`` is the user who removes: an admin, or the removed user; None for staff. The errors
-        are those of ``set_user_type``.
+        ``by`` is an admin, or the removed user; None for staff. The errors are those of
+        ``set_user_type``.
         """
         await self._change(organization, username, None, by)
 
     async def set_user_type(self, user: OrganizationUser, *, by: str | None) -> None:
-        """Change the type of an organisation's user. ``by`` is the admin who does; None for staff.
+        """Change the type of an organisation's user. ``by`` is an admin; None for staff.
 
-        Raises NotFoundError without the user, or if ``by`` is not an admin when the write happens,
-        and InvalidArgumentError if ``by`` is the last admin, whose rights would be lost. Raises
-        ConflictError if other writes keep changing the user.
+        Raises NotFoundError if there is no such user, or if ``by`` is not an admin when the write
+        happens. Raises InvalidArgumentError if ``by`` is the last admin and would lose this type.
+        Raises ConflictError if other writes keep changing the user.
         """
         await self._change(user.organization, user.username, user.type, by)
 
@@ -131,8 +131,8 @@ class OrganizationRepository:
     ) -> None:
         """Change the type of a user; None removes the user.
 
-        The write has the condition that an admin stays: ``by``, or another one if ``by`` gives up
-        the own rights. So of two admins who remove each other one remains.
+        The write has the condition that one admin stays: ``by``, or another admin if ``by`` changes
+        itself. So if two admins remove each other at the same time, one of them stays.
         """
 
         async def attempt() -> None:
@@ -163,7 +163,7 @@ class OrganizationRepository:
     async def _staying(
         self, user: OrganizationUser, new: UserType | None, by: str | None
     ) -> str | None:
-        """Return the admin who must still be one when ``by`` changes a user; None: no admin."""
+        """Return the user who must still be an admin when the write happens; None for staff."""
         if by != user.username:
             return by
         if user.type is UserType.ADMIN:
@@ -173,7 +173,7 @@ class OrganizationRepository:
         raise errors.NotFoundError(_NO_ADMIN)
 
     async def _other_admin(self, admin: OrganizationUser) -> str:
-        """Return the first admin by name besides ``admin``; InvalidArgumentError without one."""
+        """Return the first other admin by name. Raise InvalidArgumentError if there is none."""
         cut = Slice(_ADMINS_AMONG)
         while True:
             page = await self.users(admin.organization, cut)
@@ -189,7 +189,7 @@ class OrganizationRepository:
             cut = replace(cut, after=page.page_info.end)
 
     async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
-        """Write organisations of distinct names, with their users, over the stored ones.
+        """Write organisations with their users over the stored ones. Their names are distinct.
 
         Stored users who are not in ``rosters`` stay.
         """

@@ -36,9 +36,9 @@ class TicketSelection:
     created_before: datetime | None = None
 
     def query(self) -> Query:
-        """Return the query of this selection; both statuses are any status.
+        """Return the query of this selection. Both statuses together filter nothing.
 
-        All tickets of an organisation are in a partition for each status.
+        Each status of an organisation's tickets has its own partition.
         """
         names = self.organization
         filters = {"organization": frozenset({names}) if isinstance(names, str) else names}
@@ -88,10 +88,10 @@ class TicketRepository:
         return (ORGANIZATION_USER.decode(page.head) if page.head else None), page
 
     async def create(self, ticket: Ticket) -> Edge[Ticket]:
-        """Store a new ticket once; a second ticket with its id returns the first.
+        """Store a new ticket once. If a ticket with its id exists, return the stored ticket.
 
-        Raises NotFoundError unless the organisation has the user, and IdempotencyKeyReusedError if
-        the second ticket has other contents.
+        Raises NotFoundError if the organisation does not have the user, and
+        IdempotencyKeyReusedError if the stored ticket has other contents.
         """
         user = {"Key": user_key(ticket.organization, ticket.username), **PRESENT}
         new = {"Item": TICKET.encode(ticket), **ABSENT}
@@ -120,7 +120,7 @@ class TicketRepository:
         if item is None or TICKET.decode(item) != ticket or ticket == closed:
             raise conflict
         try:
-            # The condition is on the whole item: several keys change with the status.
+            # The condition compares the whole item, because several keys change with the status.
             put = {"Put": {"Item": TICKET.encode(closed), **TICKET.unchanged(item)}}
             await self._table.write([put])
         except errors.ConditionFailedError:

@@ -1,1 +1,1 @@
-"""Statistics of comments: counters changed with the writes, read for plans, rebuilt, verified."""
+"""Statistics of comments: counters that each write changes, and that pages and plans read."""

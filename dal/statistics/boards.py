@@ -1,14 +1,16 @@
 """Boards: products move on leaderboards some seconds after their counters change.
 
-A product's place on a leaderboard is two key attributes of its statistics item. If each write's
-transaction changed them, every comment rated 5 would also write rows of an index, always in the
-same partition. The whole shop could then write no faster than one partition. So each process
-remembers the products with changed counters, and moves each of them once after MOVE_SECONDS, at
-most MOST_AT_ONCE products in that time. If more products change, only the boards fall behind.
+Two key attributes of a statistics item are the product's place on a leaderboard. All rows of a
+leaderboard are in one partition of an index. If each write's transaction changed them, the whole
+shop could write comments rated 5 no faster than this partition. So each process collects the
+products with changed counters for MOVE_SECONDS, and then moves each product once. In each such
+period it moves at most MOST_AT_ONCE products. If more products change, only the leaderboards are
+late.
 
-A move reads the product's items in one consistent Query, and updates the items in a wrong place,
-each on condition that its place has not changed. Then it reads the product again, because another
-process may have moved the product by older counts. The last of all moves finds nothing to do.
+A move reads the product's items in one consistent Query, and updates each item in a wrong place, on
+condition that its place has not changed. Then the move reads the product again, because another
+process may have moved the product by older counts. A move ends when it finds no item in a wrong
+place.
 
 If a process is killed, the next process that reads the product's statistics moves the product.
 """
@@ -36,7 +38,7 @@ MOST_AT_ONCE = 100
 """The most products that a process moves in MOVE_SECONDS."""
 
 ONE_MOVE_SECONDS = 5.0
-"""How long one move may take, so that a process can end while DynamoDB does not answer."""
+"""The maximum seconds of one move, so that a process can end while DynamoDB does not answer."""
 
 _TOGETHER = 16
 """Products that are moved in parallel."""
@@ -52,7 +54,8 @@ _log = logging.getLogger(__name__)
 def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
     """Yield a product's items with wrong leaderboard keys, each with the right keys.
 
-    ``stored`` are all statistics items of the product. For an absent item, its key is yielded.
+    ``stored`` has all statistics items of the product. In place of a missing item, its key is
+    yielded.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
@@ -76,7 +79,7 @@ class Boards:
         self._noted = asyncio.Event()
         self._moving: asyncio.Task[None] | None = None
         self.moved = 0
-        """How many places were corrected."""
+        """The number of corrected places."""
 
     @property
     def pending(self) -> frozenset[str]:
@@ -84,13 +87,13 @@ class Boards:
         return frozenset(self._pending)
 
     def changed(self, changes: Deltas) -> None:
-        """Move the products with these changed counters later; the changes may have failed."""
+        """Note products to move, because a write has changed their counters, or may have."""
         for key, change in changes.items():
             if change.fives and key.generation is None:
                 self._note(key.product_id)
 
     def seen(self, product_id: str, stored: Sequence[StoredCounts]) -> None:
-        """Move a product later if the statistics that were read are in a wrong place."""
+        """Note a product to move if the items that a request has read are in a wrong place."""
         if product_id not in self._pending and any(misplaced(product_id, stored)):
             self._note(product_id)
 
@@ -105,9 +108,10 @@ class Boards:
         self._moving = asyncio.create_task(self._follow())
 
     async def finish(self) -> None:
-        """Move the pending products, in a few rounds, and stop.
+        """Move the pending products, in a few rounds, then stop.
 
-        A failure ends the work after its round, or at once if a whole batch failed.
+        A failed move ends the work after its round. If all moves of a batch fail, the work ends at
+        once.
         """
         if self._moving is not None:
             self._moving.cancel()
@@ -123,7 +127,7 @@ class Boards:
             self._table.unfinished.discard(self.finish)
 
     async def _move_pending(self) -> bool:
-        """Return whether nothing failed."""
+        """Return True if no move failed."""
         for _ in range(_ROUNDS):
             left, failed = len(self._pending), 0
             while left > 0:
@@ -138,7 +142,7 @@ class Boards:
         return True
 
     async def correct(self, products: Iterable[str]) -> None:
-        """Move products until each is in its places; raises DalError.
+        """Move products until all their places are right; raises DalError.
 
         If other processes keep changing a product, this method gives up after a few rounds, and
         those processes move it.
@@ -193,9 +197,9 @@ class Boards:
         return taken
 
     async def _move_all(self, products: Sequence[str]) -> int:
-        """Move products. If a move fails for a passing reason, the product is pending again.
+        """Move products. If a move fails and can succeed later, the product becomes pending again.
 
-        Return how many failed; these failures are in the log.
+        Return the number of failed moves, which the log reports.
         """
         free, failed = asyncio.Semaphore(_TOGETHER), 0
 

@@ -1,8 +1,8 @@
-"""Changes of comments: builds the write and the deltas of each, and groups them for transactions.
+"""Changes of comments: builds the write and the counter deltas of each, and groups changes.
 
 During a rebuild the mark ``counted`` (N) of a comment's item is the number of the rebuild that has
-counted the comment. A write adds the new image to the rebuild's counters, and subtracts the old
-image if it was marked.
+counted the comment. A write adds the new image to the rebuild's counters. It subtracts the old
+image if this image has the mark.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -30,13 +30,14 @@ event loop."""
 
 
 class CommentObserver(Protocol):
-    """Receives writes of comments, and those of one comment in their order.
+    """Receives writes of comments. It receives the writes of one comment in their order.
 
-    An image that is not a comment is None. Writes without a comment are not received.
+    An image that is not a comment is None. The observer does not receive a write without any
+    comment.
     """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Receive an acknowledged write; None: no comment."""
+        """Receive an acknowledged write: the comment before and after; None for no comment."""
 
     def uncertain(self, product_id: str) -> None:
         """Receive the product of a write with an unknown outcome."""
@@ -44,7 +45,7 @@ class CommentObserver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CountedWrite:
-    """Actions that are done together or not at all, and the deltas of the counters."""
+    """Actions of one transaction, and the deltas of the counters."""
 
     actions: Sequence[Action]
     changes: Deltas
@@ -52,14 +53,14 @@ class CountedWrite:
 
 @dataclass(eq=False)
 class CommentChange:
-    """The item under a comment's key changes from one image to another; None: no item.
+    """A change of the item under a comment's key, from one image to another; None is no item.
 
-    The write's condition is that the image ``old`` has not changed since it was read. If ``new`` is
-    a function, it returns the new image for the instant of each ``write``. ``beside`` are further
-    actions of the same transaction. ``elsewhere`` is that of ``named_actions``.
+    The write fails if the item is no longer the image ``old``. If ``new`` is a function, it returns
+    the new image for the instant of each ``write``. ``beside`` has further actions of the same
+    transaction. ``elsewhere`` is that of ``named_actions``.
 
-    ``before`` and ``after`` are the comments of the two images, ``after`` by the latest ``write``.
-    Counters and observers see only these two.
+    ``before`` and ``after`` are the comments of the two images; the latest ``write`` sets
+    ``after``. Counters and observers receive only these two comments.
     """
 
     old: Item | None
@@ -99,7 +100,7 @@ class CommentChange:
 
     @property
     def counters(self) -> frozenset[StatisticsKey]:
-        """The counters that a write may change in any maintenance mode, except a rebuild's."""
+        """The counters that a write may change in any mode, except a rebuild's counters."""
         return frozenset({*deltas(self.before, None), *deltas(None, self.after)})
 
     @property
@@ -124,7 +125,7 @@ class CommentChange:
 
     @property
     def size(self) -> int:
-        """The bytes of the actions, as they are sent."""
+        """The size of the actions in a request, in bytes."""
         return len(orjson.dumps(self._actions))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
@@ -167,8 +168,8 @@ def failures(
 ) -> list[ConditionFailedError | None]:
     """Return the error of each change, with the numbers of the actions in the change.
 
-    ``error`` has the numbers in the transaction of all changes. None for a change without a failed
-    action.
+    ``error`` has the numbers of the failed actions in the transaction of all changes. The result is
+    None for a change without a failed action.
     """
     own: list[ConditionFailedError | None] = []
     first = 0
@@ -205,7 +206,7 @@ def fitting(
 
 
 class TransactionBatch:
-    """Collects changes as long as one transaction can do them all, in any maintenance mode.
+    """Collects changes that fit into one transaction, in any maintenance mode.
 
     ``names`` says whether the writes name the comment of a person on a product.
     """
@@ -219,8 +220,9 @@ class TransactionBatch:
     def add(self, change: CommentChange) -> bool:
         """Add a change and return True, or return False if it does not fit.
 
-        The first change always fits. Two actions on one item never share a transaction, as DynamoDB
-        refuses them. There is room for a rebuild's counters.
+        The first change always fits. A change does not fit if another change writes the same item,
+        because DynamoDB refuses two actions on one item. The batch leaves space for a rebuild's
+        counters.
         """
         own = change.keys(names=self._names)
         keys, counters = self._keys.union(own), self._counters | change.counters

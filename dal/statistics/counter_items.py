@@ -10,7 +10,7 @@ The sort key is ``<count>#<product>``. No update expression can compute this sor
 changes these keys after the counts.
 
 The counters of a rebuild are separate items, under ``RECOUNT#<generation>#<part>``. They are on no
-leaderboard, and expire if a rebuild leaves them behind.
+leaderboard. If a rebuild does not delete them, DynamoDB deletes them when they expire.
 """
 
 import time
@@ -74,7 +74,7 @@ def rebuild_partition(generation: int, part: int) -> str:
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
-    """Return the whole item of some counts; the item of all languages has only its place."""
+    """Return the whole item of some counts; the item of all languages has only leaderboard keys."""
     item = item_key(key) | place_of(key, counts.fives)
     if key.language is None and key.generation is None:
         return item
@@ -84,7 +84,7 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the whole items of the languages' counts, and each product's item of all languages.
 
-    Counts under the key of all languages are ignored: they are sums.
+    Counts under the key of all languages are ignored, because they are sums.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():
@@ -97,7 +97,7 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
 
 
 def place_of(key: StatisticsKey, fives: int) -> Item:
-    """Return the two keys of an item on its leaderboard; empty if it is on none."""
+    """Return the two leaderboard keys of an item; empty if it is on no leaderboard."""
     if fives <= 0 or key.generation is not None:
         return {}
     board, values = board_of(key.language)
@@ -148,7 +148,7 @@ def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
 
 
 def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
-    """Return the statistics of a product; a count below 0 is wrong, and becomes 0.
+    """Return the statistics of a product. A count below 0 is an error, and becomes 0.
 
     The statistics are sound if each item's total is the sum of its counts, and no count is below 0.
     """

@@ -1,12 +1,12 @@
 """Changes of comments with their counters: one transaction writes both.
 
-All comments of a product change the same counters, so a process runs one transaction of a product
-at a time. Changes that arrive meanwhile wait, and the next transaction writes all of them. After a
-conflict with another process the transaction is retried: counters change by ``ADD``, so the order
-of the transactions does not matter.
+Writes of comments of one product change the same counters. So a process runs one transaction for
+each product at a time. Further changes of the product wait, and the next transaction writes all of
+them. After a conflict with another process the transaction is retried: counters change by ``ADD``,
+so the order of the transactions does not matter.
 
-A change that changes no counter writes only its own item, and so does every change in mode stream.
-These writes run in parallel, except writes of the same comment.
+A change without counters writes only its own item. In mode stream all changes do. These writes run
+in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from dal.statistics.counts import RatingCounts, in_generation
 from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
-"""Errors after which certainly nothing was written: DynamoDB answered every attempt."""
+"""Errors that prove that nothing was written, because DynamoDB answered every attempt."""
 
 AT_ONCE = 16
 """Writes of one call that run in parallel in mode stream."""
@@ -48,7 +48,7 @@ AT_ONCE = 16
 class _PendingWrite:
     """A client's change that waits for its transaction; ``outcome`` is its error, or None.
 
-    The outcome is cancelled if the client has disconnected.
+    If the client disconnects, ``outcome`` is cancelled.
     """
 
     def __init__(self, change: CommentChange) -> None:
@@ -65,8 +65,8 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, even if the write may have failed. ``observer``
-    receives its comments. Both are called before the client gets its answer.
+    ``written`` receives the products of each write, also of a write with an unknown outcome.
+    ``observer`` receives the comments of the write. Both calls precede the client's answer.
     """
 
     def __init__(
@@ -91,16 +91,18 @@ class CounterTransactions:
         """Write one client's change, in one transaction with other changes of its product.
 
         Raises ConditionFailedError if the comment has changed since it was read, or if the
-        condition of another action of the change fails: ``failed`` has the numbers of the failed
-        actions within the change. Raises ConflictError if other writes conflict until the deadline.
+        condition of another action of the change fails. The error's ``failed`` has the numbers of
+        these actions within the change. Raises ConflictError if other writes conflict until the
+        deadline.
         """
         # One write of a comment at a time, so that observers receive them in order; and one of a
         # person's comments on a product, as their transactions conflict.
         latest = self._maintenance.latest
         keys = change.keys(names=latest is not None and latest.names_comments)
         async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
-            # A change that changes no counter needs no group. If the mode that was read last is
-            # outdated, the transaction changes counters nevertheless, and conflicts are retried.
+            # A change without counters needs no group. The mode that was read last may be out of
+            # date. Then the transaction changes counters after all, and is retried after a
+            # conflict.
             if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
                 await self._write([change], change.products)
             else:
@@ -116,7 +118,7 @@ class CounterTransactions:
                         async with asyncio.timeout(time_left()):
                             await self._write_next_group(pending.products)
             except ConflictError:
-                if pending in self._waiting:  # otherwise another client's group has taken it
+                if pending in self._waiting:  # otherwise another client's group has written it
                     raise
             async with asyncio.timeout(time_left()):
                 outcome = await pending.outcome
@@ -135,8 +137,8 @@ class CounterTransactions:
         """Write changes in one transaction, and return the changes that were written.
 
         If a comment has changed since it was read, nothing is written. In mode stream each change
-        is a separate write, and only the changes of such comments are left out. The wait for locks
-        has no limit. Raises the errors of ``write`` except ConditionFailedError.
+        is a separate write, and only the changed comments are not written. This method waits for
+        locks without a limit. Raises the errors of ``write`` except ConditionFailedError.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
         if await self._in_stream_mode():
@@ -243,7 +245,7 @@ class CounterTransactions:
         except _NOTHING_DONE:
             raise
         except BaseException:
-            # The answer was lost, or all clients have disconnected: the write may have been done.
+            # The answer was lost, or all clients have disconnected: the write may have succeeded.
             comments = [one for each in changes for one in (each.before, each.after) if one]
             if self._observer is not None:
                 for product_id in {comment.product_id for comment in comments}:
@@ -264,7 +266,7 @@ async def commit(
     boards: Boards,
     build: Callable[[Maintenance], CountedWrite],
 ) -> None:
-    """Do the write that ``build`` returns for the maintenance mode, in one transaction.
+    """Write what ``build`` returns for the present maintenance mode, in one transaction.
 
     ``boards`` receives the changed counters. Raises ConditionFailedError if the condition of one of
     the write's actions does not hold; counters have no conditions.
@@ -274,8 +276,8 @@ async def commit(
     changes = write.changes
     if now.dual_writes:
         # Add empty deltas for the rebuild's generation, so that the cutover includes every counter
-        # written meanwhile. Otherwise the deletion of a comment that the rebuild has not counted
-        # yet could change a counter that its scan has not seen.
+        # written meanwhile. A comment that the rebuild has not counted yet may be deleted before
+        # the scan reads it. Without these deltas, the rebuild would have no counter for it.
         shown = [key for key in changes if key.generation is None]
         empty = in_generation(dict.fromkeys(shown, RatingCounts()), now.generation)
         changes = {**empty, **changes}

@@ -1,7 +1,7 @@
-"""Counts: how many comments of each rating a product has, and how a write changes the counts.
+"""Counts of a product's comments by rating and language, and their change by a write.
 
-``deltas`` alone decides which comments are counted: for writes, bulk writes, rebuilds, verification
-and the table's stream alike. Everything here is pure.
+Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuilds, verification and
+the follower of the table's stream all use it. All functions here are pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +20,7 @@ from dal.table.ranges import UNBOUNDED
 
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
-    """How many comments have each rating, from 1 to 5; as a change, counts may be negative."""
+    """The number of comments of each rating from 1 to 5. In a delta, counts may be negative."""
 
     by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
 
@@ -31,25 +31,25 @@ class RatingCounts:
         return RatingCounts(tuple(times * count for count in self.by_rating))
 
     def of(self, ratings: Collection[int] | None = None) -> int:
-        """Return how many have one of ``ratings``; None: any rating."""
+        """Return the number of comments with one of ``ratings``; None is any rating."""
         counts = self.by_rating
         return sum(counts if ratings is None else [counts[rating - 1] for rating in ratings])
 
     @property
     def fives(self) -> int:
-        """How many have rating 5; leaderboards rank products by this count."""
+        """The number of comments rated 5. Leaderboards rank products by this count."""
         return self.by_rating[-1]
 
 
 COUNTED_FIELDS = frozenset({"product", "language", "rating"})
-"""The fields that comments are counted by; counts are inexact for filters by any other field."""
+"""The fields by which comments are counted. For filters by other fields, counts are inexact."""
 
 
 class StatisticsKey(NamedTuple):
     """Key of the counters of a product's comments in one language.
 
-    The key without language is for the counts of all languages, a sum that no counter stores. A key
-    with a ``generation`` is for the counters of that rebuild, which no client sees.
+    The key without a language is for the sum of all languages, which no item stores. A key with a
+    ``generation`` is for the counters of the rebuild with this number, which clients never see.
     """
 
     product_id: str
@@ -65,11 +65,11 @@ _ONE = {
 """The change when a comment of a rating is added (sign 1) or removed (sign -1)."""
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
-"""The counts that a write changes, and by how much; without unchanged counts."""
+"""The changes of counts by a write; an unchanged count is absent."""
 
 
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
-    """Return the change of the counts when ``old`` becomes ``new``; None: no comment."""
+    """Return the change of the counts when ``old`` becomes ``new``; None is no comment."""
     return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))
 
 
@@ -89,9 +89,9 @@ def in_generation(changes: Deltas, generation: int) -> Deltas:
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
-    # Another program may write any product, language and rating. DynamoDB always refuses a key that
-    # is too long, and the whole transaction with it. A follower of the stream could never pass a
-    # comment with such a key. So the comment is not counted.
+    # Another program may write any product, language and rating. If a key is too long, DynamoDB
+    # refuses the whole transaction, at every attempt. A follower of the stream could then never
+    # apply the comment's record. So such a comment is not counted.
     if comment is None or any(
         len(part.encode()) > MAX_IDENTIFIER_BYTES
         for part in (escape(comment.product_id), comment.language)
@@ -103,7 +103,7 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
 
 @dataclass(frozen=True, slots=True)
 class RatingCount:
-    """How many comments have one rating. A facet counts only those in the chosen languages."""
+    """The number of comments with one rating; in a facet, of those in the chosen languages."""
 
     rating: int
     count: int
@@ -113,7 +113,7 @@ class RatingCount:
 
 @dataclass(frozen=True, slots=True)
 class LanguageCount:
-    """How many comments are in one language. A facet counts only those with the chosen ratings."""
+    """The number of comments in one language; in a facet, of those with the chosen ratings."""
 
     language: str
     count: int
@@ -145,10 +145,10 @@ class CommentStatistics:
         return CommentStatistics.summed(chosen, sound=self.sound)
 
     def count(self, query: Query) -> int | None:
-        """Return how many comments a query selects; NoIndexError if it filters by other fields.
+        """Return the number of comments that a query selects.
 
-        Counters have no dates, so a query with dates returns None, or 0 if no comment passes its
-        other filters.
+        Raises NoIndexError if the query filters by a field that is not counted. Counters have no
+        dates, so a query with dates returns None, or 0 if no comment passes its other filters.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
         if uncounted:
@@ -160,7 +160,7 @@ class CommentStatistics:
         return total if total == 0 or query.within == UNBOUNDED else None
 
     def cardinality(self, filters: Filters) -> int:
-        """Return how many comments pass the counted fields of ``filters``."""
+        """Return the number of comments that pass the filters by counted fields."""
         ratings, languages = filters.get("rating"), filters.get("language")
         of = None if ratings is None else list(map(int, ratings))
         if languages is None:
@@ -170,7 +170,7 @@ class CommentStatistics:
 
     @property
     def total(self) -> int:
-        """How many comments there are."""
+        """The number of comments."""
         return self.overall.of()
 
     @property
@@ -209,7 +209,8 @@ def facets(
 ) -> CommentFacets:
     """Return the facets of a filter. None selects every value, an empty collection no value.
 
-    A rating is counted in the chosen languages only, a language with the chosen ratings only.
+    The count of a rating includes only the chosen languages. The count of a language includes only
+    the chosen ratings.
     """
     of_languages = statistics.of(languages).overall
     of_both = of_languages

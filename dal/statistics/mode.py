@@ -1,17 +1,17 @@
-"""The maintenance mode: how the counters are kept. One item of the table holds it.
+"""The maintenance mode: which program changes the counters. An item of the table stores it.
 
-In mode *transactional* each of our writes changes the counters in its own transaction, and during a
-rebuild also that rebuild's counters. In mode *stream* our writes change no counters: a follower of
-the table's stream does, and other programs may write comments too.
+In mode *transactional* each write of this program changes the counters in its transaction, and
+during a rebuild the rebuild's counters too. In mode *stream* a follower of the table's stream
+changes the counters, and writes do not. Then other programs may write comments too.
 
 A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
-seconds plus one more attempt. So SETTLE_SECONDS after an announcement, every unfinished transaction
-was built from that announcement.
+seconds plus one more attempt. So SETTLE_SECONDS after an announcement (a change of the item), every
+unfinished transaction obeys it.
 
-A count of zero proves that a comment does not exist only while every comment is counted and every
-write changes the counters: in mode transactional, on a ``complete`` table, without a rebuild. A
-command that ends this state announces the change, and waits SETTLE_SECONDS before it acts. So a
-page can rely on a mode that was read at most 5 seconds ago.
+A count of zero proves that no comment exists only under three conditions: the mode is
+transactional, the table is ``complete`` (every comment is counted), and no rebuild runs. A command
+that ends this state announces the change, and waits SETTLE_SECONDS before it acts. So a page can
+trust a mode that was read at most 5 seconds ago.
 """
 
 from collections.abc import Awaitable, Callable
@@ -33,13 +33,13 @@ from dal.table.items import ABSENT, Item, unchanged
 
 KEPT_SECONDS = 5.0
 SETTLE_SECONDS = 20.0
-"""KEPT_SECONDS, the deadline of a transaction, its last attempt, and a margin."""
+"""The sum of KEPT_SECONDS, a transaction's deadline, its last attempt, and a margin."""
 
 READERS_KEEP_SECONDS = 30.0
 """How long page reads cache the item."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
-"""Returns once every writer acts on the latest announcement: after SETTLE_SECONDS."""
+"""Waits SETTLE_SECONDS, until every writer obeys the latest announcement."""
 
 _RUNS = ("rebuilding", "upgrading")
 """Attributes that the item has during a rebuild or an upgrade."""
@@ -53,7 +53,7 @@ KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
 
 class MaintenanceMode(StrEnum):
-    """What changes the counters: each write's own transaction, or a follower of the stream."""
+    """Whether each write's transaction changes the counters, or a follower of the stream."""
 
     TRANSACTIONAL = "transactional"
     STREAM = "stream"
@@ -84,9 +84,9 @@ class Maintenance:
     since: int = 0
     """When this was announced, in unix seconds."""
     counted_table: str = ""
-    """The id of the table for which all comments are counted: a copy has another id."""
+    """The id of the table in which all comments are counted. A copy of the table has another id."""
     upgrading: bool = False
-    """Whether an upgrade adds keys to the items that lack them."""
+    """Whether an upgrade is adding missing keys to items."""
     one_per_person: OnePerPerson = OnePerPerson.OFF
 
     @property
@@ -118,7 +118,7 @@ class Maintenance:
     def exact(self) -> bool:
         """Whether counts include every write that was acknowledged before they were read.
 
-        Only then a count of zero proves that a comment does not exist.
+        If they do, a count of zero proves that no comment exists.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 
@@ -146,7 +146,8 @@ class MaintenanceStore:
             MaintenanceMode(item["mode"]["S"]),
             int(item["generation"]["N"]),
             **{name: name in item for name in _RUNS},
-            # A backup mixes several moments: a restored table may hold comments without counts.
+            # The items of a backup are from several moments, so a restored table may have comments
+            # that are not counted.
             complete=counted_table != "" and counted_table == await self._table.id(),
             since=int(item["since"]["N"]),
             counted_table=counted_table,
@@ -165,11 +166,11 @@ class MaintenanceStore:
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
-        with opened():  # later requests use the answer too, so no request pays for it
+        with opened():  # later requests use the answer too, so it is in no request's account
             return (await self.current()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
-        """Return the item with the time before the request: a slow answer may be old already."""
+        """Return the item, and the time before the request: a slow answer may be out of date."""
         while True:
             requested = monotonic()
             read = await self.read()
@@ -180,7 +181,7 @@ class MaintenanceStore:
 
     @property
     def latest(self) -> Maintenance | None:
-        """The contents that ``current`` read last, however long ago; None before."""
+        """The contents that ``current`` read last, of any age; None before the first read."""
         return None if self._kept is None else self._kept[1]
 
     def forget(self) -> None:
@@ -188,10 +189,10 @@ class MaintenanceStore:
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
-        """Store ``read`` with some changes, and return it.
+        """Store the contents ``read`` with some changes, and return them.
 
-        Raises ConflictError if the item has changed since it was read, and StoreRefusedError for a
-        rebuild and an upgrade at once.
+        Raises ConflictError if the item has changed since it was read, and StoreRefusedError if a
+        rebuild and an upgrade would run at once.
         """
         announced = replace(read, **changes, since=int(time()))
         check_alone(read, announced)
@@ -245,7 +246,7 @@ def _runs(state: Maintenance) -> set[_Run]:
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
-    """Return the action of a transaction that checks that this is the latest announcement."""
+    """Return an action that makes a transaction fail if there is a later announcement."""
     return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
 
 

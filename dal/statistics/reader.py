@@ -1,15 +1,15 @@
-"""Reads a product's statistics: to show them, and to plan pages of its comments.
+"""Reads a product's statistics, for clients and for plans.
 
-Inexact statistics may lag, and only shape the plan: the executor reads each segment until the page
-is full or the segment ends. Exact statistics may prove that a segment is empty. They are exact for
-filters by counted fields alone, and only if
+Inexact statistics may be out of date. They only influence the plan: the executor reads each segment
+until the page is full or the segment ends. Exact statistics can prove that a segment is empty.
+Statistics are exact if the query filters by counted fields only, and if
 
 - they were read consistently, after the client requested the page,
-- they count every comment of the table, and every write changes them in its own transaction, so
-  that they cannot lag (``mode`` explains how long a process can rely on this), and
+- they count every comment of the table, and every write changes them in its own transaction
+  (``mode`` explains how long a process can rely on this), and
 - they are sound: every item's total is the sum of its counts.
 
-So they count every comment whose write was acknowledged before the request.
+Exact statistics count every comment whose write was acknowledged before the request.
 """
 
 import time
@@ -40,14 +40,14 @@ KEPT_PRODUCTS = 1_000
 """How long statistics are cached for planning, and for how many products."""
 
 MEASURED_PRODUCTS = 10_000
-"""How many products' row sizes and dates are kept in memory."""
+"""The number of products with row sizes and dates in memory."""
 
 KEPT_LOCATIONS = 200_000
-"""Rows and ranges that are kept in memory, of all products: some 36 MB."""
+"""The maximum number of rows and ranges in memory, of all products together: some 36 MB."""
 
 _SAMPLE = 8
 _WEIGHT = 0.2
-"""How many rows are measured at first, and the weight of each later page's mean."""
+"""The number of rows in the first sample, and the weight of each later page's mean size."""
 
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 """The attributes that the rows of all indexes have. The partition key is measured as that of
@@ -61,7 +61,7 @@ class _Recent:
 
 
 class StatisticsReader:
-    """Reads statistics items by ``run``, a table's ``query``; ``seen`` receives their counts."""
+    """Reads statistics items by ``run``, a table's ``query``. ``seen`` receives the items read."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class StatisticsReader:
     ) -> CommentStatistics:
         """Return a product's statistics by one Query of the table (more beyond 1,000 languages).
 
-        ``consistent`` sees every write that was acknowledged, for twice the capacity.
+        A ``consistent`` read includes every acknowledged write, and costs twice the capacity.
         """
         return (await self._read(product_id, SORT_KEYS, consistent=consistent, spend=spend))[0]
 
@@ -102,17 +102,20 @@ class StatisticsReader:
         return counter_items.statistics_of(stored), items
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
-        """Return statistics that may lag by KEPT_SECONDS: for planning, not for clients."""
+        """Return statistics for planning, which may be KEPT_SECONDS old.
+
+        Do not show them to clients.
+        """
         kept = self._kept.get(product_id)
         if kept is not None and kept.statistics is not None:
             return kept.statistics
         mine = self._kept[product_id] = _Recent()
-        # If ``forget`` drops this entry meanwhile, these statistics are older than a write.
+        # If ``forget`` drops this entry during the read, these statistics are older than a write.
         mine.statistics = await self.read(product_id, consistent=False, spend=spend)
         return mine.statistics
 
     def forget(self, product_ids: Iterable[str]) -> None:
-        """Read these products again next time: they were written, or may have been."""
+        """Drop the cached statistics of products that a write has changed, or may have changed."""
         for product_id in product_ids:
             self._kept.pop(product_id, None)
 
@@ -145,7 +148,7 @@ class ProductStatisticsProvider:
             if newest and oldest:
                 self._extents[product] = oldest[0].position, newest[0].position
         row_bytes = self._row_bytes.get(product)
-        if row_bytes is None:  # the product has no row, so its counts are wrong
+        if row_bytes is None:  # the sample found no row, so the counts are wrong
             return None
         # Row locations are kept only for keys of counted fields.
         counted = query.filters.keys() <= COUNTED_FIELDS
@@ -156,7 +159,7 @@ class ProductStatisticsProvider:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys that certainly have no comment; none if counts prove nothing."""
+        """Return the keys that certainly have no comment; no keys if the counts are inexact."""
         if not (await self._maintenance.current()).exact:
             return ()
         counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
@@ -179,7 +182,7 @@ class ProductStatisticsProvider:
                 locations.note(read.key, read.range, rows)
         self.locations[product] = locations
         self._weigh(product, sizes)
-        if product in self._extents:  # rows may be newer than the newest that was sampled
+        if product in self._extents:  # rows may be newer than the newest row of the sample
             ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
             ends += self._extents[product]
             self._extents[product] = min(ends), max(ends)
@@ -223,7 +226,10 @@ def _values(product: str, language: str, rating: str) -> EqualityKey:
 
 
 def _bytes(row: Row, product: str) -> int:
-    """Return a row's size as DynamoDB counts it: names and values, numbers approximately."""
+    """Return a row's size as DynamoDB counts it: names and values.
+
+    The size of numbers is approximate.
+    """
     return bytes_of(row.item, _COMMON) + _partition_bytes(product)
 
 

@@ -1,1 +1,1 @@
-"""Statistics of tables that other programs write to: applies the table's stream to the counters."""
+"""Statistics of tables that other programs also write to, counted from the table's stream."""

@@ -1,8 +1,9 @@
 """The applier: applies the records of a shard to the counters, exactly once.
 
-Each transaction changes counters and moves the shard's checkpoint to the last record that it
-applies. A crash leaves both or neither. If two appliers read the same records, one finds the
-checkpoint moved, reads it again, and skips the records that it covers.
+A shard's checkpoint is the number of its last applied record. One transaction changes the counters
+and moves the checkpoint, so after a crash both are done or neither is. If two appliers read the
+same records, the slower one finds that the checkpoint has moved. It reads the checkpoint again, and
+skips the records up to it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -33,7 +34,7 @@ Record: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A record that changes counters. ``sequence`` is its place in its shard."""
+    """The change of counters by a record. ``sequence`` is the record's number in its shard."""
 
     event: str
     sequence: str
@@ -54,8 +55,8 @@ def made_at(record: Record) -> datetime | None:
 def changes_of(records: Iterable[Record]) -> list[Change]:
     """Return the records that change counters, in their order.
 
-    A record of another item, or of an edit that keeps product, language and rating, changes no
-    counter.
+    Two kinds of records change no counter: records of other items, and edits that keep product,
+    language and rating.
     """
     changes: list[Change] = []
     for record in records:
@@ -75,7 +76,8 @@ def total(changes: Iterable[Change]) -> Deltas:
 def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
     """Yield the changes in non-empty parts, each small enough for one transaction.
 
-    A transaction holds the counters, one more action, and ``actions_each`` actions per change.
+    A transaction has an action for each counter, one further action, and ``actions_each`` for each
+    change.
     """
     return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 
@@ -104,8 +106,8 @@ class Applier(Checkpoints):
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
         """Apply the records after the checkpoint, and return the shard's new checkpoint.
 
-        ``records`` may begin before ``held``, and may leave out only records that change no
-        counter. Such records do not move the checkpoint.
+        ``records`` may begin before the checkpoint ``held``. They must include every later record
+        that changes a counter. Records that change no counter do not move the checkpoint.
         """
         for part in parts(changes_of(records), actions_each=0):
             held = await self._move(held, part, part[-1].sequence, done=False)
@@ -126,7 +128,7 @@ class Applier(Checkpoints):
             nonlocal held
             if held.done or (sequence is not None and held.covers(sequence)):
                 return held
-            # If another applier has moved on, ``finish`` keeps that applier's last record.
+            # If another applier has moved the checkpoint, ``finish`` keeps its last record.
             moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
             write = counted([self.move(held, moved)], changes)

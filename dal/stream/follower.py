@@ -1,7 +1,9 @@
-"""The follower: reads every shard of a table's stream, parents before children, and applies it.
+"""The follower: reads every shard of a table's stream, and applies the records.
 
-Each round sends one GetRecords for every open shard in parallel. A round that finds no records
-raises the watermark. All state is in the checkpoints, so the follower may be killed at any moment.
+A shard is read to its end before its child shards. Each round sends one GetRecords for every open
+shard, in parallel. A round without records raises the watermark, the instant before which all
+records are applied. The checkpoints in the table are the only state, so the follower may be killed
+at any moment.
 """
 
 import asyncio
@@ -32,7 +34,7 @@ from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 
 RETENTION = timedelta(hours=23)
-"""The age up to which a stream surely has its records. DynamoDB keeps records for 24 hours."""
+"""The age up to which a stream certainly has its records. DynamoDB keeps them for 24 hours."""
 
 LISTING = timedelta(seconds=10)
 WATERMARK = timedelta(seconds=10)
@@ -49,7 +51,7 @@ LONGEST_BACKOFF = 30.0
 """Longest pause between rounds without records, and while DynamoDB does not respond."""
 
 FULL = 1_000
-"""Records of a full response. More records follow it."""
+"""The number of records in a full response. Further records follow."""
 
 NOT_BEGUN = (
     "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
@@ -175,7 +177,7 @@ class Follower:
         self._raised: datetime | None = None
         self._complete = False
         self.behind = False
-        """True if the latest round left records behind: a response was full."""
+        """True if a response of the latest round was full, so that unread records remain."""
 
     async def round(self) -> bool:
         """Read each open shard once and apply its records; return False if there were none."""
@@ -194,7 +196,7 @@ class Follower:
         return busy
 
     async def _list(self) -> None:
-        """List the shards that can be read: the parent of each is finished, or no longer listed."""
+        """List the shards to read: shards whose parent is finished, or no longer listed."""
         stream = await self._streams.describe(self._arn)
         began = self._clock()  # the response carries the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
@@ -205,9 +207,9 @@ class Follower:
             parent = listed[shard].parent
             if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
-                    # All records before the watermark are applied, and none of this shard's is:
-                    # its records are younger than the watermark. The first may have expired if
-                    # the watermark is older than the retention.
+                    # All records before the watermark are applied, and no record of this shard is.
+                    # So this shard's records are younger than the watermark. If the watermark is
+                    # older than DynamoDB keeps records, the shard's first records may have expired.
                     applied = await self._sink.watermark()
                     if applied is None:
                         raise StoreRefusedError(NOT_BEGUN)

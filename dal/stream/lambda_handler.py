@@ -1,13 +1,14 @@
 """The Lambda handler: applies the records that an event source mapping of the stream delivers.
 
-Lambda delivers a record at least once, without its shard. So the transaction that applies a record
-also writes a marker under the record's event id, and a record with a marker is skipped. A rebuild
-writes markers too, so the mapping of a rebuilt table's new stream begins at TRIM_HORIZON. Until the
-rebuild ends, deliveries fail and are repeated.
+Lambda may deliver a record several times, and does not name its shard. So the transaction that
+applies a record also writes a marker under the record's event id, and the handler skips a record
+with a marker. A rebuild writes markers for the records that it has counted. So the event source
+mapping can start at TRIM_HORIZON, the oldest record of the new stream. Until the rebuild ends,
+deliveries fail and are repeated.
 
-A delivery fails as a whole, by an exception. The records that it has applied have markers. The
-handler returns no report of partial failures: a mapping without this option would take the report
-for success.
+If a record cannot be applied, the handler raises an exception, and Lambda repeats the whole
+delivery. The records that it has applied have markers. The handler never reports partial failures,
+because a mapping without this option takes the report for success.
 """
 
 import asyncio
@@ -61,7 +62,7 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply the records of one shard in order, up to the first DalError."""
-    # Records without images would change no counter.
+    # Without images, every record would seem to change no counter.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
@@ -96,5 +97,5 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
             except DalError as error:
                 _log.error("Stopped before record %s: %s", part[0].sequence, error)
                 raise
-    finally:  # no code runs between invocations
+    finally:  # Lambda runs no code between invocations
         await boards.finish()

@@ -1,4 +1,4 @@
-"""The table's definition for DynamoDB, made of the declared indexes and compared with them."""
+"""Makes the table's definition from the declared indexes, and compares a table with them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """How a table differs from the declared indexes; indexes are in CreateTable's form."""
+    """The differences of a table from the declared indexes, which are in CreateTable's form."""
 
     missing: Sequence[dict[str, Any]]
     """Global indexes that the table lacks, or that are being created or deleted."""
@@ -66,7 +66,7 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
-    """Raise StoreRefusedError if a table lacks an index, or an index lacks keys or attributes.
+    """Raise StoreRefusedError if a table lacks a declared index, key or attribute of an index.
 
     An older version may have created the table, or an operator may have removed an index.
     ``description`` is DescribeTable's ``Table``.

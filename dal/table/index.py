@@ -18,12 +18,13 @@ BY_ID = ("id",)
 """Orders of rows. Each ends in the id, because DynamoDB documents no order for equal sort keys."""
 
 QUEUE_SHARDS = 8
-"""Partitions of a list of everyone's rows, so that writes spread; a page reads all of them."""
+"""The number of partitions of a list of all users' rows, which spread its writes. A page reads all
+of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One kind of row in one index, as the optimizer sees it; ``name`` is None for the table.
+    """One kind of row in one index; ``name`` is None for the table itself.
 
     The rows of a partition have the same values of the ``partition`` fields. The partition key is
     ``entity``, ``#`` and these values joined by ``between``. Without fields it is ``entity`` alone.
@@ -39,10 +40,10 @@ class Index:
     order: tuple[str, ...]
     prefix: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
-    """The attributes of its rows besides their keys."""
+    """The projected attributes, without the keys."""
     label: str = ""
     head: str = ""
-    """The label of the item at the head of each partition's list."""
+    """The label of the item that precedes the rows in each partition."""
     between: str = "/"
     shards: int = 1
     """The number of shards of each partition; the hash of a row's id chooses its shard."""
@@ -93,13 +94,13 @@ class Index:
         }
 
     def values_of(self, item: Item) -> dict[str, str]:
-        """Return the partition fields of an item that has this index's keys."""
+        """Return the values of the partition fields of an item with this index's keys."""
         *parts, last = item[self.partition_key]["S"][len(self.entity) + 1 :].split(self.between)
         parts.append(last.partition("#")[0])  # without the shard
         return dict(zip(self.partition, map(unescape, parts), strict=True))
 
     def place_of(self, item: Item) -> tuple[str, dict[str, str]]:
-        """Return the position of an item with this index's keys, and the fields in them."""
+        """Return the position of an item with this index's keys, and the fields in the keys."""
         rest = item[self.sort_key]["S"][len(self.label) :]
         *prefix, position = rest.split("#", len(self.prefix))
         held = dict(zip(self.prefix, map(unescape, prefix), strict=True))
@@ -107,10 +108,10 @@ class Index:
 
 
 TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
-"""The table itself, for items that no entity lists."""
+"""The table itself, for items that are in no list."""
 
 Spend: TypeAlias = Callable[[float], None]
-"""Receives the RCU of each Query that reads no row of a page."""
+"""Receives the RCU of each Query that is not for the rows of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
-    """Yield a Query's responses until its range ends. Each response has at most the limit's rows.
+    """Yield a Query's responses until its range ends, each with at most ``limit`` rows.
 
     A response without rows does not end the range if it has a last key.
     """
@@ -184,8 +185,8 @@ def query_arguments(request: QueryRequest) -> dict[str, Any]:
 def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
     """Return the sort key's part of a key condition.
 
-    A key condition has one comparison at most, and BETWEEN includes both bounds. So if a
-    range has two bounds, an excluded bound is replaced by the next string inside the range.
+    A key condition has at most one comparison of the sort key, and BETWEEN includes both bounds. So
+    if a range has two bounds, the next string inside the range replaces an excluded bound.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
     """
     low, high = span.low, span.high

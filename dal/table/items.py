@@ -17,7 +17,10 @@ PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 
 
 def primary_key(partition: str, sort: str | None = None) -> Item:
-    """Return a primary key; an item alone in its partition has the same string for both parts."""
+    """Return a primary key.
+
+    Both parts are the same string if the item is alone in its partition.
+    """
     return {"PK": {"S": partition}, "SK": {"S": partition if sort is None else sort}}
 
 
@@ -40,12 +43,15 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
 
 
 def further_units(item: Item) -> int:
-    """Return the RCU of a consistent read of an item, minus the 1 RCU that a missing item costs."""
+    """Return the RCU of a consistent read of an item beyond 1 RCU, the cost of a missing item."""
     return (bytes_of(item, item) - 1) // 4096
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the condition that the named attributes equal those of ``item``, or are absent too."""
+    """Return the condition that the named attributes equal those of ``item``.
+
+    An attribute that ``item`` lacks must be absent.
+    """
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
     ]

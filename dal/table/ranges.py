@@ -1,8 +1,8 @@
 """Ranges of positions and of sort keys.
 
-A position is a row's place in the total order of its list: its sort key, which ends in its id,
-without the index's label and prefix, such as a status. DynamoDB orders strings by their UTF-8 bytes
-and Python by code points, which is the same order.
+A position is a row's place in the total order of its list. It is the row's sort key without the
+index's label and prefix, such as a status, and it ends in the row's id. DynamoDB orders strings by
+their UTF-8 bytes and Python by code points, which is the same order.
 """
 
 from datetime import datetime
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dal.model.key_parts import LAST_CHARACTER, format_instant
 
 HEADS = ("", LAST_CHARACTER)
-"""The two positions of the item at a list's head: below all rows, or above all rows."""
+"""The positions of a list's head item: below all rows, or above all rows."""
 
 _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
@@ -26,7 +26,7 @@ class Range(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether no key lies in the range; DynamoDB refuses a Query of such a range."""
+        """Whether the range contains no key. DynamoDB refuses a Query of an empty range."""
         if self.low is None or self.high is None:
             return False
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
@@ -40,11 +40,11 @@ class Range(NamedTuple):
         return Range(low, high, low_open, not high_closed)
 
     def until(self, position: str, *, descending: bool) -> "Range":
-        """Return the part of this range that is read up to and including ``position``."""
+        """Return the part of this range from its start to ``position``, which is included."""
         return self & (Range(low=position) if descending else Range(high=position))
 
     def beyond(self, position: str, *, descending: bool) -> "Range":
-        """Return the part of this range that is left after reading up to ``position``."""
+        """Return the part of this range after ``position``."""
         if descending:
             return self & Range(high=position, high_open=True)
         return self & Range(low=position, low_open=True)
@@ -71,7 +71,7 @@ UNBOUNDED = Range()
 
 
 def between(start: datetime | None, end: datetime | None) -> Range:
-    """Return the positions of rows from ``start`` on and before ``end``; None is unbounded.
+    """Return the positions from ``start`` (included) to ``end`` (excluded); None is unbounded.
 
     A position is an instant and an id, so an instant alone sorts below all rows of that instant.
     """
@@ -87,10 +87,10 @@ def just_above(position: str) -> str:
 
 
 def just_below(position: str) -> str:
-    """Return a string below ``position`` with no key between the two.
+    """Return a string below ``position``, so that no key is between the two.
 
-    Its last character is one lower, and U+10FFFF follows. A key between the two would have to
-    contain U+10FFFF, which no identifier does. Surrogates are skipped: UTF-8 has none.
+    Its last character is one lower, and U+10FFFF follows. A key between the two would contain
+    U+10FFFF, which identifiers never contain. Surrogates are skipped: UTF-8 has none.
     """
     last = ord(position[-1])
     if last == 0:
