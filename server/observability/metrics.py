@@ -54,8 +54,9 @@ class Metrics:
         self.operation_seconds = Series(
             Histogram(
                 "marginalia_operation_seconds",
-                "Seconds of GraphQL operations, from the text to the result. Registered documents "
-                "keep their names, other documents the first 50; the rest is `other`.",
+                "Seconds of GraphQL operations, from the text to the result. Labels are the "
+                "names of registered documents, and the first 50 other names; further names are "
+                "`other`.",
                 ("operation", "type"),
                 buckets=FAST,
                 registry=self.registry,
@@ -66,14 +67,16 @@ class Metrics:
         )
         self.plans = self._counter(
             "marginalia_plans",
-            "Executed plans by access pattern and index. A page has one plan, or two if the first "
-            "plan was given up; the page's flags may take another plan.",
+            "Executed plans by access pattern and index. A page has one plan, or two if the "
+            "executor plans the rest of the page again. The pagination flags may need one further "
+            "plan.",
             "access_pattern",
             "index",
         )
         self.refills = self._counter(
             "marginalia_plan_refills",
-            "Further Queries of segments that ran dry before the page was full.",
+            "Further Queries of segments, because the first Query returned too few rows for the "
+            "page.",
             "access_pattern",
         )
         self.store_requests = self._counter(
