@@ -1,5 +1,6 @@
 """What hypothesis draws from: values that the rules allow, rich in ties and awkward characters."""
 
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -22,6 +23,7 @@ from dal.model import (
     Ticket,
     TicketStatus,
     UserType,
+    rules,
 )
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState
@@ -36,11 +38,10 @@ LANGUAGES = ("en", "de", "pt-BR")
 TIES = tuple(datetime(2020, 2, day, tzinfo=UTC) for day in (27, 28, 29))
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-plain_identifiers = st.text(
-    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\U0010ffff"),
-    min_size=1,
-    max_size=20,
-)
+_UNFIT = "".join(rules._UNFIT_FOR_KEYS.findall("".join(map(chr, range(sys.maxunicode + 1)))))
+in_identifiers = st.characters(exclude_characters=_UNFIT)
+"""Characters that the rule of identifiers accepts; no others are ever stored."""
+plain_identifiers = st.text(in_identifiers, min_size=1, max_size=20)
 awkward_identifiers = st.text(
     "/#%2F35a\ud7ff\ue000\uffff\U00010000\U0010fffe", min_size=1, max_size=6
 )

@@ -30,17 +30,14 @@ from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from dal.table.items import Item
+from tests.strategies import in_identifiers
 
 _WRITTEN = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 _TEXTS = (
     _WRITTEN | st.sampled_from(['"', "a,b\r\nc", "\r", '""\n', " x ", "\u2028,\x85", "=1+1"])
 ).map(lambda text: rules.text("text", text))
 _STATED = _TEXTS.map(lambda text: f"{text}.")
-_IDS = st.text(
-    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\U0010ffff"),
-    min_size=1,
-    max_size=12,
-)
+_IDS = st.text(in_identifiers, min_size=1, max_size=12)
 _INSTANTS = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
     [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)]
 )

@@ -1,6 +1,5 @@
 """An export that is loaded into another table gives the same items, one by one."""
 
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,10 +28,12 @@ KINDS: Sequence[FileKindName] = list(FILE_KINDS)
 async def load(table: Table, file: Path, kind: FileKindName) -> None:
     mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS[kind], [], [])
     with open_file(file, NO_PRESET, mapping, None) as opened:
-        work = Load(opened.source, opened.rows, mapping, RejectsFile(Path(os.devnull)))
+        rejects = RejectsFile(file.with_suffix(".rejects"))
+        work = Load(opened.source, opened.rows, mapping, rejects)
         with ProgressBar(file.name, None) as progress:
             await work.run(mapping.kind.put(table), progress)
-    assert work.tally.rejected == 0
+    rejects.close()
+    assert work.tally.rejected == 0, rejects.path.read_text()
 
 
 @pytest.mark.parametrize("written_in", ["csv", "parquet"])
