@@ -94,6 +94,10 @@ MAX_WAITING_QUESTIONS = 16
 MAX_SEGMENTS = 60
 """Partitions that a page reads: twelve languages of five ratings."""
 
+TICKET_ORGANIZATIONS = 20
+"""Organisations whose tickets the list of a user's tickets has: the first by name. Each is a
+request. Others can put a user into more, which must not cost the user the list."""
+
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
 """Events of one subscription that wait to be sent, and their bytes. A client that is further behind

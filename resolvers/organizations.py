@@ -223,11 +223,12 @@ async def add_organization_user(
     input: AddOrganizationUserInput,  # noqa: A002
 ) -> OrganizationUserPayload:
     """Store a new user of an organisation."""
-    require_viewer(info.context)
+    viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
     await require_admin(info.context, stated["organization_name"], "add users to it")
     new = OrganizationUser(stated["organization_name"], stated["username"], input.type)
-    edge = await info.context.stores.organizations.add_user(new)
+    by = None if is_staff(viewer) else viewer.user_id
+    edge = await info.context.stores.organizations.add_user(new, by=by)
     info.context.cache.forget()
     return OrganizationUserPayload(edge)
 

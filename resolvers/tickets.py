@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import strawberry
 
-from dal.errors import NotFoundError, TooManySegmentsError
-from dal.limits import MAX_SEGMENTS
+from dal.errors import NotFoundError
+from dal.limits import TICKET_ORGANIZATIONS
 from dal.model import Organization, OrganizationUser, Ticket, TicketStatus, User, rules
 from dal.query.pagination import Edge, Page, Slice
 from dal.repositories.tickets import TicketSelection
@@ -140,16 +140,11 @@ async def tickets_of_user(  # noqa: PLR0913, PLR0917 - the field's arguments
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Ticket]:
-    """Return a page of the tickets of a user in the user's organisations."""
+    """Return a page of the tickets of a user in the user's first organisations."""
     stores = info.context.stores
     filters = _filters(status, created_from, created_before)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
-    of_user = await stores.organizations.of_user(root.username, Slice(MAX_SEGMENTS + 1))
-    if len(of_user.edges) > MAX_SEGMENTS:
-        raise TooManySegmentsError(
-            f"The user belongs to more than {MAX_SEGMENTS} organisations: read the tickets of one "
-            "organisation by OrganizationUser.tickets."
-        )
+    of_user = await stores.organizations.of_user(root.username, Slice(TICKET_ORGANIZATIONS))
     names = frozenset(one.organization for one in of_user.nodes)
     selection = TicketSelection(names, root.username, *filters)
     return await stores.tickets.page(selection, cut)

@@ -89,8 +89,8 @@ class User(Node):
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_user,
         graphql_type=Annotated["TicketConnection", strawberry.lazy(__name__)] | None,
-        description="The user's tickets in the organisations that the user belongs to, by date. "
-        "Fails for a user of more than 60 organisations.",
+        description="The user's tickets in the user's organisations, by date. Has the first 20 "
+        "organisations by name; `organizations` has the tickets of each.",
     )
     submissions: pagination.Page[Any] | None = strawberry.field(
         resolver=moderation.submissions,

@@ -14,14 +14,14 @@ from graphql import (
 )
 from strawberry.schema.config import StrawberryConfig
 
-from dal.limits import MAX_SEGMENTS
+from dal.limits import TICKET_ORGANIZATIONS
 from dal.repositories.leaderboard import RANKS_BYTES
-from dal.repositories.moderation import QUEUE_REQUESTS
+from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from resolvers.moderation import MOST_DECISIONS
 from schema.accounts import Organization, OrganizationUser, Ticket, User
 from schema.comments import Author, Comment, Product
-from schema.execution.cost import UNIT_BYTES, Reads
+from schema.execution.cost import ROW_BYTES, UNIT_BYTES, Reads
 from schema.execution.errors import ErrorCode
 from schema.execution.executable_schema import ExecutableSchema
 from schema.federation import REPRESENTATION, federated, subgraph_sdl
@@ -120,12 +120,12 @@ DESCRIPTIONS: Mapping[str, str] = {
 
 _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _BY_STATUS = Reads(2, 0.5, paged=True)
-_PAGES = Reads(1 + MAX_SEGMENTS, 0.5, paged=True)
-"""The user's organisations, and a page for each of the most that a Query may have."""
+_PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
+"""The user's organisations, and a page of each."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
 _ROW = Reads(unit=0.5)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
-_OF_PRODUCT = Reads(together=True)
+_OF_PRODUCT = Reads(0, together=True)
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
 _NOTHING = Reads(0)
@@ -140,7 +140,9 @@ READS: Mapping[str, Reads] = {
     "Query.nodes": _KEY,  # for each id
     "Query.comment": _KEY,
     "Query.moderationQueue": Reads(QUEUE_REQUESTS, 0.5, paged=True),
-    "ModerationQueueConnection.totalCount": Reads(QUEUE_REQUESTS, 0.5),
+    "ModerationQueueConnection.totalCount": Reads(
+        QUEUE_REQUESTS, 0.5 * ceil(MOST_COUNTED * ROW_BYTES / UNIT_BYTES)
+    ),
     "Query.leaderboard": Reads(2, 0.5, paged=True, further=ceil(RANKS_BYTES / UNIT_BYTES)),
     "Query.productSearch": _PAGE,
     "Query.user": _NOTHING,
@@ -155,7 +157,7 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.isKnown": _OF_PRODUCT,
+    "Product.isKnown": Reads(unit=0.5, together=True),  # the newest comment too
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,

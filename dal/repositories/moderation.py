@@ -43,7 +43,7 @@ class SubmissionSelection:
 QUEUE_REQUESTS = QUEUE_SHARDS
 """A page of the queue, or its length, reads every shard."""
 
-_MOST_COUNTED = 500
+MOST_COUNTED = 500
 """Rows of a shard that are counted."""
 
 _EDITED = "The comment was edited since you read it: read it again, then decide."
@@ -90,11 +90,11 @@ class ModerationRepository:
         partitions = [QUEUE.partition_of(values, shard) for shard in range(QUEUE.shards)]
         counts = await in_parallel(
             [
-                self._table.count(QueryRequest(QUEUE, one, limit=_MOST_COUNTED), lambda _: None)
+                self._table.count(QueryRequest(QUEUE, one, limit=MOST_COUNTED), lambda _: None)
                 for one in partitions
             ]
         )
-        return None if max(counts) >= _MOST_COUNTED else sum(counts)
+        return None if max(counts) >= MOST_COUNTED else sum(counts)
 
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
         """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.

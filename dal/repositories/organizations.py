@@ -79,23 +79,22 @@ class OrganizationRepository:
                 f"An organisation {roster.organization.name!r} exists already: choose another name."
             ) from None
 
-    async def add_user(self, user: OrganizationUser) -> Edge[OrganizationUser]:
-        """Store a new user of an organisation.
+    async def add_user(self, user: OrganizationUser, *, by: str | None) -> Edge[OrganizationUser]:
+        """Store a new user of an organisation. ``by`` is the admin who adds; None for staff.
 
-        Raises NotFoundError if there is no such organisation, and AlreadyExistsError if it has a
-        user of this name.
+        Raises NotFoundError if there is no such organisation, or if ``by`` is not an admin when the
+        write happens, and AlreadyExistsError if the organisation has a user of this name.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
+        checks = [] if by is None else [_check_admin(user.organization, by)]
+        put = {"Put": {"Item": ORGANIZATION_USER.encode(user), **ABSENT}}
         try:
-            await self._table.write(
-                [
-                    {"ConditionCheck": organization},
-                    {"Put": {"Item": ORGANIZATION_USER.encode(user), **ABSENT}},
-                ]
-            )
+            await self._table.write([{"ConditionCheck": organization}, *checks, put])
         except errors.ConditionFailedError as error:
             if 0 in error.failed:
                 raise errors.NotFoundError("Organisation not found.") from None
+            if checks and 1 in error.failed:
+                raise errors.NotFoundError(_NO_ADMIN) from None
             raise errors.AlreadyExistsError(
                 f"{user.username!r} is a user of this organisation already."
             ) from None

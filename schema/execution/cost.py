@@ -45,7 +45,7 @@ UNIT_BYTES = 4096
 """Bytes that one RCU reads strongly consistently. An eventually consistent read takes half a unit.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/provisioned-capacity-mode.html"""
 
-_ROW_BYTES = 500
+ROW_BYTES = 500
 """Usual size of a row."""
 
 _ROWS_READ = 40
@@ -77,8 +77,8 @@ class Reads:
 
     If ``paged``, the field reads as many rows as the client requests, else one row. ``further`` is
     the number of extra requests of a page that is not the first of its list. ``questions`` is the
-    number of questions to the analytics store. One request reads all fields of an object that have
-    ``together``. ``rows`` is the usual length of a list that no argument limits.
+    number of questions to the analytics store. One further request reads all fields of an object
+    that have ``together``. ``rows`` is the usual length of a list that no argument limits.
     """
 
     requests: int = 1
@@ -236,8 +236,9 @@ class _Prediction:
             name = f"{owner.name}.{selected.name.value}"
             overridden = self._reads.get(f"{within.field}.{selected.name.value}")
             reads = overridden or self._reads.get(name)
-            if reads is not None and reads.together:
-                reads, read_together = None if read_together else reads, True
+            if reads is not None and reads.together and not read_together:
+                read_together = True
+                self._read(Reads(), {}, within.times, 1)
             self._add(name, reads, selected, get_named_type(declared.type), within)
 
     def _add(
@@ -263,7 +264,7 @@ class _Prediction:
         if reads.paged:
             requests *= _partitions(arguments)
             rows = _full_pages(arguments) or size
-            units = max(requests, ceil(rows * _ROW_BYTES / UNIT_BYTES))
+            units = max(requests, ceil(rows * ROW_BYTES / UNIT_BYTES))
         if arguments.keys() & {"after", "last"}:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests

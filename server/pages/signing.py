@@ -34,7 +34,9 @@ async def show(request: PageRequest) -> Response:
     """Show the form, or sign in by the code in the link that a demo prints at its start."""
     given = request.http.query_params
     following = given.get("next", "/")
-    if "code" in given and request.demo and request.demo.code:
+    # A HEAD request, such as a link preview's, must not use up the code.
+    signs_in = "code" in given and request.http.method == "GET"
+    if signs_in and request.demo and request.demo.code:
         jwt = request.demo.jwt() if request.demo.code.take(given["code"]) else None
         if jwt is not None:
             response = request.to(local(following))

@@ -327,7 +327,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("a page of open orders", lambda one: one.orders.open_page(Slice(20))),
         Operation(
             "add a user to an organisation",
-            lambda one: one.organizations.add_user(OrganizationUser("acme", "bob")),
+            lambda one: one.organizations.add_user(OrganizationUser("acme", "bob"), by=None),
         ),
         Operation(
             "a page of a user's organisations",

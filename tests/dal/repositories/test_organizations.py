@@ -115,21 +115,21 @@ async def test_a_name_is_taken_once(store: OrganizationRepository) -> None:
 
 async def test_a_user_is_added_once(store: OrganizationRepository) -> None:
     new = OrganizationUser(ACME.name, "carl", UserType.ADMIN)
-    edge = await store.add_user(new)
+    edge = await store.add_user(new, by=None)
     assert (edge.node, edge.position) == (new, "carl")
     with pytest.raises(AlreadyExistsError, match="'carl' is a user of this organisation already"):
-        await store.add_user(OrganizationUser(ACME.name, "carl"))
+        await store.add_user(OrganizationUser(ACME.name, "carl"), by=None)
     assert await store.get_user(ACME.name, "carl") == new
 
 
 async def test_a_user_needs_an_organisation(store: OrganizationRepository) -> None:
     with pytest.raises(NotFoundError, match="Organisation not found"):
-        await store.add_user(OrganizationUser("nobody's", "carl"))
+        await store.add_user(OrganizationUser("nobody's", "carl"), by=None)
     assert await store.get_user("nobody's", "carl") is None
 
 
 async def test_loading_again_keeps_the_users_that_came_since(store: OrganizationRepository) -> None:
-    await store.add_user(OrganizationUser(ACME.name, "zoe"))
+    await store.add_user(OrganizationUser(ACME.name, "zoe"), by=None)
     free = Roster(Organization(ACME.name, "Free"), ROSTERS[0].users[:1])
     assert await store.put_many([free]) == Outcome(changed=1)
     organization, page = await store.with_users(ACME.name, ALL)
@@ -153,7 +153,7 @@ async def test_the_organisations_of_a_user_are_walked_by_name(
     )
     added = OrganizationUser("b30", "bob")
     await store.create(Roster(Organization("b30", "Pro")))
-    await store.add_user(added)
+    await store.add_user(added, by=None)
     in_order = sorted([*users, added], key=lambda user: escape(user.organization))
     for size in (1, 4, 100):
         found = await walk_pages(partial(store.of_user, "bob"), size, backward=backward)
@@ -187,7 +187,7 @@ async def test_a_user_is_removed_and_changed_by_an_admin(store: OrganizationRepo
             await change(store)
     await removed(COLLEAGUE, COLLEAGUE)(store)
     assert await types(store) == {MEMBER: "ADMIN"}
-    await store.add_user(OrganizationUser(ACME.name, ADMIN, UserType.ADMIN))
+    await store.add_user(OrganizationUser(ACME.name, ADMIN, UserType.ADMIN), by=None)
     await removed(ADMIN, ADMIN)(store)
     assert (await store.of_user(ADMIN, ALL)).nodes == []
 
@@ -206,7 +206,7 @@ async def test_an_admin_is_found_among_many_users(
     store: OrganizationRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(organizations, "_ADMINS_AMONG", 2)
-    await store.add_user(OrganizationUser(ACME.name, "zoe", UserType.ADMIN))
+    await store.add_user(OrganizationUser(ACME.name, "zoe", UserType.ADMIN), by=None)
     await removed(ADMIN, ADMIN)(store)
     with pytest.raises(InvalidArgumentError, match="'zoe' is the organisation's last admin"):
         await removed("zoe", "zoe")(store)
@@ -248,6 +248,16 @@ async def test_an_admin_who_is_demoted_meanwhile_takes_nothing_back(
         with pytest.raises(NotFoundError, match="You are not an admin"):
             await change(store)
     assert set((await types(store)).values()) == {"MEMBER"}
+
+
+async def test_an_admin_who_is_demoted_meanwhile_adds_no_user(
+    each_table: Table, store: OrganizationRepository
+) -> None:
+    meeting = Meeting(each_table.service, partial(made(ADMIN, UserType.MEMBER, None), store))
+    meeting_store = Stores(Table(meeting, each_table.name)).organizations
+    with pytest.raises(NotFoundError, match="You are not an admin"):
+        await meeting_store.add_user(OrganizationUser(ACME.name, "eve"), by=ADMIN)
+    assert await store.get_user(ACME.name, "eve") is None
 
 
 async def test_of_many_who_remove_a_user_one_does(store: OrganizationRepository) -> None:

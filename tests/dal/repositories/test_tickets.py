@@ -170,7 +170,7 @@ async def test_open_tickets_of_everyone_are_walked_in_both_orders(
 
 
 async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
-    await stores.organizations.add_user(OrganizationUser(ACME.name, "zoe"))
+    await stores.organizations.add_user(OrganizationUser(ACME.name, "zoe"), by=None)
     user, page = await stores.tickets.with_user(ACME.name, "zoe", Slice(20))
     assert (user, page.nodes) == (OrganizationUser(ACME.name, "zoe"), [])
     user, page = await stores.tickets.with_user(ACME.name, "nobody", Slice(20))

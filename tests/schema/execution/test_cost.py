@@ -19,6 +19,7 @@ from strawberry.types.base import StrawberryObjectDefinition
 
 from dal.client.table import Table
 from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
+from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import READS, build_schema
@@ -368,6 +369,33 @@ async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
     )
     assert (spent["requests"], spent["rcu"]) == (1, 0.0)
     assert spent["wcu"] >= 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{ products(productIds: [%s]) { isKnown statistics { total } } }",
+        "{ products(productIds: [%s]) { title isKnown statistics { total } } }",
+        "{ products(productIds: [%s]) { isKnown } }",
+        "{ moderationQueue { totalCount } }",
+    ],
+)
+async def test_no_more_is_read_than_predicted(table: Table, text: str) -> None:
+    stores = Stores(table)
+    for number in range(100):
+        await stores.comments.add(comment(f"h{number}", text="x" * 300), cause=ReviewCause.WORDS)
+    await stores.maintenance.current()
+    unknown = " ".join(f'"unknown{number}"' for number in range(20))
+    answer = await SCHEMA.execute(
+        text.replace("%s", unknown),
+        context_value=Context(Viewer("sam", STAFF.roles | MODERATOR.roles), stores),
+        operation_extensions={"cost": True},
+    )
+    assert answer.errors is None
+    assert answer.extensions is not None
+    predicted, actual = answer.extensions["cost"]["predicted"], answer.extensions["cost"]["actual"]
+    assert actual["requests"] <= predicted["requests"]
+    assert actual["rcu"] <= predicted["rcu"]
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])

@@ -215,6 +215,8 @@ async def test_the_link_that_a_demo_prints_signs_in_once_within_minutes(
         for wrong in ("", "x", "é", late.text):
             answer = await visitor.get("/sign-in", params={"code": wrong})
             assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
+        looked = await visitor.head(link)  # as a preview of links does
+        assert (looked.status_code, "set-cookie" in looked.headers) == (200, False)
         assert (await visitor.get(link)).headers["location"] == "/"
         assert "Signed in as demo" in (await opened(visitor, "/")).text
     async with client_of(app) as another:
