@@ -1,41 +1,29 @@
 """Every field of the schema answers the same compiled as by graphql-core, on a real engine."""
 
 import json
-import uuid
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import orjson
 import pytest
 from graphql import get_named_type, is_interface_type, is_leaf_type, parse
-from hypothesis import settings
 from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
-from dal.analytics.duckdb_store import DuckDBStore
 from dal.analytics.service import Analytics
-from dal.analytics.store import AnalyticsStore
 from dal.client.table import Table
 from dal.live.log import InProcessBroker
-from dal.model import OrderStatus
-from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
-from schema.build import build_schema
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.selections import operations_of
-from tests import bulk, organizations
 from tests.conftest import Tables
-from tests.dal.analytics.oracle import write_export
-from tests.schema.conftest import ANN, MODERATOR, STAFF, explaining
+from tests.schema.conftest import MODERATOR, STAFF, explaining
 from tests.schema.paths import asked_by
-from tests.strategies import comment, order
-from tests.trials.fuzz.documents import document
+from tests.strategies import comment
+from tests.trials.differential import compared, counts_kept, fill, movers
 
 COMMENTS = [comment(f"c{n}", rating=1 + n % 5, language="de" if n % 3 else "en") for n in range(9)]
 IDS = orjson.dumps(
@@ -74,7 +62,7 @@ ROOTS = {
     "organization": '(organizationName: "ac")',
     "ticket": '(ticketId: "t/001")',
 }
-DOCUMENTS = 10_000 if settings().max_examples >= 1_000 else 60
+DOCUMENTS = 60
 REQUIRED = {"username": 'username: "olga"', "interval": "interval: MONTH"}
 """What fields below the roots are given, by the argument's name."""
 
@@ -162,36 +150,15 @@ def schema() -> Schema:
 
 
 @pytest.fixture
-async def full(table: Table, monkeypatch: pytest.MonkeyPatch) -> Stores:
-    """Stores that keep counts until the test ends: plans would differ after they expire."""
-    for module in ("reader", "mode"):
-        monkeypatch.setattr(f"dal.statistics.{module}.KEPT_SECONDS", 3600.0)
-    return await filled(table)
-
-
-async def filled(table: Table) -> Stores:
-    stores = Stores(table)
-    await bulk.fill(table, COMMENTS)
-    await stores.comments.add(comment("held"), cause=ReviewCause.WORDS)
-    await organizations.fill(stores)
-    for number in range(3):
-        await stores.orders.place(order(order_id=f"o{number}", status=OrderStatus.PLACED))
-    await stores.users.update_profile("ann", {"full_name": "Ann", "email": "ann@example.org"})
-    return stores
+async def full(table: Table) -> AsyncIterator[Stores]:
+    with counts_kept():
+        yield await fill(table)
 
 
 @pytest.fixture
 async def asked(tmp_path: Path) -> AsyncIterator[Analytics]:
-    """Answers of the same comments, which moved from none to some in the last month."""
-    store = DuckDBStore(tmp_path / "analytics")
-    later = max(one.created_at for one in COMMENTS) + timedelta(days=31)
-    await store.fill(write_export(tmp_path / "export.parquet", COMMENTS), later)
-
-    async def open_store() -> AnalyticsStore:
-        return store
-
-    yield Analytics(open_store)
-    await store.close()
+    async with movers(tmp_path) as analytics:
+        yield analytics
 
 
 @pytest.mark.parametrize("viewer", [STAFF, MODERATOR, None], ids=["staff", "moderator", "nobody"])
@@ -220,70 +187,16 @@ def test_all_fields_are_asked(schema: Schema) -> None:
     assert types >= {"OrderLine", "SegmentReading", "TicketEdge", "ProductRank", "UserProfile"}
 
 
-class Clock:
-    """The ids and times of one execution; a second execution gets the same."""
-
-    def __init__(self) -> None:
-        self.ticks = 0
-
-    def uuid4(self) -> uuid.UUID:
-        self.ticks += 1
-        return uuid.UUID(int=self.ticks)
-
-    def now(self, zone: tzinfo) -> datetime:
-        self.ticks += 1
-        return datetime(2025, 1, 1, tzinfo=zone) + timedelta(milliseconds=self.ticks)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    for module in ("resolvers.comments", "resolvers.mutations"):
-        monkeypatch.setattr(f"{module}.uuid", made)
-    for module in (
-        "resolvers.comments",
-        "resolvers.orders",
-        "resolvers.tickets",
-        "dal.repositories.comment_writes",
-        "dal.statistics.comment_changes",
-    ):
-        monkeypatch.setattr(f"{module}.datetime", made)
-    return made
-
-
 async def test_random_documents_answer_the_same(
     tables: Tables,
     dynoxide_url: str,
-    asked: Analytics,
-    clock: Clock,
+    tmp_path: Path,
     record_property: Callable[[str, object], None],
 ) -> None:
-    """Two tables see the same reads and writes."""
-    served = {}
-    for compiles in (True, False):
-        table = await tables.fresh(dynoxide_url)
-        clock.ticks = 0
-        await filled(table)
-        served[build_schema(explain=True, compiles=compiles)] = table
-    counts: Counter[str] = Counter()
-    for number in range(DOCUMENTS):
-        random = Random(number)
-        text, variables = document(random, explaining()._schema, awkward=0.01)
-        viewer = random.choice([STAFF, ANN, None])
-        answers = []
-        for schema, table in served.items():
-            clock.ticks = number * 1_000
-            schema.documents.trusted(text)  # to compile it at once
-            context = Context(viewer, Stores(table), explain=True, analytics=asked)
-            result = await schema.execute(text, variables, context)
-            # Fields that wait at once fail in the order in which the engine answers.
-            errors = sorted(repr(one.formatted) for one in result.errors or [])
-            answers.append((json.dumps(result.data), errors))
-        assert answers[0] == answers[1], f"{number}: {text} {variables}"
-        counts["documents"] += 1
-        counts["mutations"] += text.startswith("mutation")
-        counts["directives"] += "(if: $" in text
-        counts["data"] += result.data is not None
-        counts["errors"] += bool(result.errors)
+    """`make trial NAME=differential` compares 10,000 documents."""
+    both = [await tables.fresh(dynoxide_url) for _ in range(2)]
+    counts, difference = await compared(DOCUMENTS, tmp_path, *both)
     record_property("compared", ", ".join(f"{n:,} {what}" for what, n in counts.items()))
+    assert not difference
+    del counts["errors in another order"]
     assert min(counts.values()) > DOCUMENTS / 20
