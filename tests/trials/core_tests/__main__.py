@@ -1,8 +1,8 @@
 """Runs the execution tests of graphql-core, and of a checkout of Strawberry, compiled.
 
-pip downloads graphql-core's release with its tests. Prints the tests that fail compiled only, and
-exits with 1 if there are any, or if a suite runs nothing compiled. Strawberry's release has no tests: give
-`ARGS="--strawberry DIRECTORY"`. The tests of a checkout import its own Strawberry.
+pip downloads graphql-core's release with its tests. Strawberry's release has no tests: give
+`ARGS="--strawberry DIRECTORY"`. The tests of a checkout import its own Strawberry. Prints the tests
+that fail compiled only, and exits with 1 if there are any, or if a suite runs nothing compiled.
 """
 
 import argparse
