@@ -55,8 +55,13 @@ from tests.trials.fuzz.documents import document
 from tests.trials.reporting import finish, show
 
 COMMENTS = [comment(f"c{n}", rating=1 + n % 5, language="de" if n % 3 else "en") for n in range(9)]
-VIEWERS: Sequence[dict[str, str]] = (bearer("sam", "staff"), bearer("ann"), {})
-"""The headers of staff, of a customer and of a visitor."""
+VIEWERS: Sequence[dict[str, str]] = (
+    bearer("sam", "staff"),
+    bearer("mo", "moderator", "merchant"),
+    bearer("ann"),
+    {},
+)
+"""The headers of staff, of a moderator, of a customer and of a visitor."""
 
 _HEADERS = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
 _PER_REQUEST = {"date", "x-request-id"}
@@ -126,6 +131,8 @@ class Clock:
                 "resolvers.orders",
                 "resolvers.tickets",
                 "dal.repositories.comment_writes",
+                "dal.repositories.moderation",
+                "dal.repositories.standings",
                 "dal.statistics.comment_changes",
             ):
                 patches.enter_context(mock.patch(f"{module}.datetime", self))
