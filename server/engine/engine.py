@@ -109,7 +109,7 @@ async def embedded_engine(
 async def _watch_server(
     directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
 ) -> None:
-    """Set ``died`` when the server of a shared engine has ended, even if another one has started."""
+    """Set ``died`` when the server of a shared engine has ended, even if another has started."""
     while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
         if record.endpoint_url != endpoint_url:
             break
