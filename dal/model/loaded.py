@@ -1,6 +1,6 @@
 """Comments of files: what a row says of a comment, and what a load writes over the stored one.
 
-A load keeps what a row does not give: the state, and the decision on a comment.
+A load keeps what a row does not give: the state, the decision on a comment, and the reply.
 """
 
 from collections.abc import Mapping
@@ -42,6 +42,8 @@ class LoadedComment:
         if there is not None:
             kept = {name: getattr(there, name) for name in _KEPT if name not in self.given}
             comment = comment._replace(**kept)
+            if there.reply is not None and comment.reply is None:
+                comment = comment._replace(touched_at=now)
         before = CommentState.PUBLISHED if there is None else state_of(there)
         state = self.given.get("state", before)
         if state is CommentState.PUBLISHED:
@@ -59,7 +61,9 @@ class LoadedComment:
         given = {**earlier.given}
         if self.given.get("state", given.get("state")) is not given.get("state"):
             given = {name: value for name, value in given.items() if name in _KEPT}
-        return LoadedComment(self.comment, {**given, **self.given})
+        given.update(self.given)
+        kept = {name: given[name] for name in _KEPT if name in given}
+        return LoadedComment(self.comment._replace(**kept), given)
 
 
 CommentRow: TypeAlias = Comment | LoadedComment

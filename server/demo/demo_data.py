@@ -13,6 +13,7 @@ from dal.client.retries import Patience, patient
 from dal.client.table import Table
 from dal.errors import DalError
 from dal.model import Comment
+from dal.model.loaded import loaded
 from dal.stores import Stores
 from server.importer.file_kinds import FILE_KINDS, FileKindName
 from server.importer.writer import Writer
@@ -45,7 +46,7 @@ def read_demo(kind: FileKindName) -> list[Any]:
 
 def demo_comments() -> list[Comment]:
     """Return the comments of the demo."""
-    return read_demo("comments")
+    return [loaded(row).comment for row in read_demo("comments")]
 
 
 async def is_loaded(stores: Stores) -> bool:

@@ -60,6 +60,7 @@ subject = _checked(rules.stated_title)
 review = _checked(rules.text)
 """The text of a comment, which may be empty: shops' exports contain ratings without text."""
 body = _checked(rules.stated_text)
+reply = _checked(rules.stated_reply)
 email = _optional(rules.email)
 name = _optional(rules.name)
 address = _optional(rules.address)
@@ -134,7 +135,8 @@ class DateReader:
         """Return the instant in UTC, to the microsecond; a date without a time is its midnight."""
         if isinstance(cell, bool) or not isinstance(cell, str | int | float):
             raise refused(field, cell, _DATE)
-        written = str(cell).strip()
+        # In XML, several replies to one comment have their dates in as many lines.
+        written = str(cell).strip().rpartition("\n")[2]
         if self.form is None and self.unit is None and _BARE_DATE.fullmatch(written):
             wanted = "written as 2020-11-20; add --date-unit if it is Unix time"
             raise refused(field, cell, wanted)

@@ -18,6 +18,7 @@ from dal.model import (
     OrganizationUser,
     ProductDetails,
     Profile,
+    Reply,
     Roster,
     Ticket,
     TicketStatus,
@@ -101,10 +102,18 @@ def _keyed(
 
 
 _make_comment = _owned(Comment, "comment_id", "author_name", title="")
+_OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the row of a comment; a row without a state says nothing of the decision either."""
+    fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
+    text, at = fields.pop("reply", None), fields.pop("replied_at", None)
+    if text is None and at is not None:
+        raise InvalidArgumentError("reply", "reply is empty, but replied_at is not: fill both.")
+    comment = _make_comment(fields)
+    if text is not None:
+        comment = comment._replace(reply=Reply(text, at or comment.created_at))
     state = values.get("state")
     for name in DECISION:
         allowed = _STATES_WITH[name]
@@ -115,13 +124,12 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
                 f"{name} is only for rows whose state is {' or '.join(allowed)}, and {stated}: "
                 f"leave {name} empty, or correct the state.",
             )
-    comment = _make_comment(
-        {name: value for name, value in values.items() if name not in (*DECISION, "state")}
-    )
-    if state is None:
-        return comment
-    given = {name: values[name] for name in ("state", *DECISION) if name in values}
-    return LoadedComment(comment, given)
+    given: dict[str, Any] = {}
+    if state is not None:
+        given = {name: values[name] for name in _OF_THE_STATE if name in values}
+    if "reply" in values:
+        given["reply"] = comment.reply
+    return LoadedComment(comment, given) if given else comment
 
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
@@ -136,10 +144,11 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the fields of a comment or a submission.
 
-    An export leaves out the reply, and when a moderator published a comment; a load keeps both.
+    An export leaves out when a moderator published a comment; a load keeps it.
     """
     shown = (getattr(one, name) for name in Comment._fields if name not in {"touched_at", "reply"})
-    return (*shown, state_of(one), *(getattr(one, name, None) for name in DECISION))
+    reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)
+    return (*shown, *reply, state_of(one), *(getattr(one, name, None) for name in DECISION))
 
 
 def _state_field(name: str, parse: Callable[[str, object], object], **others: Any) -> Field:
@@ -161,6 +170,8 @@ COMMENTS: FileKind[Any] = FileKind(
         Field("updated_at", field_parsers.instant, required=False, parquet=_INSTANT),
         Field("verified_purchase", field_parsers.boolean, required=False, parquet="BOOLEAN"),
         Field("author_name", field_parsers.name, required=False),
+        Field("reply", field_parsers.reply, required=False, kept=True),
+        Field("replied_at", field_parsers.instant, required=False, kept=True, parquet=_INSTANT),
         _state_field("state", field_parsers.choice(CommentState), strict=True),
         _state_field("cause", field_parsers.choice(ReviewCause)),
         _state_field("queued_at", field_parsers.instant, parquet=_INSTANT),

@@ -1,13 +1,14 @@
 """States of comments in files: loads next to what a table has and next to moderators."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from dal.client.table import Table
 from dal.maintenance.verify import verify
-from dal.model import Comment
+from dal.model import Comment, Reply
 from dal.model.loaded import CommentState, state_of
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
@@ -159,12 +160,43 @@ async def test_of_two_rows_with_one_id_the_later_keeps_the_earlier_ones_state(
     await check(table, after)
 
 
+async def test_replies_come_with_the_file_that_has_them(table: Table) -> None:
+    replied = {"reply": "Thank you.", "replied_at": "2021-01-01"}
+    await load(table, row(**replied))
+    one = await there(table)
+    assert one is not None
+    assert one.reply == Reply("Thank you.", datetime(2021, 1, 1, tzinfo=UTC))
+    assert (await load(table, row())).outcome == Outcome(0, 0, 1)
+    assert (await load(table, row(state="PENDING"))).outcome == Outcome(0, 1, 0)
+    await Stores(table).moderation.approve("1", one.created_at, "mo")
+    shown = await there(table)
+    assert (shown and shown.reply) == one.reply
+    await Stores(table).comments.reply("1", "By a merchant.")
+    assert (await load(table, row())).outcome == Outcome(0, 0, 1)
+    await load(table, row(reply="", replied_at=""))
+    bare = await there(table)
+    assert bare is not None
+    assert bare.reply is None
+    await load(table, row(reply="Undated."))
+    shown = await there(table)
+    assert (shown and shown.reply) == Reply("Undated.", bare.created_at)
+    await check(table, shown)
+
+
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
         (
             {"state": "HIDDEN"},
             "state is 'HIDDEN'; it must be one of PUBLISHED, PENDING, REJECTED.",
+        ),
+        (
+            {"replied_at": "2021-01-01"},
+            "reply is empty, but replied_at is not: fill both.",
+        ),
+        (
+            {"reply": "x" * 2_001},
+            "reply is 2,001 characters long; the most is 2,000.",
         ),
         ({"state": True}, "state is True; it must be text."),
         (

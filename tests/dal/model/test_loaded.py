@@ -1,5 +1,6 @@
 """What a load writes over a stored comment."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dal.model import Comment
+from dal.model import Comment, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, pending, rejected
@@ -18,7 +19,8 @@ PUBLISHED, PENDING, REJECTED = CommentState
 HERE = comment()
 WAITS = pending(HERE, ReviewCause.WORDS, TIES[1])
 REFUSED = rejected(WAITS, "Off topic.", TIES[2])
-STORED = [None, HERE, HERE._replace(touched_at=TIES[2]), WAITS, REFUSED]
+REPLIED = HERE._replace(reply=Reply("Sorry.", TIES[2]))
+STORED = [None, HERE, HERE._replace(touched_at=TIES[2]), REPLIED, WAITS, REFUSED]
 
 
 def held(values: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
@@ -28,8 +30,15 @@ def held(values: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
+REPLIES = st.sampled_from([{}, {"reply": None}, {"reply": Reply("New.", TIES[1])}])
+
+
+def row_of(one: Comment, decision: dict[str, Any], reply: dict[str, Any]) -> LoadedComment:
+    return LoadedComment(one._replace(**reply), decision | reply)
+
+
 rows = st.builds(
-    LoadedComment,
+    row_of,
     st.sampled_from([HERE, comment(text="loaded", updated_at=TIES[2])]),
     st.just({})
     | st.just({"state": PUBLISHED})
@@ -43,7 +52,15 @@ rows = st.builds(
             "decided_at": TIES[1],
         }
     ),
+    REPLIES,
 )
+
+
+def untouched(one: Comment | Submission) -> Comment | Submission:
+    """Between two rows, a comment may have lost its reply, or have been hidden."""
+    if isinstance(one, Comment):
+        return one._replace(touched_at=None)
+    return replace(one, touched_at=None)
 
 
 @MORE
@@ -56,7 +73,8 @@ def test_two_rows_of_one_id_are_one(
     assert state_of(together) is state_of(one_by_one)
     assert together.text == second.comment.text
     before = PUBLISHED if there is None else state_of(there)
-    assert together == one_by_one or state_of(together) is before
+    assert untouched(together) == untouched(one_by_one) or state_of(together) is before
+    assert together.reply == one_by_one.reply
 
 
 @given(rows, st.sampled_from(STORED))
@@ -101,3 +119,11 @@ def test_what_a_file_publishes_is_a_new_version_for_listeners() -> None:
     row = LoadedComment(HERE, {"state": PUBLISHED})
     assert row.over(WAITS, NOW) == HERE._replace(touched_at=NOW)
     assert row.over(None, NOW) == HERE
+
+
+def test_a_row_without_a_reply_keeps_the_reply_and_an_empty_one_removes_it() -> None:
+    assert LoadedComment(HERE).over(REPLIED, NOW) == REPLIED
+    assert LoadedComment(HERE, {"state": REJECTED}).over(REPLIED, NOW).reply == REPLIED.reply
+    removed = LoadedComment(HERE, {"reply": None}).over(REPLIED, NOW)
+    assert (removed.reply, removed.touched_at) == (None, NOW)
+    assert LoadedComment(HERE, {"reply": None}).over(removed, TIES[0]) == removed

@@ -20,6 +20,7 @@ from dal.model import (
     OrganizationUser,
     ProductDetails,
     Profile,
+    Reply,
     Roster,
     Ticket,
     TicketStatus,
@@ -58,19 +59,21 @@ comments = st.builds(
     st.booleans(),
     _NAMES,
     st.none(),  # an export leaves out when a moderator published a comment
+    st.none() | st.builds(Reply, _STATED, _INSTANTS),
 )
 
 
 @st.composite
 def rows(draw: st.DrawFn) -> CommentRow:
     """A comment in any state, with the decision that the state allows."""
-    given: dict[str, Any] = {"state": draw(st.sampled_from(CommentState))}
+    one = draw(comments)
+    given: dict[str, Any] = {"state": draw(st.sampled_from(CommentState)), "reply": one.reply}
     if given["state"] is not CommentState.PUBLISHED:
         given |= {"queued_at": draw(_INSTANTS), "cause": draw(st.sampled_from(ReviewCause))}
     if given["state"] is CommentState.REJECTED:
         given["cause"] = draw(st.none() | st.just(given["cause"]))
         given |= {"reason": draw(st.none() | _STATED), "decided_at": draw(st.none() | _INSTANTS)}
-    return LoadedComment(draw(comments), given)
+    return LoadedComment(one, given)
 
 
 @st.composite

@@ -222,8 +222,8 @@ def _bazaarvoice_review(rng: random.Random, number: int) -> str:
     words = "" if number == 4 else f"<ReviewText><![CDATA[{_text(rng)} <3]]></ReviewText>"
     photo = '<Photos><Photo id="p1"><Caption>On my desk</Caption></Photo></Photos>'
     answer = (
-        "<ClientResponses><ClientResponse><Response>We are sorry.</Response></ClientResponse>"
-        "</ClientResponses>"
+        "<ClientResponses><ClientResponse><Response>We are sorry.</Response>"
+        "<Date>2023-05-01T10:00:00.000-05:00</Date></ClientResponse></ClientResponses>"
     )
     removed = quoteattr("true" if number == 9 else "false")
     states = {3: "REJECTED", 8: "PENDING"}
