@@ -9,6 +9,7 @@ from typing import Protocol
 
 from dal.errors import NotFoundError
 from dal.model import Comment, OrderStatus, OrganizationUser, UserType
+from dal.model.standings import Permission
 from resolvers.context import Context, Viewer
 
 MERCHANT = "merchant"
@@ -95,6 +96,12 @@ def may_change(viewer: Viewer, written: Authored) -> None:
         if isinstance(written, Comment):
             raise ForbiddenError("Only its author or a moderator may change a comment.")
         raise NotFoundError("Comment not found.")
+
+
+def may_write(permission: Permission) -> None:
+    """Raise ForbiddenError while the viewer's data is being erased."""
+    if permission.erasing:
+        raise ForbiddenError("Your data is being erased. You cannot write until the erase ends.")
 
 
 def may_set_status(viewer: Viewer, status: OrderStatus) -> None:

@@ -19,7 +19,13 @@ from dal.model.standings import Permission
 from dal.query.pagination import Edge
 from dal.repositories.comment_writes import Written
 from dal.repositories.comments import Selection
-from resolvers.authorization import is_moderator, may_change, require_merchant, require_viewer
+from resolvers.authorization import (
+    is_moderator,
+    may_change,
+    may_write,
+    require_merchant,
+    require_viewer,
+)
 from resolvers.context import NO_DETAILS
 from resolvers.mutations import Rule, UserError, changed, checked, reported
 from resolvers.node_ids import own_id_of
@@ -161,6 +167,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     permission = await info.context.stores.standings.permission(
         viewer.user_id, stated["product_id"]
     )
+    may_write(permission)
     if info.context.buyers_only and not permission.bought:
         raise NotBoughtError
     new = Comment(
@@ -204,6 +211,7 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
     review = None
     if not is_moderator(viewer):
         permission = await info.context.stores.standings.permission(viewer.user_id)
+        may_write(permission)
         review = partial(_review, info, permission)
     written = await info.context.stores.comments.update(
         changes.pop("id"), changes, partial(may_change, viewer), review

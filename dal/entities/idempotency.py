@@ -47,14 +47,18 @@ def kept_mark(item: Item | None) -> Item:
     return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
 
-def tombstone(item: Item) -> Item | None:
-    """Return the item that replaces a deleted comment; None if the comment has no key to keep."""
+def tombstone(item: Item, *, digest: bool = True) -> Item | None:
+    """Return the item that replaces a deleted comment; None if the comment has no key to keep.
+
+    Without the digest, the item has nothing of the comment's contents, and refuses every retry.
+    """
     if KEYED not in item:
         return None
     until = item[KEYED]["S"].partition("#")[0]
     if time.time() >= int(until):
         return None
-    return key_of(item) | kept_mark(item) | {EXPIRES: {"N": until}}
+    mark = kept_mark(item) if digest else {KEYED: {"S": f"{until}#"}}
+    return key_of(item) | mark | {EXPIRES: {"N": until}}
 
 
 def check_same(item: Item, comment: Comment) -> None:

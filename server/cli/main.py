@@ -82,9 +82,9 @@ COMMANDS = {
     ),
     "user": Command(
         "user",
-        "Block or unblock a user.",
-        "marginalia user block bob --reason Spam",
-        ("block", "unblock"),
+        "Block or unblock users, or export or erase the data of a user.",
+        "marginalia user export bob --output bob.json",
+        ("block", "unblock", "export", "erase"),
     ),
     "analytics": Command(
         "analytics",

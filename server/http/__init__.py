@@ -1,1 +1,1 @@
-"""HTTP: GraphQL requests, GraphiQL, limits, middleware, and errors as GraphQL responses."""
+"""GraphQL over HTTP, GraphiQL, static files, and failures in GraphQL's shape."""

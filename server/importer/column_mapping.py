@@ -47,7 +47,7 @@ _OURS = resources.files("server.importer").joinpath("presets")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """The layout of a file. The module's docstring describes its keys."""
+    """The layout of a file, as the module's docstring describes it."""
 
     name: str = ""
     """The name in messages; empty without a preset."""
@@ -175,8 +175,7 @@ class ColumnMapping(Generic[Thing]):
     id_from: Sequence[str] = ()
     """Columns that are hashed into the id."""
     named: frozenset[str] = frozenset()
-    """Fields that --map names. The file must have their columns, even if the fields are
-    optional."""
+    """Fields that --map names: the file must have their columns, also if they are optional."""
 
     def make(self, cells: Mapping[str, object]) -> Thing:
         """Return the object of one row; InvalidArgumentError names the invalid field."""
@@ -210,7 +209,7 @@ class ColumnMapping(Generic[Thing]):
         return value
 
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the required columns that are not in ``columns``, by field."""
+        """Return the required columns that are not in ``columns``, each after its field."""
         needed = [
             (one.name, self.columns[one.name])
             for one in self.kind.fields
@@ -221,7 +220,7 @@ class ColumnMapping(Generic[Thing]):
         return [(name, column) for name, column in needed if column not in columns]
 
     def check_header(self, name: str, header: Sequence[str]) -> None:
-        """Raise CommandError unless ``header`` has each required column exactly once."""
+        """Raise CommandError unless each required column is in ``header`` once."""
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:
@@ -236,10 +235,9 @@ class ColumnMapping(Generic[Thing]):
 
 
 def hashed_id(cells: Sequence[object]) -> str:
-    """Return an id for a row that has none: the first 32 hex digits of the SHA-256 of some cells.
+    """Return the id of a row without one: hex of the first half of the SHA-256 of the cells' texts.
 
-    The same row has the same id in every file and format. Raises InvalidArgumentError if all these
-    cells are empty.
+    The same row has the same id in every file and format. InvalidArgumentError if all are empty.
     """
     texts = ["" if cell is None else str(cell) for cell in cells]
     if not any(texts):

@@ -1,7 +1,6 @@
-"""Opens the file to load: counts its bytes, decompresses them, and finds the encoding.
+"""Opens the file to load: counts and decompresses its bytes, and finds its encoding.
 
-Each layer is a raw stream that reads from the next one, so a file of any size needs only a few
-buffers.
+Each layer is a raw stream over another one, so a file of any size needs a few buffers only.
 """
 
 import codecs
@@ -197,10 +196,9 @@ _TAR = slice(257, 262)
 
 
 def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
-    """Return the encoding of a file that starts with ``head``.
+    """Return the encoding of a file that starts with ``head``; None: UTF-8, or as XML declares.
 
-    None is UTF-8, or the one that XML declares. Raises CommandError for an unknown encoding, and
-    for a file that is not text.
+    Raises CommandError for an unknown encoding, and for a file that is not text.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):

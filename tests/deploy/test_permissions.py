@@ -26,7 +26,7 @@ from server.engine.storage import open_store, open_table
 from server.settings import Settings
 from tests import oracle
 from tests.conftest import Clients, fresh_table
-from tests.dal.maintenance import first_release
+from tests.dal.maintenance import first_release, person
 from tests.dal.stream.histories import all_records, check_all, history, write_raw
 from tests.dal.stream.test_lambda_handler import delivered
 from tests.deploy.template import policies
@@ -188,6 +188,19 @@ async def test_what_has_no_policy_of_its_own_does_with_anothers(
     asked.clear()
     await run(settings, "analytics", "refresh", "--data-dir", str(tmp_path))
     assert asked <= allowed("Export")
+
+
+async def test_exporting_and_erasing_a_user(
+    settings: Settings, asked: Asked, table: Table, tmp_path: Path
+) -> None:
+    for name in ("zoe", "zoey"):
+        await person.fill(Stores(table), table, name, of=name)
+    await run(settings, "table", "one-per-person", "on")
+    asked.clear()
+    await run(settings, "user", "export", "zoe", "--output", str(tmp_path / "user.json"))
+    await run(settings, "user", "erase", "zoe", "--yes", "--comments", "anonymize")
+    await run(settings, "user", "erase", "zoey", "--yes", "--orders", "rename")
+    assert asked <= allowed("Serve") | allowed("Export")
 
 
 async def test_looking(settings: Settings, asked: Asked, table: Table) -> None:

@@ -1,4 +1,4 @@
-"""``marginalia user``: blocks of users."""
+"""``marginalia user``: blocks of users, and users' rights."""
 
 from typing import Annotated
 
@@ -6,9 +6,12 @@ import typer
 
 from dal.model import rules
 from dal.stores import Stores
+from server.cli.commands.personal_data import erase, export
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
 from server.settings import Settings
+
+__all__ = ["block", "erase", "export", "unblock"]
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.", show_default=False)]
 

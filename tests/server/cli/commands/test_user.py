@@ -1,7 +1,15 @@
-"""``marginalia user``: blocks, and the list of blocked users."""
+"""``marginalia user``: blocks, the list of blocked users, exports and erasures."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import typer
 
 from dal.client.table import Table
 from dal.stores import Stores
+from tests.dal.maintenance.person import NAME, fill
 from tests.server.serving import AWS, called
 
 
@@ -20,3 +28,73 @@ def test_a_reason_has_to_be_given(store: list[str]) -> None:
         2,
         "marginalia: --reason is empty: write something.\n",
     )
+
+
+async def test_a_user_is_exported_erased_and_nothing_is_left(
+    table: Table, store: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
+    await fill(Stores(table), table)
+
+    def run(*arguments: str | Path) -> str:
+        done = called("user", *arguments, *store, **AWS)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    counts = (
+        "5 comments, 1 report, 1 decision as moderator, 1 block as moderator, 2 tickets, "
+        "1 membership, 1 profile, 1 order, 1 purchase, 1 mark of a commented product, 1 standing"
+    )
+    file = tmp_path / "user.json"
+    assert run("export", NAME, "--output", file) == f"{file}: {counts}.\n"
+    written = json.loads(file.read_text())
+    printed = json.loads(run("export", NAME))
+    assert written | {"exportedAt": ""} == printed | {"exportedAt": ""}
+    again = called("user", "export", NAME, "--output", file, *store, **AWS)
+    assert (again.returncode, again.stderr) == (2, f"marginalia: {file} exists: name a new file.\n")
+
+    unsure = called("user", "erase", NAME, *store, **AWS)
+    assert (unsure.returncode, unsure.stdout) == (2, "")
+    assert unsure.stderr == (
+        "marginalia: Without a terminal nobody can be asked: add --yes to erase.\n"
+    )
+    assert json.loads(run("export", NAME))["comments"] == written["comments"], "nothing changed"
+    said = run("erase", NAME, "--yes").splitlines()
+    assert said[0].startswith(f"{NAME} is erased: 5 comments deleted, 1 report deleted,")
+    assert said[1:3] == [
+        "By choice the name stays in 1 order.",
+        "A scan of the table found the name nowhere else.",
+    ]
+    assert "24 hours" in "".join(said[3:])
+    assert all(len(line) <= 80 for line in said[1:])
+    kept = f"Nothing is kept of {NAME}, but 1 order with the name by choice.\n"
+    assert run("erase", NAME, "--yes") == kept
+    run("erase", NAME, "--yes", "--orders", "delete")
+    nothing = f"Nothing is kept of {NAME}.\n"
+    assert run("erase", NAME, "--yes") == nothing
+    assert run("export", NAME, "--output", tmp_path / "more.json") == nothing
+    assert not (tmp_path / "more.json").exists()
+    assert called("user", "export", NAME, *store, **AWS).stderr == nothing
+    assert "the statistics equal a recount." in called("stats", "verify", *store, **AWS).stdout
+
+
+async def test_an_operator_is_asked_with_counts(
+    table: Table, store: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(Stores(table), table)
+    terminal = StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdin", terminal)
+    asked: list[str] = []
+
+    def no(question: str, *, abort: bool) -> None:
+        asked.append(question)
+        raise typer.Abort
+
+    monkeypatch.setattr(typer, "confirm", no)
+    done = called("user", "erase", NAME, *store, **AWS)
+    assert done.returncode == 1
+    assert asked == ["Erase this user for good?"]
+    assert "5 comments deleted" in done.stdout
+    assert "1 order kept" in done.stdout
+    assert (await Stores(table).users.profile(NAME)) is not None

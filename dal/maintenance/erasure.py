@@ -1,0 +1,300 @@
+"""Erasure: deletes what is kept of a user, or removes the user's name from it, while servers run.
+
+1. *Announce*: the user's standing gets ``erasing``, with the choices. From then on
+   servers refuse the user's comments, edits and reports. The erasure waits for unfinished writes.
+2. *Erase*: passes over the items that Queries find, until a pass finds none.
+3. *Prove*: one scan of the table finds no item that names the user, or its items are erased too and
+   the erasure repeats 2 and 3. Without a scan, a second pass after a pause must find nothing.
+4. *Record*: ``ERASURE#<random>`` gets the time and the number of items of each kind, without the
+   name. The standing is deleted.
+
+An interrupted erasure continues when it is called again: the standing has its choices and counts.
+"""
+
+import asyncio
+import secrets
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from dal.client.concurrency import batched, in_parallel
+from dal.client.scan import Progress
+from dal.client.table import Table
+from dal.entities import idempotency
+from dal.entities.comment import BY_AUTHOR, COMMENT
+from dal.entities.entity import UNREADABLE, packed, unpacked
+from dal.entities.order import ORDER
+from dal.entities.standing import Standing
+from dal.entities.submission import encode
+from dal.entities.ticket import TICKET
+from dal.errors import ConditionFailedError, ConflictError, NotFoundError, StoreRefusedError
+from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
+from dal.model import Comment
+from dal.model.key_parts import escape, format_instant, unescape
+from dal.repositories.comment_writes import Stored
+from dal.statistics.comment_changes import CommentChange
+from dal.statistics.mode import WaitForWriters
+from dal.stores import Stores
+from dal.table.index import TABLE, QueryRequest, query_all
+from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
+
+CommentFate: TypeAlias = Literal["delete", "anonymize"]
+Fate: TypeAlias = Literal["keep", "rename", "delete"]
+
+PAUSE_SECONDS = 60.0
+"""Between the two passes that prove an erasure without a scan: more than an index lags behind."""
+
+MOST_PASSES = 20
+MOST_PROOFS = 3
+"""Passes and scans after which other programs are writing faster than the erasure erases."""
+
+_AT_ONCE = 16
+_NOBODY = "erased"
+"""The name in decisions and blocks of an erased moderator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What becomes of comments, orders and tickets. Everything else is deleted."""
+
+    comments: CommentFate = "delete"
+    orders: Fate = "keep"
+    tickets: Fate = "rename"
+
+    def keeps(self, kind: Kind) -> bool:
+        """Return whether items of a kind keep the name."""
+        return (kind is Kind.ORDER and self.orders == "keep") or (
+            kind is Kind.TICKET and self.tickets == "keep"
+        )
+
+
+@dataclass(slots=True)
+class Erased:
+    """How many items of each kind were erased, and how many keep the name by choice."""
+
+    erased: Counter[Kind] = field(default_factory=Counter)
+    kept: Counter[Kind] = field(default_factory=Counter)
+
+
+class Erasure:
+    """The erasure of one user."""
+
+    def __init__(self, table: Table, name: str, choices: Choices) -> None:
+        self._table = table
+        self._name = name
+        self._choices = choices
+        stores = Stores(table)
+        self._comments, self._standings = stores.comments, stores.standings
+        self._done = Erased()
+        self._progress: Progress = lambda _: None
+
+    async def run(
+        self, wait_for_writers: WaitForWriters, progress: Progress, seen: Progress | None
+    ) -> Erased:
+        """Erase the user, prove it, and return the counts of all runs of this erasure.
+
+        ``progress`` receives the number of erased items, ``seen`` that of scanned ones; None proves
+        the erasure without a scan.
+
+        Raises StoreRefusedError, before anything changes, if an unfinished erasure has other
+        choices, or for an item of an unknown kind. Raises ConflictError if other programs keep
+        writing items that name the user.
+        """
+        self._progress = progress
+        record = await self._announce()
+        await wait_for_writers()
+        for _ in range(MOST_PROOFS):
+            await self._erase_found()
+            if seen is not None:
+                self._done.kept.clear()
+                named = self._to_erase(await scan(self._table, self._name, seen))
+                await self._erase(named)
+                left = len(named)
+            else:
+                await asyncio.sleep(PAUSE_SECONDS)
+                left = await self._pass()
+            if not left:
+                break
+        else:
+            raise self._conflict()
+        about = {
+            "at": format_instant(datetime.now(UTC)),
+            **asdict(self._choices),
+            "scan": seen is not None,
+        }
+        counts = {"erased": _plain(self._done.erased), "kept": _plain(self._done.kept)}
+        await self._table.put_many([primary_key(f"ERASURE#{record}") | packed(about | counts)])
+        await self._standings.rewrite(self._name, lambda _: Standing(self._name))
+        return self._done
+
+    async def _announce(self) -> str:
+        """Announce the erasure, or continue one; return the id of its record."""
+        async for _ in find(self._table, self._name):  # raises if a kind is unknown
+            pass
+        wanted = asdict(self._choices)
+        fresh = {
+            **wanted,
+            "record": secrets.token_hex(8),
+            "erased": {},
+        }
+
+        def announced(standing: Standing) -> Standing:
+            return standing if standing.erasing else replace(standing, erasing=fresh)
+
+        state = (await self._standings.rewrite(self._name, announced)).erasing or fresh
+        begun = {choice: state[choice] for choice in wanted}
+        if begun != wanted:
+            options = " ".join(f"--{choice} {fate}" for choice, fate in begun.items())
+            raise StoreRefusedError(
+                f"An erase of {self._name} with other choices has begun: run it again with "
+                f"{options}."
+            )
+        self._done.erased = Counter({Kind(one): count for one, count in state["erased"].items()})
+        return str(state["record"])
+
+    async def _erase_found(self) -> None:
+        """Erase what Queries find, until they find nothing."""
+        for _ in range(MOST_PASSES):
+            if not await self._pass():
+                return
+        raise self._conflict()
+
+    async def _pass(self) -> int:
+        """Erase what one pass of Queries finds; return how many items it found."""
+        found, kind, batch = 0, None, list[Item]()
+        self._done.kept.clear()
+        async for item in find(self._table, self._name):
+            for one in self._to_erase([item]):
+                # A membership leads to tickets, so no batch has both.
+                if len(batch) == _AT_ONCE or kind_in(one, self._name) is not kind:
+                    await self._erase(batch)
+                    batch.clear()
+                kind = kind_in(one, self._name)
+                batch.append(one)
+                found += 1
+        await self._erase(batch)
+        return found
+
+    def _to_erase(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items to erase, and count those that keep the name."""
+        left = []
+        for item in items:
+            kind = kind_in(item, self._name)
+            if kind is not None and self._choices.keeps(kind):
+                self._done.kept[kind] += 1
+            elif kind is not Kind.STANDING:
+                left.append(item)
+        return left
+
+    async def _save(self) -> None:
+        """Store the counts, for the next run after an interruption."""
+
+        def saved(standing: Standing) -> Standing:
+            if standing.erasing is None:  # another run has ended the erasure
+                return standing
+            return replace(
+                standing, erasing={**standing.erasing, "erased": _plain(self._done.erased)}
+            )
+
+        await self._standings.rewrite(self._name, saved)
+
+    async def _erase(self, items: Sequence[Item]) -> None:
+        for batch in batched(items, _AT_ONCE):
+            async with self._table.pace.turn():
+                await in_parallel([self._erase_item(item) for item in batch])
+                await self._save()
+            self._progress(self._done.erased.total())
+
+    async def _erase_item(self, item: Item) -> None:
+        """Erase one item; an item that has changed meanwhile is left to the next pass."""
+        kind = kind_in(item, self._name)
+        assert kind is not None  # noqa: S101 - it was found by its name
+        try:
+            if kind is Kind.COMMENT:
+                await self._erase_comment(item)
+            else:
+                await self._table.write(self._actions(kind, item))
+        except ConditionFailedError:
+            return
+        self._done.erased[kind] += 1
+
+    def _actions(self, kind: Kind, item: Item) -> list[Action]:
+        if kind in {Kind.DECISION, Kind.BLOCK}:
+            return [{"Put": {"Item": self._nameless(item), **unchanged(item, tuple(item))}}]
+        try:
+            if kind is Kind.TICKET and self._choices.tickets == "rename":
+                ticket = TICKET.encode(
+                    replace(TICKET.decode(item), username=_new_name(), name=None)
+                )
+                return [{"Put": {"Item": ticket, **TICKET.unchanged(item)}}]
+            if kind is Kind.ORDER and self._choices.orders == "rename":
+                order = ORDER.encode(replace(ORDER.decode(item), username=_new_name(), name=None))
+                return [
+                    {"Put": {"Item": order, **ABSENT}},
+                    {"Delete": {"Key": key_of(item), **ORDER.unchanged(item)}},
+                ]
+        except UNREADABLE:  # without the name there is nothing to keep
+            pass
+        return [{"Delete": {"Key": key_of(item)}}]
+
+    def _nameless(self, item: Item) -> Item:
+        """Return a decision or a block without its moderator's name."""
+        own = {BY_AUTHOR.partition_key, BY_AUTHOR.sort_key}
+        kept = {name: value for name, value in item.items() if name not in own}
+
+        def without_name(data: Mapping[str, Any]) -> dict[str, Any]:
+            return {
+                name: without_name(value)
+                if isinstance(value, dict)
+                else _NOBODY
+                if name in NAMED_IN_DATA and value == self._name
+                else value
+                for name, value in data.items()
+            }
+
+        return kept | packed(without_name(unpacked(item)))
+
+    async def _erase_comment(self, item: Item) -> None:
+        """Delete or rename a comment or a submission; the case of a deleted one goes first."""
+        comment_id = unescape(item["PK"]["S"].partition("#")[2])
+        deletes = self._choices.comments == "delete"
+
+        def step(there: Item, one: Stored) -> CommentChange | None:
+            if one.username != self._name:
+                return None
+            if deletes:
+                return CommentChange(there, idempotency.tombstone(there, digest=False))
+            if isinstance(one, Comment):
+                return CommentChange(there, encode(one._replace(username=_new_name(), name=None)))
+            return CommentChange(there, encode(replace(one, username=_new_name(), name=None)))
+
+        if deletes:
+            await self._delete_case(comment_id)
+        try:
+            await self._comments.rewrite(comment_id, step)
+        except NotFoundError:  # an item that cannot be decoded is not counted either
+            await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
+
+    async def _delete_case(self, comment_id: str) -> None:
+        """Delete the decision on a comment, and the comment's reports."""
+        case = QueryRequest(TABLE, f"CASE#{escape(comment_id)}", limit=_AT_ONCE, consistent=True)
+        async for response in query_all(self._table.query, case):
+            keys = map(key_of, response.items)
+            await in_parallel([self._table.write([{"Delete": {"Key": key}}]) for key in keys])
+
+    def _conflict(self) -> ConflictError:
+        return ConflictError(
+            f"Other programs keep writing data of {self._name}: end loads that contain it, and the "
+            "person's sessions, then run the same command again."
+        )
+
+
+def _new_name() -> str:
+    """Return a random name. Each item gets another, so that no two show a common author."""
+    return f"erased-{secrets.token_hex(4)}"
+
+
+def _plain(counts: Counter[Kind]) -> dict[str, int]:
+    return {kind.value: count for kind, count in counts.items()}

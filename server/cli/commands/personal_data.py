@@ -1,0 +1,217 @@
+"""A user's rights: ``marginalia user export`` and ``marginalia user erase``."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from dal.client import admin
+from dal.client.concurrency import Pace
+from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
+from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
+from dal.model import rules
+from dal.model.key_parts import format_instant
+from dal.table.items import Item
+from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
+from server.cli.options import STORE, takes
+from server.engine.storage import Store, open_store
+from server.errors import CommandError
+from server.importer.losses import counted
+from server.progress import ProgressBar
+from server.settings import Settings
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="The user's id: 'username' in the API, 'sub' of the JWT.",
+        show_default=False,
+    ),
+]
+
+Scans = Annotated[
+    bool,
+    typer.Option(
+        "--scan/--no-scan",
+        help="Whether to read the whole table. Without a scan, tickets of organisations that the "
+        "user has left are not found.",
+    ),
+]
+
+_NOUNS = {
+    Kind.COMMENT: "comment",
+    Kind.REPORT: "report",
+    Kind.DECISION: "decision as moderator",
+    Kind.BLOCK: "block as moderator",
+    Kind.TICKET: "ticket",
+    Kind.MEMBERSHIP: "membership",
+    Kind.PROFILE: "profile",
+    Kind.ORDER: "order",
+    Kind.PURCHASE: "purchase",
+    Kind.COMMENTED: "mark of a commented product",
+    Kind.STANDING: "standing",
+}
+_FATES = {"delete": "deleted", "keep": "kept", "rename": "renamed", "anonymize": "renamed"}
+
+_PROVED_BY_SCAN = "A scan of the table found the name nowhere else."
+_PROVED_BY_QUERIES = (
+    "Two passes over the indexes found the name nowhere else. The table was not scanned."
+)
+
+_OUT_OF_REACH = """\
+This command cannot reach:
+- backups, point-in-time recovery, and files of exports: loading an old file
+  brings the data back
+- the table's stream, for 24 hours
+- the latest changes in the memory of running servers and in Redis: restart the
+  servers and delete the stream in Redis, or let newer changes replace them
+- the analytics store: run `marginalia analytics refresh`
+- texts in which other users mention the name, pages in a CDN, and the account
+  at the sign-in provider, with which the user can write again"""
+
+
+@long_running
+@takes(*STORE)
+async def export(
+    name: Name,
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="New file. Default: standard output.", show_default=False
+        ),
+    ] = None,
+    scans: Scans = True,
+    read_units: ReadUnits = None,
+    settings: Settings,
+) -> None:
+    """Write everything that the table keeps of a user as one JSON object.
+
+    The object has the user's comments in all states, reports, decisions and blocks as a moderator,
+    standing, profile, orders, purchases, tickets, memberships and idempotency keys.
+
+    Servers may write meanwhile. An item that changes is there in one of its states.
+    """
+    name = rules.identifier("NAME", name)
+    if output is not None and output.exists():
+        raise CommandError(f"{output} exists: name a new file.")
+    async with open_store(settings, share=True) as store:
+        store.table.read_pace = Pace(read_units, reads=True)
+        if scans:
+            async with scanning(store) as (_, seen):
+                items = await scan(store.table, name, seen)
+        else:
+            items = [item async for item in find(store.table, name)]
+    if not items:
+        typer.echo(f"Nothing is kept of {name}.", err=output is None)
+        return
+    data = exported(items, name) | {"exportedAt": format_instant(datetime.now(UTC))}
+    text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    if output is None:
+        sys.stdout.write(text.decode())
+        return
+    try:
+        output.write_bytes(text)
+    except OSError as error:
+        raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
+    typer.echo(f"{output}: {_listed(_counts(items, name))}.")
+
+
+@long_running
+@takes(*STORE)
+async def erase(
+    name: Name,
+    *,
+    comments: Annotated[
+        CommentFate, typer.Option(help="Delete comments, or replace the name in them.")
+    ] = "delete",
+    orders: Annotated[
+        Fate, typer.Option(help="Keep orders as the law may require, or rename or delete them.")
+    ] = "keep",
+    tickets: Annotated[
+        Fate, typer.Option(help="Rename tickets, which organisations may need, or keep or delete.")
+    ] = "rename",
+    scans: Scans = True,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    read_units: ReadUnits = None,
+    write_units: WriteUnits = None,
+    settings: Settings,
+) -> None:
+    """Erase the data of a user, or remove the name from it, while servers run.
+
+    The names that comments, orders and tickets show instead of the id are erased too. Each renamed
+    comment, order and ticket gets a random name of its own, such as erased-1a2b3c4d. In decisions
+    and blocks by the user as a moderator, the name becomes 'erased'. Everything else is deleted.
+
+    Close the user's account at the sign-in provider first. While the command runs, servers refuse
+    the user's comments, edits and reports. The command ends when a scan of the table finds the name
+    nowhere else. If it is interrupted, run it again.
+    """
+    name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
+    async with open_store(settings, share=True) as store:
+        store.table.pace = Pace(write_units)
+        store.table.read_pace = Pace(read_units, reads=True)
+        found = _counts([item async for item in find(store.table, name)], name)
+        if scans and all(map(choices.keeps, found)):
+            async with scanning(store) as (_, seen):
+                found = _counts(await scan(store.table, name, seen), name)
+        if all(map(choices.keeps, found)):
+            kept = f", but {_listed(found)} with the name by choice" if found else ""
+            typer.echo(f"Nothing is kept of {name}{kept}.")
+            return
+        if not yes:
+            _confirm(name, found, choices)
+        done = await _erase(store, Erasure(store.table, name, choices), found, scans=scans)
+    typer.echo(f"{name} is erased: {_listed(done.erased, choices)}.")
+    if done.kept:
+        typer.echo(f"By choice the name stays in {_listed(done.kept)}.")
+    typer.echo(_PROVED_BY_SCAN if scans else _PROVED_BY_QUERIES)
+    typer.echo(_OUT_OF_REACH)
+
+
+async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans: bool) -> Erased:
+    total = found.total() + ((await admin.describe(store.table))["ItemCount"] if scans else 0)
+    erased = 0
+
+    def show(items: int) -> None:
+        nonlocal erased
+        erased = items
+        progress.update(items, f"{items:,} items erased")
+
+    def seen(items: int) -> None:
+        progress.update(erased + items, f"{items:,} items scanned")
+
+    with ProgressBar(store.table.name, total) as progress:
+        wait = writers_settled(store, progress)
+        return await erasure.run(wait, show, seen if scans else None)
+
+
+def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
+    """Ask the operator; raise CommandError without a terminal, and Abort for no."""
+    if not sys.stdin.isatty():
+        raise CommandError("Without a terminal nobody can be asked: add --yes to erase.")
+    typer.echo(f"The data of {name}: {_listed(found, choices)}.")
+    typer.confirm("Erase this user for good?", abort=True)
+
+
+def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
+    return Counter(kind for item in items if (kind := kind_in(item, name)) is not None)
+
+
+def _listed(counts: Counter[Kind], choices: Choices | None = None) -> str:
+    """Return counts as text; with ``choices`` also what becomes of each kind."""
+    fates = {Kind.DECISION: "rename", Kind.BLOCK: "rename"}
+    if choices is not None:
+        fates |= {Kind.COMMENT: choices.comments, Kind.ORDER: choices.orders}
+        fates |= {Kind.TICKET: choices.tickets}
+    parts = [
+        counted(counts[kind], noun) + (f" {_FATES[fates.get(kind, 'delete')]}" if choices else "")
+        for kind, noun in _NOUNS.items()
+        if counts[kind]
+    ]
+    return ", ".join(parts) or "0 items"

@@ -1,0 +1,120 @@
+"""A user of whom the table keeps items of every kind, among items of others with equal texts."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from dal.client.table import Table
+from dal.entities.comment import comment_key
+from dal.entities.entity import packed
+from dal.entities.organization import user_key
+from dal.maintenance.personal_data import Kind
+from dal.model import Organization, OrganizationUser, Profile, Roster, Ticket, UserType
+from dal.model.key_parts import escape
+from dal.model.moderation import ReviewCause
+from dal.repositories.moderation import version
+from dal.stores import Stores
+from dal.table.items import Item, primary_key
+from tests.organizations import ticket
+from tests.strategies import comment, order
+
+NAME = "zoë/5%#1"
+SHOWN = "Zoë Example"
+ORGANIZATION, LEFT = "ac/me#1%", "former"
+
+COUNTS = {
+    Kind.COMMENT: 5,
+    Kind.REPORT: 1,
+    Kind.DECISION: 1,
+    Kind.BLOCK: 1,
+    Kind.TICKET: 2,
+    Kind.MEMBERSHIP: 1,
+    Kind.PROFILE: 1,
+    Kind.ORDER: 1,
+    Kind.PURCHASE: 1,
+    Kind.COMMENTED: 1,
+    Kind.STANDING: 1,
+}
+"""The number of the user's items of each kind. One ticket is of an organisation that they left."""
+
+
+async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> None:
+    """Store everything; ``of`` is a prefix of the ids, so that several users fit into a table."""
+    own: dict[str, Any] = {"username": name, "name": SHOWN}
+    await stores.comments.put_many(
+        [
+            comment(f"{of}c1", **own),
+            comment(f"{of}c2", product_id="43", rating=2, **own),
+            comment(f"{of}other", username="other"),
+        ]
+    )
+    await stores.comments.add(comment(**own, text="keyed"), f"{of}key")
+    await stores.comments.add(comment(f"{of}c3", **own), cause=ReviewCause.SETTING)
+    for number, by in (("c4", "mo"), ("theirs", name)):
+        author = own if by == "mo" else {"username": "other"}
+        one = comment(f"{of}{number}", **author)
+        await stores.comments.add(one)
+        await stores.moderation.reject(one.comment_id, version(one), by, "Spam")
+    await stores.standings.block(name, "Spam", by="mo")
+    await stores.standings.block(f"{of}eve", "Insults", by=name)
+    await stores.users.put_profiles({name: Profile(full_name=SHOWN, email="z@example.org")})
+    for organization in (ORGANIZATION, LEFT):
+        users = [OrganizationUser(organization, name, UserType.ADMIN)]
+        await stores.organizations.put_many([Roster(Organization(organization, "Pro"), users)])
+        row = ticket(len(organization), name, organization)
+        await stores.tickets.create(_named(row, f"{of}{organization}"))
+    await table.write([{"Delete": {"Key": user_key(LEFT, name)}}])
+    instant = "2024-05-01T00:00:00.000000Z"
+    report = primary_key(f"CASE#{of}other", f"REPORT#{escape(name)}") | packed({"reason": "SPAM"})
+    report |= {
+        "GSI5PK": {"S": f"DID#{escape(name)}"},
+        "GSISK": {"S": f"REPORT#{instant}#{of}other"},
+    }
+    theirs = primary_key(f"CASE#{of}c1", "REPORT#other") | packed({"reason": "SPAM"})
+    mark = primary_key(f"USER#{escape(name)}", "COMMENTED#42") | {"comment": {"S": f"{of}c1"}}
+    purchase = primary_key(f"USER#{escape(name)}", "PURCHASE#42")
+    await table.put_many([report, theirs, mark, purchase])
+    await stores.orders.put_many([order(f"{of}1", username=name, name=SHOWN)])
+
+
+def _named(row: Ticket, ticket_id: str) -> Ticket:
+    return replace(row, ticket_id=ticket_id, name=SHOWN)
+
+
+async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
+    """Store items in which the user's name is another thing's id, and return them."""
+    one = comment(NAME, product_id=NAME, username="namesake", name=SHOWN, text=f"As {NAME} says")
+    await stores.comments.add(one)
+    users = [OrganizationUser(NAME, "namesake")]
+    await stores.organizations.put_many([Roster(Organization(NAME, "Pro"), users)])
+    await stores.tickets.put_many([_named(ticket(1, "namesake", NAME), NAME)])
+    await stores.orders.put_many([order(NAME, username="namesake")])
+    await stores.standings.block("namesake", NAME, by="mo")
+    keys = [comment_key(NAME), primary_key("USER#namesake", f"ORDER#{escape(NAME)}")]
+    keys += [primary_key(f"TICKET#{escape(NAME)}"), user_key(NAME, "namesake")]
+    return await table.get_many(keys)
+
+
+async def all_items(table: Table) -> list[Item]:
+    """Return every item of the table."""
+    items: list[Item] = []
+    start = None
+    while True:
+        response = await table.scan(0, 1, start)
+        items += response.items
+        start = response.last_key
+        if start is None:
+            return items
+
+
+def mentions(item: Item, name: str = NAME) -> bool:
+    """Return whether an item has the name in any key, field or text."""
+    text = orjson.dumps(item).decode()
+    return escape(name) in text or orjson.dumps(orjson.dumps(name).decode()).decode()[1:-1] in text
+
+
+def in_order(items: Iterable[Item]) -> list[Item]:
+    """Return items in the order of their keys."""
+    return sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))

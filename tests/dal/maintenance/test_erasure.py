@@ -1,0 +1,354 @@
+"""A user's data is exported whole, and erased whole, while others and the user write."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from itertools import count
+from typing import Any
+
+import pytest
+
+from dal.client.table import Table
+from dal.entities.comment import comment_key, is_tombstone
+from dal.entities.entity import packed
+from dal.errors import ConflictError, StoreRefusedError
+from dal.live.changes import CommentEventKind
+from dal.live.log import InProcessBroker
+from dal.maintenance import erasure
+from dal.maintenance.commented_marking import switch_on
+from dal.maintenance.erasure import Choices, Erased, Erasure
+from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
+from dal.maintenance.verify import verify
+from dal.model.key_parts import escape
+from dal.query.pagination import Slice
+from dal.repositories.comments import AuthorSelection, Selection
+from dal.stores import Stores
+from dal.table.items import key_of, primary_key
+from resolvers.context import Viewer
+from schema.build import build_schema
+from tests import recount
+from tests.amazon import settle
+from tests.dal.maintenance.person import (
+    COUNTS,
+    NAME,
+    SHOWN,
+    all_items,
+    fill,
+    fill_namesakes,
+    in_order,
+    mentions,
+)
+from tests.fakes import FaultyClient
+from tests.schema.conftest import runner
+from tests.schema.ordering import codes
+from tests.strategies import comment
+from tests.writers import Killed, ignore
+
+DELETE_ALL = Choices("delete", "delete", "delete")
+RENAME_ALL = Choices("anonymize", "rename", "rename")
+KEEP = Choices("delete", "keep", "keep")
+
+
+async def at_once() -> None:
+    """Wait for nobody."""
+
+
+async def erase(
+    table: Table,
+    choices: Choices = DELETE_ALL,
+    wait: Callable[[], Awaitable[None]] = at_once,
+    name: str = NAME,
+) -> Erased:
+    return await Erasure(table, name, choices).run(wait, ignore, ignore)
+
+
+async def counted(table: Table, name: str = NAME) -> Counter[Kind]:
+    kinds = [kind_in(item, name) for item in await scan(table, name, ignore)]
+    return Counter(kind for kind in kinds if kind is not None)
+
+
+async def test_an_export_has_every_item_that_names_the_user(each_table: Table) -> None:
+    stores = Stores(each_table)
+    await fill(stores, each_table)
+    settle(each_table)
+    items = await scan(each_table, NAME, ignore)
+    raw = [item for item in await all_items(each_table) if mentions(item)]
+    assert in_order(items) == in_order(raw)
+    assert await counted(each_table) == COUNTS
+    queried = [item async for item in find(each_table, NAME)]
+    left = [item for item in items if item not in queried]
+    assert [item["PK"]["S"] for item in left] == ["TICKET#former"]
+    assert len(queried) == len(items) - 1, "each item is found once"
+    data = exported(items, NAME)
+    assert sorted(one["state"] for one in data["comments"]) == [
+        "PENDING",
+        *["PUBLISHED"] * 3,
+        "REJECTED",
+    ]
+    assert {one["name"] for one in data["comments"]} == {SHOWN}
+    assert data["profile"] == {"fullName": SHOWN, "email": "z@example.org"}
+    assert data["reports"] == [{"commentId": "other", "reason": "SPAM"}]
+    assert [(one["commentId"], one["decision"]) for one in data["decisions"]] == [
+        ("theirs", "REJECTED")
+    ]
+    assert data["standing"]["block"]["reason"] == "Spam"
+    assert data["blocks"][0]["username"] == "eve"
+    (ordered,) = data["orders"]
+    assert ordered["lines"][0]["unitPrice"] == {"amount": "12.50", "currency": "EUR"}
+    assert data["purchases"] == [{"productId": "42"}]
+    assert data["commented"] == [{"productId": "42", "commentId": "c1"}]
+    assert {one["organization"] for one in data["tickets"]} == {"ac/me#1%", "former"}
+    assert data["memberships"][0]["type"] == "ADMIN"
+    assert len(data["idempotencyKeys"]) == 1
+
+
+@pytest.mark.parametrize("choices", [DELETE_ALL, RENAME_ALL, KEEP], ids=["all", "rename", "keep"])
+async def test_nothing_but_what_is_kept_names_an_erased_user(
+    each_table: Table, choices: Choices
+) -> None:
+    stores = Stores(each_table)
+    await fill(stores, each_table)
+    settle(each_table)
+    done = await erase(each_table, choices)
+    kept = {kind: COUNTS[kind] for kind in COUNTS if choices.keeps(kind)}
+    assert done.kept == kept
+    expected = {kind: number for kind, number in COUNTS.items() if kind not in kept}
+    del expected[Kind.STANDING]
+    assert done.erased == expected
+    assert await counted(each_table) == kept
+    raw = [item for item in await all_items(each_table) if mentions(item)]
+    assert Counter(kind_in(item, NAME) for item in raw) == kept
+    assert await verify(each_table, ignore) == []
+    settle(each_table)
+    assert len(await recount.check(each_table, "42")) == (3 if choices is RENAME_ALL else 1)
+    await recount.check(each_table, "43")
+    if not kept:
+        items = await all_items(each_table)
+        assert not any(SHOWN in str(item) for item in items)
+        cases = [item["PK"]["S"] for item in items if item["PK"]["S"].startswith("CASE#")]
+        deleted = choices.comments == "delete"
+        assert (
+            cases == ["CASE#theirs"]
+            if deleted
+            else set(cases) == {"CASE#theirs", "CASE#c1", "CASE#c4"}
+        )
+    records = [one for one in await all_items(each_table) if one["PK"]["S"].startswith("ERASURE#")]
+    assert len(records) == 1
+    assert await erase(each_table, choices) == Erased(Counter(), Counter(kept)), "and again"
+
+
+@pytest.mark.parametrize("choices", [DELETE_ALL, RENAME_ALL], ids=["all", "rename"])
+async def test_a_user_is_erased_where_each_may_comment_once(table: Table, choices: Choices) -> None:
+    await fill(Stores(table), table)
+    await switch_on(table, at_once, ignore)
+    await erase(table, choices)
+    assert await counted(table) == {}
+    assert not any(mentions(item) for item in await all_items(table))
+    further = await switch_on(table, at_once, ignore)
+    assert {one.username for one in further} == {"other"}
+    assert await verify(table, ignore) == []
+
+
+async def test_namesakes_stay_as_they_are(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    before = await fill_namesakes(stores, table)
+    assert len(before) == 4
+    await erase(table)
+    after = await table.get_many([key_of(item) for item in before])
+    assert in_order(after) == in_order(before)
+    assert await counted(table) == {}
+
+
+async def test_renamed_data_has_random_names(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    await erase(table, RENAME_ALL)
+    (ordered,) = (await stores.orders.open_page(Slice(9))).nodes
+    former = await stores.tickets.get("former")
+    assert former is not None
+    shown = (await stores.comments.page(Selection("42"), Slice(9))).nodes
+    mine = [one for one in shown if one.username != "other"]
+    names = {ordered.customer_name, former.author_name, *(one.author_name for one in mine)}
+    assert (len(mine), len(names)) == (2, 4)
+    assert all(name.startswith("erased-") for name in names)
+    own = await stores.comments.page_of_author(AuthorSelection(mine[0].username), Slice(9))
+    assert own.nodes == mine[:1]
+    queued = (await stores.moderation.queue(Slice(9))).nodes[0].submission
+    assert queued is not None
+    assert queued.author_name.startswith("erased-")
+
+
+async def test_a_retry_after_the_erase_does_not_restore_the_comment(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    await erase(table)
+    (tombstone,) = filter(is_tombstone, await all_items(table))
+    assert tombstone["keyed"]["S"].endswith("#"), "no digest of the text stays"
+    with pytest.raises(Exception, match="idempotency key"):
+        await stores.comments.add(comment(username=NAME, name=SHOWN, text="keyed"), "key")
+
+
+ADD = """mutation Add($input: AddCommentInput!) { addComment(input: $input) {
+  comment { id } userErrors { code } } }"""
+EDIT = """mutation Edit($input: UpdateCommentInput!) { updateComment(input: $input) {
+  comment { id } userErrors { code } } }"""
+
+
+async def test_a_user_who_keeps_writing_is_refused_and_erased(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    await stores.standings.unblock(NAME)
+    viewer = Viewer(NAME, name=SHOWN)
+    run = runner(build_schema(), Stores(table))
+    refused, ended = asyncio.Event(), asyncio.Event()
+
+    async def write(number: int) -> None:
+        for turn in count():
+            text = f"{number}/{turn}"
+            new = {"productId": "42", "rating": 3, "language": "en", "text": text}
+            added = await run(ADD, viewer, input=new)
+            if ended.is_set():
+                return
+            if added["errors"]:
+                assert codes(added) == ["FORBIDDEN"]
+                assert "being erased" in added["errors"][0]["message"]
+                refused.set()
+            else:
+                ids = {"id": added["data"]["addComment"]["comment"]["id"]}
+                edited = await run(EDIT, viewer, input={**ids, "text": "edited"})
+                assert set(codes(edited)) <= {"FORBIDDEN"}
+            await asyncio.sleep(0)
+
+    async def settled() -> None:
+        await asyncio.wait_for(refused.wait(), 60)
+
+    writers = [asyncio.create_task(write(number)) for number in range(3)]
+    try:
+        await erase(table, DELETE_ALL, settled)
+        ended.set()
+        found = await counted(table)
+    finally:
+        ended.set()
+        await asyncio.gather(*writers)
+    # The last writes may have begun when the erase had ended.
+    assert found.keys() <= {Kind.COMMENT}
+    assert found.total() <= len(writers)
+    assert await verify(table, ignore) == []
+
+
+class Mortal(FaultyClient):
+    """An engine's client that dies once it has done some number of writes."""
+
+    READS = frozenset({"get_item", "query", "scan", "batch_get_item", "describe_table"})
+
+    def __init__(self, client: Any, writes: int) -> None:
+        super().__init__(client)
+        self.writes = writes
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer = await super().call(operation, arguments)
+        if operation not in self.READS:
+            self.writes -= 1
+            if self.writes == 0:
+                raise Killed
+        return answer
+
+
+async def test_a_second_run_ends_an_erase_that_was_killed_after_any_write(table: Table) -> None:
+    for number in count(1):
+        name, choices = f"zoe{number}", (DELETE_ALL, RENAME_ALL)[number % 2]
+        await fill(Stores(table), table, name, of=f"{number}-")
+        engine = Mortal(table.service, number)
+        with suppress(BaseExceptionGroup, Killed):
+            await erase(Table(engine, table.name), choices, name=name)
+        await erase(table, choices, name=name)
+        assert await counted(table, name) == {}
+        if engine.writes > 0:
+            break
+    assert number > 15
+    assert not any(mentions(item, "zoe") for item in await all_items(table))
+    assert await verify(table, ignore) == []
+
+
+class Loading(FaultyClient):
+    """A client beside which a load writes a comment before each request of a scan."""
+
+    async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if operation == "scan":
+            loaded = Stores(Table(self._client, arguments["TableName"])).comments
+            await loaded.put_many([comment("loaded", username=NAME)])
+        return await super().call(operation, arguments)
+
+
+async def test_a_load_that_does_not_end_is_told(table: Table) -> None:
+    stores = Stores(table)
+    await fill(stores, table)
+    with pytest.raises(ConflictError, match="end loads that contain it"):
+        await erase(Table(Loading(table.service), table.name))
+    assert (await stores.standings.permission(NAME)).erasing
+    await erase(table)
+    assert await counted(table) == {}
+
+
+async def test_without_a_scan_two_passes_prove_it(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasure, "PAUSE_SECONDS", 0)
+    await fill(Stores(table), table)
+    await Erasure(table, NAME, DELETE_ALL).run(at_once, ignore, None)
+    assert await counted(table) == {Kind.TICKET: 1}, "of an organisation that the user left"
+
+
+async def test_an_unknown_kind_is_refused_before_anything_changes(table: Table) -> None:
+    await fill(Stores(table), table)
+    vote = primary_key("VOTES#c1", escape(NAME)) | packed({"x": 1})
+    await table.put_many(
+        [vote | {"GSI5PK": {"S": f"DID#{escape(NAME)}"}, "GSISK": {"S": "VOTE#c1"}}]
+    )
+    before = await all_items(table)
+    with pytest.raises(StoreRefusedError, match="VOTES#c1 / "):
+        await erase(table)
+    assert await all_items(table) == before
+
+
+async def test_an_erase_goes_on_with_the_choices_it_began_with(table: Table) -> None:
+    await fill(Stores(table), table)
+
+    async def interrupted() -> None:
+        raise Killed
+
+    with suppress(Killed):
+        await erase(table, RENAME_ALL, interrupted)
+    with pytest.raises(StoreRefusedError, match="--comments anonymize --orders rename --tickets"):
+        await erase(table, DELETE_ALL)
+    await erase(table, RENAME_ALL)
+    assert await counted(table) == {}
+
+
+async def test_an_item_that_cannot_be_decoded_is_exported_and_erased(table: Table) -> None:
+    author = {"GSI5PK": {"S": f"AUTHOR#{escape(NAME)}"}, "GSISK": {"S": "x"}}
+    await table.put_many([comment_key("odd") | author | {"data": {"S": "{"}}])
+    items = await scan(table, NAME, ignore)
+    (odd,) = exported(items, NAME)["comments"]
+    assert odd["unreadable"]["PK"] == {"S": "COMMENT#odd"}
+    await erase(table, RENAME_ALL)
+    assert await counted(table) == {}
+
+
+async def test_listeners_see_an_anonymized_comment_as_changed() -> None:
+    broker = InProcessBroker()
+    listener = broker.log.listen(Selection("42"), None)
+    old = comment(username=NAME, name=SHOWN)
+    new = old._replace(username="erased-1", name=None)
+    broker.changed(None, old)
+    broker.changed(old, new)
+    broker.changed(new, None)
+    kinds = CommentEventKind
+    wanted = [kinds.READY, kinds.ADDED, kinds.CHANGED, kinds.DELETED]
+    events = [await anext(listener) for _ in wanted]
+    assert [one.kind for one in events] == wanted
+    edge = events[2].comment_edge
+    assert edge is not None
+    assert edge.node == new
