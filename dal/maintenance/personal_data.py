@@ -165,10 +165,13 @@ async def scan(table: Table, name: str, seen: Progress) -> list[Item]:
 
 
 def exported(items: Iterable[Item], name: str) -> dict[str, Any]:
-    """Return items that name a user as JSON values by kind; an unreadable item as it is stored."""
+    """Return items that name a user as JSON values by kind, each kind in the order of keys.
+
+    An unreadable item is returned as it is stored.
+    """
     lists: dict[str, list[Any]] = {kind.value: [] for kind in Kind}
     keys: list[Any] = []
-    for item in items:
+    for item in sorted(items, key=lambda one: (one["PK"]["S"], one["SK"]["S"])):
         kind = kind_in(item, name)
         if kind is None:
             continue
