@@ -66,9 +66,14 @@ def require_moderator(viewer: Viewer, to: str) -> None:
 
 
 def require_merchant(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` replies for the shop; ``to`` names the action."""
-    if MERCHANT not in viewer.roles:
+    """Raise ForbiddenError unless ``viewer`` is a merchant; ``to`` names the action."""
+    if not is_merchant(viewer):
         raise ForbiddenError(f"Only merchants may {to}.")
+
+
+def is_merchant(viewer: Viewer) -> bool:
+    """Return whether ``viewer`` replies to comments for the shop."""
+    return MERCHANT in viewer.roles
 
 
 def sees_own(viewer: Viewer, username: str) -> bool:

@@ -33,7 +33,7 @@ _FIELDS = ("rating", "language", "title", "text")
 
 _RATINGS = frozenset(map(str, RATINGS))
 
-_MOST: Mapping[str, int] = {"title": 200, "text": 10_000}
+_MOST: Mapping[str, int] = {"title": 200, "text": 10_000, "reply": 2_000}
 """The API's limits in characters. If a field within its limit is refused, it is blank."""
 
 UNLISTED = gettext_noop(
@@ -106,14 +106,6 @@ class CommentForm:
             "text": self.text.strip(),
         }
 
-    def check(self, session: Session, fields: dict[str, str]) -> dict[str, str]:
-        """Return the errors that the API does not check, by field; empty on success."""
-        try:
-            require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
-        except PageFault as fault:
-            return {"": str(fault)}
-        return {}
-
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
         """Return a message for each of the API's user errors, by the form's field.
 
@@ -135,15 +127,29 @@ class CommentForm:
             )
         if not name:
             return gettext(_MESSAGES.get(code, _REFUSED))
-        size = len(self.input()[name])
-        if size <= _MOST[name]:
-            return gettext("Write a few words.")
-        return ngettext(
-            "This has %(count)s character. Please shorten it.",
-            "This has %(count)s characters. Please shorten it.",
-            size,
-            count=number(size),
-        )
+        return _size_message(name, self.input()[name])
+
+
+def _size_message(name: str, text: str) -> str:
+    """Return the message for a text that is blank or too long."""
+    size = len(text)
+    if size <= _MOST[name]:
+        return gettext("Write a few words.")
+    return ngettext(
+        "This has %(count)s character. Please shorten it.",
+        "This has %(count)s characters. Please shorten it.",
+        size,
+        count=number(size),
+    )
+
+
+def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
+    """Return the errors of a form that the API does not check, by field; empty on success."""
+    try:
+        require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
+    except PageFault as fault:
+        return {"": str(fault)}
+    return {}
 
 
 def user_errors(result: DocumentResult) -> list[dict[str, Any]]:
@@ -159,9 +165,11 @@ async def show(request: PageRequest) -> Response:
 
 
 async def change(request: PageRequest) -> Response:
-    """Edit the comment, or delete it if the form's ``action`` is ``delete``."""
+    """Do the form's ``action``: edit or delete the comment, set or remove the shop's reply."""
     fields = await request.form()
     comment = await _comment(request)
+    if fields.get("action") in {"reply", "unreply"}:
+        return await _reply(request, comment, fields)
     if fields.get("action") == "delete":
         require_own(request.session, fields)
         if user_errors(await request.run("comment.delete", input={"id": comment["id"]})):
@@ -171,7 +179,7 @@ async def change(request: PageRequest) -> Response:
             )
         return request.to(product_path(comment["product"]["productId"]) + "?notice=deleted")
     form = CommentForm.typed(fields)
-    errors = form.check(request.session, fields)
+    errors = unchecked(request.session, fields)
     if not errors:
         result = await request.run("comment.update", input={"id": comment["id"], **form.input()})
         errors = form.messages(user_errors(result))
@@ -180,6 +188,23 @@ async def change(request: PageRequest) -> Response:
     if result.data["updateComment"]["submission"]:
         return request.to(product_path(comment["product"]["productId"]) + "?notice=held")
     return request.to(comment_path(comment["commentId"]) + "?notice=changed")
+
+
+async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
+    """Set the shop's reply, or remove it if the form's ``action`` is ``unreply``."""
+    text, sets = fields.get("reply", "").strip(), fields["action"] == "reply"
+    errors = unchecked(request.session, fields)
+    if not errors:
+        given = {"id": comment["id"]} | ({"text": text} if sets else {})
+        result = await request.run("reply.set" if sets else "reply.remove", input=given)
+        for error in user_errors(result):
+            name = "reply" if error["field"] else ""
+            message = gettext(_MESSAGES.get(error["code"], _REFUSED))
+            errors[name] = _size_message(name, text) if name else message
+    if not errors:
+        notice = "replied" if sets else "unreplied"
+        return request.to(f"{comment_path(comment['commentId'])}?notice={notice}")
+    return await _page(request, None, status=422, reply={"text": text, "errors": errors})
 
 
 async def _comment(request: PageRequest) -> dict[str, Any]:
@@ -191,8 +216,15 @@ async def _comment(request: PageRequest) -> dict[str, Any]:
     return comment
 
 
-async def _page(request: PageRequest, form: CommentForm | None, status: int = 200) -> Response:
+async def _page(
+    request: PageRequest,
+    form: CommentForm | None,
+    status: int = 200,
+    reply: dict[str, Any] | None = None,
+) -> Response:
     comment = await _comment(request)
+    if reply is None and request.session.replies:
+        reply = {"text": comment["reply"]["text"] if comment["reply"] else "", "errors": {}}
     viewer = request.session.context.viewer
     mine = viewer is not None and can_change(viewer, comment["username"])
     if mine and form is None:
@@ -207,6 +239,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         canonical=comment_path(comment["commentId"]),
         mine=mine,
         form=form and form.shown(request.accepted),
+        reply=reply and reply | {"most": _MOST["reply"]},
         linked=linked_review(request.site, comment),
     )
 

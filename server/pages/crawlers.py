@@ -51,17 +51,17 @@ def linked_product(
     site: str, product: dict[str, Any], comments: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the JSON-LD of a product's page: the product, its rating and the comments shown."""
-    reviews = [_review(comment) for comment in comments]
+    reviews = [_review(site, comment) for comment in comments]
     return _CONTEXT | _product(site, product) | ({"review": reviews} if reviews else {})
 
 
 def linked_review(site: str, comment: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON-LD of a comment's page: one review, with its product."""
-    return _CONTEXT | _review(comment) | {"itemReviewed": _product(site, comment["product"])}
+    return _CONTEXT | _review(site, comment) | {"itemReviewed": _product(site, comment["product"])}
 
 
-def _review(comment: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _review(site: str, comment: dict[str, Any]) -> dict[str, Any]:
+    review = {
         "@type": "Review",
         # Google takes a name of fewer than 100 characters.
         "author": {"@type": "Person", "name": comment["authorName"][:99]},
@@ -71,6 +71,14 @@ def _review(comment: dict[str, Any]) -> dict[str, Any]:
         "reviewBody": comment["text"],
         "reviewRating": _RATING | {"ratingValue": comment["rating"]},
     }
+    if comment["reply"]:
+        review["comment"] = {
+            "@type": "Comment",
+            "author": {"@type": "Organization", "url": f"{site}/"},
+            "dateCreated": comment["reply"]["createdAt"],
+            "text": comment["reply"]["text"],
+        }
+    return review
 
 
 def _product(site: str, product: dict[str, Any]) -> dict[str, Any]:

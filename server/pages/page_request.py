@@ -34,6 +34,10 @@ NOTICES = {
     ),
     "held": gettext_noop("Thank you. Your comment appears here when the shop has approved it."),
     "changed": gettext_noop("Your changes are saved. They may take a moment to appear in lists."),
+    "replied": gettext_noop("The reply is published. It may take a moment to appear in lists."),
+    "unreplied": gettext_noop(
+        "The reply is removed. It may take a moment to disappear from lists."
+    ),
     "deleted": gettext_noop(
         "The comment is deleted. It may take a moment to disappear from lists."
     ),
@@ -131,6 +135,7 @@ class PageRequest:
             "here": self.here,
             "viewer": self.session.name,
             "viewer_id": self.session.username,
+            "merchant": self.session.replies,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended and flaw_message(self.session.ended),

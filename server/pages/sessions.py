@@ -17,6 +17,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from resolvers.authorization import is_merchant
 from resolvers.context import Context
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
@@ -71,6 +72,11 @@ class Session:
     def name(self) -> str | None:
         """The signed-in user's name, to show; None for an anonymous visitor."""
         return self.context.viewer.name if self.context.viewer else None
+
+    @property
+    def replies(self) -> bool:
+        """Whether the signed-in user may reply for the shop."""
+        return self.context.viewer is not None and is_merchant(self.context.viewer)
 
     @property
     def form_key(self) -> str:

@@ -1,4 +1,4 @@
-/* Says "3 new comments" on a product's page while it is shown. Without it, or without a connection,
+/* Says "3 new comments" on a product's page while it is shown, and shows the shop's replies. Without it, or without a connection,
    the page is what it is. A hidden tab lets go of its connection: a browser has six for a site. */
 
 let stream = null;
@@ -39,11 +39,34 @@ function take(event) {
   const unknown = !cursor && event.kind === "RELOAD" && Date.now() - shown < 10_000;
   cursor = event.cursor;
   if (unknown) return;
+  if (event.kind === "CHANGED") reply(event.commentEdge.node);
   if (event.kind === "ADDED") fresh.add(event.commentEdge.node.id);
   if (event.kind === "DELETED") fresh.delete(event.deletedId);
   if (event.kind === "RELOAD") say(list.dataset.some);
   else if (fresh.size) say(counted(fresh.size));
   else say("");
+}
+
+/* Puts the shop's present reply under a comment, if the page shows the comment. */
+function reply(node) {
+  const comments = [...document.querySelectorAll("article.comment")];
+  const one = comments.find((shown) => shown.dataset.comment === node.commentId);
+  if (!one) return;
+  one.querySelector(".reply")?.remove();
+  if (!node.reply) return;
+  const block = document.getElementById("reply").content.cloneNode(true);
+  const written = block.querySelector("time");
+  written.dateTime = node.reply.createdAt;
+  written.textContent = day(node.reply.createdAt);
+  block.querySelector(".text").textContent = node.reply.text;
+  one.append(block);
+}
+
+/* A day as the page's language writes it; English is international, as the server's is. */
+function day(instant) {
+  const { lang } = document.documentElement;
+  const locale = `${lang === "en" ? "en-001" : lang}-u-nu-latn-ca-gregory`;
+  return new Date(instant).toLocaleDateString(locale, { dateStyle: "long", timeZone: "UTC" });
 }
 
 /* "3 new comments" in the page's language, which gives a text for each of its plural categories. */

@@ -296,3 +296,68 @@ async def test_a_comment_that_waits_for_a_moderator_is_not_shown(table: Table) -
         page = await opened(ann, answer.headers["location"])
         assert "appears here when the shop has approved it" in page.text
         assert TYPED["title"] not in page.text
+
+
+async def replied(
+    client: httpx.AsyncClient, address: str, text: str, **more: str
+) -> httpx.Response:
+    """Send a reply by the form of a comment's page."""
+    form_key = (await opened(client, address)).fields()["form_key"]
+    body = {"form_key": form_key, "action": "reply", "reply": text, **more}
+    return await client.post(address, data=body)
+
+
+async def test_a_merchant_replies_changes_and_removes_the_reply(
+    app: ASGIApp, table: Table, client: httpx.AsyncClient
+) -> None:
+    await stored(table, [COMMENT._replace(comment_id="r1", product_id="replied")])
+    assert "reply" not in (await opened(client, "/comments/r1")).fields("textarea")
+    async with client_of(app, jwt_of("mia", "merchant")) as mia:
+        assert "Reply for the shop" in (await opened(mia, "/products/replied")).text
+        for text in ("Thank you.", "Thanks, <b>Ann</b>."):
+            answer = await replied(mia, "/comments/r1", text)
+            assert answer.status_code == 303
+            assert "The reply is published." in (await opened(mia, answer.headers["location"])).text
+            for address in ("/comments/r1", "/products/replied", "/authors/ann"):
+                page = await opened(client, address)
+                assert "Reply from the shop" in page.text
+                assert text in page.text
+        (review,) = (await opened(client, "/products/replied")).linked["review"]
+        reply = (await Stores(table).comments.page(Selection("replied"), Slice(1))).nodes[0].reply
+        assert reply is not None
+        assert review["comment"] == {
+            "@type": "Comment",
+            "author": {"@type": "Organization", "url": "http://shop.localhost/"},
+            "dateCreated": reply.created_at.isoformat(),
+            "text": "Thanks, <b>Ann</b>.",
+        }
+        answer = await replied(mia, "/comments/r1", "", action="unreply")
+        assert answer.status_code == 303
+        page = await opened(client, "/comments/r1")
+        assert "Reply from the shop" not in page.text
+        assert "comment" not in page.linked
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("", "a few words"), (" \u200b", "a few words"), ("x" * 2_001, "This has 2,001 characters")],
+    ids=["empty", "blank", "too long"],
+)
+async def test_a_refused_reply_stays_in_its_form(
+    app: ASGIApp, table: Table, text: str, sentence: str
+) -> None:
+    await stored(table, [COMMENT._replace(comment_id="r2", product_id="refused")])
+    async with client_of(app, jwt_of("mia", "merchant")) as mia:
+        answer = await replied(mia, "/comments/r2", text)
+        assert answer.status_code == 422
+        assert sentence in Parsed(answer.text).text
+        assert text.strip() in answer.text
+        strange = await replied(mia, "/comments/r2", "Kept.", form_key="of another session")
+        assert (strange.status_code, "Kept." in strange.text) == (422, True)
+
+
+async def test_a_customer_has_no_form_to_reply(ann: httpx.AsyncClient, table: Table) -> None:
+    await stored(table, [COMMENT._replace(comment_id="r3", product_id="owned")])
+    assert "Reply for the shop" not in (await opened(ann, "/comments/r3")).text
+    assert (await replied(ann, "/comments/r3", "Mine.")).status_code == 403
+    assert "Mine." not in (await opened(ann, "/comments/r3")).text
