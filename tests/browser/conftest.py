@@ -76,7 +76,13 @@ def server(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
 
 @pytest.fixture
 def adas_jwt(server: Server) -> str:
-    command = [str(MARGINALIA), "token", "--user", "ada", "--data-dir", str(server.data_dir)]
+    return token_of(server, "ada")
+
+
+def token_of(server: Server, user: str, *roles: str) -> str:
+    """Return a JWT of the server for a user."""
+    given = [option for role in roles for option in ("--role", role)]
+    command = [MARGINALIA, "token", "--user", user, *given, "--data-dir", server.data_dir]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 

@@ -5,8 +5,9 @@ import asyncio
 import httpx
 import pytest
 from playwright.async_api import Browser, expect
+from strawberry.relay.utils import to_base64
 
-from tests.browser.conftest import CHROMIUM, Server, Witness
+from tests.browser.conftest import CHROMIUM, Server, Witness, token_of
 from tests.server.serving import ADD
 
 pytestmark = [
@@ -18,13 +19,18 @@ pytestmark = [
 ]
 
 
-async def add(server: Server, jwt: str, rating: int) -> None:
-    """Store a comment as another tab does."""
-    said = {"productId": "live", "rating": rating, "language": "en", "text": "So it is."}
+async def send(server: Server, jwt: str, query: str, **variables: object) -> None:
+    """Run a mutation as another tab does."""
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-        body = {"query": ADD, "variables": {"input": said}}
+        body = {"query": query, "variables": variables}
         headers = {"Authorization": f"Bearer {jwt}"}
         assert (await client.post("/graphql", json=body, headers=headers)).is_success
+
+
+async def add(server: Server, jwt: str, rating: int, product_id: str = "live") -> None:
+    """Store a comment."""
+    said = {"productId": product_id, "rating": rating, "language": "en", "text": "So it is."}
+    await send(server, jwt, ADD, input=said)
 
 
 async def test_new_comments_are_counted_and_one_click_away(
@@ -48,3 +54,32 @@ async def test_new_comments_are_counted_and_one_click_away(
         await expect(news).to_be_hidden()
         await add(server, adas_jwt, 2)
         await expect(news).to_have_text("1 new comment")
+
+
+REPLY = "mutation ($id: ID!, $text: String!) { %s { userErrors { message } } }"
+
+
+async def test_a_reply_appears_changes_and_goes_on_an_open_page(
+    chromium: Browser, server: Server, witness: Witness, adas_jwt: str
+) -> None:
+    await add(server, adas_jwt, 5, "answered")
+    async with await chromium.new_context() as context:
+        await witness.watch(context)
+        page = await context.new_page()
+        async with page.expect_response(lambda answer: "/graphql?" in answer.url):
+            await page.goto(f"{server.url}/products/answered?lang=ar")
+        comment = page.locator("article.comment")
+        node_id = to_base64("Comment", str(await comment.get_attribute("data-comment")))
+        jwt = token_of(server, "mia", "merchant")
+        set_reply = "replyToComment(input: {id: $id, text: $text})"
+        for text in ("Thank you.", "<b>Thanks.</b>"):
+            await send(server, jwt, REPLY % set_reply, id=node_id, text=text)
+            await expect(comment.locator(".reply .text")).to_have_text(text)
+        live = await comment.locator(".reply").inner_html()
+        await page.reload()
+        assert await comment.locator(".reply").inner_html() == live, "as the server writes it"
+        async with page.expect_response(lambda answer: "/graphql?" in answer.url):
+            await page.reload()
+        remove = "mutation ($id: ID!) { removeReply(input: {id: $id}) { userErrors { message } } }"
+        await send(server, jwt, remove, id=node_id)
+        await expect(comment.locator(".reply")).to_have_count(0)
