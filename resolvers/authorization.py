@@ -68,7 +68,7 @@ def require_moderator(viewer: Viewer, to: str) -> None:
 def require_merchant(viewer: Viewer, to: str) -> None:
     """Raise ForbiddenError unless ``viewer`` is a merchant; ``to`` names the action."""
     if not is_merchant(viewer):
-        raise ForbiddenError(f"Only merchants may {to}.")
+        raise ForbiddenError(f"Only users with the role 'merchant' may {to}.")
 
 
 def is_merchant(viewer: Viewer) -> bool:
