@@ -82,7 +82,8 @@ def adas_jwt(server: Server) -> str:
 def token_of(server: Server, user: str, *roles: str) -> str:
     """Return a JWT of the server for a user."""
     given = [option for role in roles for option in ("--role", role)]
-    command = [MARGINALIA, "token", "--user", user, *given, "--data-dir", server.data_dir]
+    command = [str(MARGINALIA), "token", "--user", user, *given]
+    command += ["--data-dir", str(server.data_dir)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
