@@ -47,6 +47,14 @@ def test_products_differ_in_size_and_languages_in_share(made: list[Comment]) -> 
     assert [product for product, _ in read_demo("products")] == list("12345678")
 
 
+def test_the_first_page_of_each_product_has_a_reply(made: list[Comment]) -> None:
+    newest_first = sorted(made, key=lambda one: one.created_at, reverse=True)
+    for product in "12345678":
+        page = [one for one in newest_first if one.product_id == product][:20]
+        assert any(one.reply for one in page)
+    assert all(one.created_at < one.reply.created_at for one in made if one.reply)
+
+
 def test_many_comments_of_a_product_share_an_instant(made: list[Comment]) -> None:
     instants = Counter((comment.product_id, comment.created_at) for comment in made)
     assert sum(count for count in instants.values() if count > 1) > 1_000
