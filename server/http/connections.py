@@ -60,6 +60,9 @@ _LAST_CALL = 1.0
 """Seconds in which a stopping server still answers on idle connections: a client may send a request
 before it learns that the connection closes."""
 
+_NEXT_READ = 0.01
+"""Seconds after which the event loop has read what had arrived."""
+
 STATE = "connections"
 """The key of the ``Connections`` in the state of the lifespan."""
 
@@ -389,17 +392,22 @@ class Connection(SendTimeout, HttpToolsProtocol):
         """Close after the running request, or after a request that arrives within a second."""
         self._shared.ending = True
         if self in self._shared.expectant:
-            self.loop.call_later(_LAST_CALL, self._close_if_idle, _LAST_CALL)
+            self.loop.call_later(_LAST_CALL, self._close_soon)
         else:
             super().shutdown()
             if self._on_ending is not None:
                 self._on_ending()
 
-    def _close_if_idle(self, more: float = 0) -> None:
-        """Close an idle connection; a request that has begun gets one more second to arrive."""
-        if more and self._partial:
-            self.loop.call_later(more, self._close_if_idle)
-        elif self in self._shared.expectant:
+    def _close_soon(self) -> None:
+        """Close an idle connection; a request that has begun gets one more second to arrive.
+
+        This timer may be late because the processor was busy. The loop then reads the requests that
+        have arrived before it runs the next timer.
+        """
+        self.loop.call_later(_LAST_CALL if self._partial else _NEXT_READ, self._close_if_idle)
+
+    def _close_if_idle(self) -> None:
+        if self in self._shared.expectant:
             self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 import pytest
+import uvloop
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
@@ -394,6 +395,49 @@ async def test_idle_connections_are_answered_once_more_while_the_server_ends() -
         assert (await other.ask(GET[-2:]))[0] == 200
         assert "connection: close" in other.head
         await ending
+
+
+def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """uvloop runs timers before it reads from sockets."""
+    monkeypatch.setattr(connections, "_LAST_CALL", 0.1)
+    end, receive = Connection.shutdown, Connection.data_received
+
+    async def ask_late() -> bytes:
+        loop, ended, sent = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+        def ending_seen(connection: Connection) -> None:
+            end(connection)
+            ended.set()
+
+        monkeypatch.setattr(Connection, "shutdown", ending_seen)
+        with socket.socket() as client, socket.socket() as other:
+
+            def busy(connection: Connection, data: bytes) -> None:
+                receive(connection, data)
+                if ended.is_set() and not sent.is_set():
+                    sent.set()
+                    client.send(GET)
+                    time.sleep(0.3)
+
+            monkeypatch.setattr(Connection, "data_received", busy)
+            async with AsyncExitStack() as stack:
+                port = await stack.enter_async_context(listening(Echo()))
+                for one in (client, other):
+                    one.setblocking(False)
+                    await loop.sock_connect(one, ("127.0.0.1", port))
+                    await loop.sock_sendall(one, GET)
+                    assert (await loop.sock_recv(one, 1_000)).endswith(b"/page:")
+                ending = asyncio.create_task(stack.aclose())
+                await ended.wait()
+                other.send(GET)
+                answer = await loop.sock_recv(client, 1_000)
+                await ending
+        assert sent.is_set()
+        return answer
+
+    assert uvloop.run(ask_late()).endswith(b"/page:")
 
 
 async def test_a_client_may_offer_to_speak_another_protocol() -> None:
