@@ -29,7 +29,7 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
         raise CommandError(f"{file} exists: name another file, or add --force to replace it.")
     try:
         with _copied(directory.database, file) as (draft, items):
-            # SQLite would read the log of an earlier database with this name into this database.
+            # SQLite would add the log of an earlier database with this name to this database.
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
             draft.replace(file)
@@ -45,9 +45,9 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
 def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
     """Replace the data by a backup; return its number of items, and the path of the old data.
 
-    CommandError while a server or a command uses the directory, and for a damaged backup. A killed
-    restore leaves the old data, the backup's data, or a missing file, which no server takes for an
-    empty table. The next restore finishes the work.
+    CommandError while a server or a command uses the directory, and for a damaged backup. If a
+    restore is killed, the directory has the old data, the backup's data, or no data file. A server
+    does not start without the data file, and the next restore completes the work.
     """
     if not file.is_file():
         raise CommandError(f"{file} does not exist: name a backup.")
@@ -87,8 +87,8 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
                 closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as data,
                 closing(sqlite3.connect(draft)) as copy,
             ):
-                # One step reads one state. Between two steps, another process's write would
-                # start the copy again.
+                # Copy in one step, which reads one state. With several steps, every write of
+                # another process would start the copy again.
                 data.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log
                 items = _check(source, copy)
@@ -106,7 +106,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _check(source: Path, copy: sqlite3.Connection) -> int:
-    """Return a copy's number of items; raise an error for a damaged copy, or one of other data."""
+    """Return the number of items of a copy. Raise an error if it is damaged or has other data."""
     (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(found.rpartition("\n")[2])

@@ -1,4 +1,4 @@
-"""The data directory: one owner at a time, and a record of the engine that runs over it."""
+"""The data directory: a lock for its owner, and a record of the running engine."""
 
 import errno
 import fcntl
@@ -72,7 +72,7 @@ class LastBackup:
 class DataDirectory:
     """The directory of the embedded engine's data file and record.
 
-    The lock is on the directory itself: a lock on a file would be lost with the file.
+    The lock is on the directory, because a lock on a file is lost if the file is deleted.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,7 +85,10 @@ class DataDirectory:
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Create the directory if absent; CommandError if the engine could not write there."""
+        """Create the directory if it is absent.
+
+        Raise CommandError if the engine cannot write to it.
+        """
         try:
             self.path.mkdir(0o700, parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
@@ -98,10 +101,10 @@ class DataDirectory:
         self._tighten()
 
     def _tighten(self) -> None:
-        """Take other users' rights on the directory and its files, and log if there were any.
+        """Remove other users' rights on the directory and its files, and log if there were any.
 
-        A directory with other programs' files, such as ``/``, and a shared one, such as ``/tmp``,
-        keep their mode.
+        A directory with files of other programs, such as ``/``, and a shared directory, such as
+        ``/tmp``, keep their mode.
         """
         try:
             opened = [one for one in self.path.glob("marginalia.*") if _mode(one) & _OTHERS]
@@ -150,7 +153,7 @@ class DataDirectory:
 
     @property
     def full(self) -> bool:
-        """Whether the disk has no room for the engine to start."""
+        """Whether the disk is too full for the engine to start."""
         try:
             self.check_room()
         except DiskFullError:
@@ -177,7 +180,7 @@ class DataDirectory:
             self._lock = None
 
     def begin(self) -> None:
-        """Record that the data file holds data from now on."""
+        """Record that the data file now contains data."""
         if not self._begun.exists():
             try:
                 self._begun.write_text(_BEGUN)
@@ -230,7 +233,7 @@ class DataDirectory:
             return None
 
     def write_record(self, record: EngineRecord) -> None:
-        """Replace the record in one step, so that a reader sees the old or the new one."""
+        """Replace the record in one step, so that a reader sees the old record or the new one."""
         draft = self._record.with_suffix(".new")
         try:
             draft.write_bytes(orjson.dumps(asdict(record)))

@@ -1,4 +1,4 @@
-"""The embedded engine: one process owns it, others share it, and the owner restarts it."""
+"""The embedded engine: one process owns and restarts it, and other processes share it."""
 
 import asyncio
 import logging
@@ -48,7 +48,7 @@ _START_PAUSE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine. ``died`` gets a message when it has ended and cannot be restarted.
+    """A running engine. When it has ended and is not restarted, ``died`` gets a message.
 
     No other process uses an ``own`` engine.
     """
@@ -86,7 +86,7 @@ async def embedded_engine(
     if not share and not directory.own():
         raise directory.in_use()
     try:
-        # checked here, because a server that starts takes the directory before it has data
+        # checked here, because a starting server owns the directory before it has data
         if not create:
             directory.require_data()
         directory.check_data()
@@ -109,7 +109,7 @@ async def embedded_engine(
 async def _watch_server(
     directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
 ) -> None:
-    """Set ``died`` once the server of a shared engine has ended, even if another has started."""
+    """Set ``died`` when the server of a shared engine has ended, even if another has started."""
     while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
         if record.endpoint_url != endpoint_url:
             break
@@ -161,7 +161,7 @@ async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
 
 @dataclass(slots=True)
 class _Keeper:
-    """Keeps an engine running on its port, and its record in the data directory."""
+    """Keeps an engine running on its port, and its record in the data directory up to date."""
 
     directory: DataDirectory
     process: EngineProcess

@@ -1,7 +1,7 @@
 """The embedded engine's process: started under a guard, stopped, and found after a crash.
 
-The guard is a shell that kills the engine when this process ends, on any Unix. It reads a pipe that
-this process holds open; the system closes the pipe when the process ends, also by SIGKILL.
+The guard is a shell that kills the engine when this process ends, on any Unix. It reads from a pipe
+that this process keeps open. When the process ends, even by SIGKILL, the system closes the pipe.
 """
 
 import asyncio
@@ -82,7 +82,7 @@ class Guard:
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # the loop closes the pipe in its next turn, and may have no other turn
+        # otherwise the loop would close the pipe in its next turn, which may never come
         await asyncio.sleep(0)
         # The guard ends in a moment. A waiting thread would outlive a cancelled task.
         while (code := self.process.poll()) is None:  # noqa: ASYNC110 - a process has no event
@@ -92,7 +92,8 @@ class Guard:
 
 async def guarded(program: Path, *arguments: str) -> Guard:
     """Start a program under a guard, in a new session, without this process's in- and output."""
-    # Not by the event loop: uvloop's children inherit a second copy of each pipe, which stays open.
+    # The event loop must not start it: children of uvloop inherit a second copy of each pipe, which
+    # stays open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - a millisecond, and our own program
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
@@ -225,7 +226,7 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 
 
 def end_orphan(directory: DataDirectory) -> None:
-    """End a killed owner's engine: two engines over one file would not see each other's locks."""
+    """End the engine of a killed owner: two engines over one file ignore each other's locks."""
     record = directory.record()
     process = record and recorded_process(record, directory.database)
     if process:

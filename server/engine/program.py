@@ -1,4 +1,4 @@
-"""Finds the engine's program, or says how to install it."""
+"""Finds the engine's program, or prints how to install it."""
 
 import os
 import platform
@@ -47,7 +47,7 @@ def engine_binary() -> Path:
 
 
 def packaged_engine() -> Path:
-    """Return where npm puts the program for this platform, whether it is there or not."""
+    """Return the path at which npm installs the program for this platform. It may not exist."""
     return _ROOT / "node_modules/@dynoxide" / _platform() / "dynoxide"
 
 

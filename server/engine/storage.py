@@ -1,4 +1,4 @@
-"""Opens the table a command works on: the embedded engine's, an endpoint's, or Amazon's."""
+"""Opens a command's table: at the embedded engine, at an endpoint, or at Amazon."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ _COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open table, and what servers and long commands need to know about its store."""
+    """An open table, and the facts about its store that servers and long commands need."""
 
     table: Table
     connection: TableAddress
@@ -38,9 +38,9 @@ class Store:
     died: asyncio.Future[str]
     """Gets a message when the engine has ended and cannot be restarted."""
     created: bool = False
-    """Whether opening created the table, as it does with the embedded engine."""
+    """Whether ``open_table`` has created the table, as a server does with the embedded engine."""
     alone: bool = False
-    """Whether no other process can use the table, because a command runs the engine."""
+    """Whether this command is the only user of the table, because it runs the engine itself."""
     directory: DataDirectory | None = None
     """The embedded engine's data directory."""
 
@@ -75,7 +75,7 @@ async def open_store(
         if usable:
             refuse_outdated(await admin.describe(store.table), INDEXES)
             if (await MaintenanceStore(store.table).read()).copied:
-                # A server's role may not ask DynamoDB whether expiry is on.
+                # A server may have no right to read the table's expiry from DynamoDB.
                 logger.warning("%s", _COPIED)
         yield store
 
@@ -86,7 +86,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
     async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this runs in one
-        if share:  # a command would wait without end for an engine that does not return
+        if share:  # otherwise a command would wait for the ended engine without a limit
             engine.died.add_done_callback(lambda _: task.cancel())
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:
@@ -97,7 +97,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own, directory)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
-            # The engine answers a write to a full disk with an internal error.
+            # If the disk is full, the engine answers a write with an internal error.
             directory.check_room()
             raise
         except asyncio.CancelledError:

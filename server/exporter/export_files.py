@@ -1,7 +1,7 @@
 """Exports: a parallel scan of the table into files with a manifest, or to standard output.
 
-The files are written in a temporary directory next to their place, and moved there when all of them
-are complete and on disk. An export that fails or is interrupted changes no existing file.
+The files are written to a temporary directory next to the output, and moved to the output when all
+of them are complete and on disk. An export that fails or is interrupted changes no existing file.
 """
 
 import asyncio
@@ -116,7 +116,7 @@ def _now() -> str:
 async def export(
     table: Table, target: Target, store: str, seen: Progress, *, force: bool = False
 ) -> Manifest:
-    """Export the kinds of ``target``; ``store`` describes the table's place for the manifest.
+    """Export the kinds of ``target``. ``store`` is a description of the table for the manifest.
 
     Raises DalError, and CommandError if a file exists (without ``force``) or cannot be written.
     """
@@ -165,8 +165,8 @@ async def export_to_stdout(
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Connect the output to nothing: at exit, Python flushes the rest of the buffer and would
-        # fail again.
+        # Redirect the output to the null device. At exit, Python flushes the rest of the buffer,
+        # and would fail again.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, output.fileno())
         os.close(nothing)
@@ -237,9 +237,10 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
 
 
 def _publish(target: Target, draft: Path) -> None:
-    """Move the files into place, and the manifest last: it must describe the files next to it.
+    """Move the files into place, and the manifest last, because it describes the files next to it.
 
-    The old manifest is deleted first for the same reason: after a crash in between there is none.
+    The old manifest is deleted first, so that a crash leaves files without a manifest, and not with
+    a wrong one.
     """
     target.manifest.unlink(missing_ok=True)
     for paths in (target.files.values(), (target.manifest,)):

@@ -1,1 +1,1 @@
-"""GraphQL over HTTP, GraphiQL, static files, and failures in GraphQL's shape."""
+"""HTTP: GraphQL requests, GraphiQL, limits, middleware, and errors as GraphQL responses."""

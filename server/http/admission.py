@@ -1,11 +1,12 @@
-"""Which requests are served at once, which wait, and which are refused.
+"""Admission: decides which requests run at once, which wait, and which the server refuses.
 
 A process on one core serves a limited number of requests a second. Each request above that number
 slows down all others, until clients give up on responses that the server still computes. Therefore
-a fixed number of requests runs at once, as many wait as can likely be served in time, and the
-server refuses the rest with 503. A burst always waits: a waiting request costs only its memory.
-Clients take turns, so a client with a thousand waiting requests delays another client's request by
-one of them. A rate limit bounds how many requests each client may send at all.
+the server runs a fixed number of requests at once. It lets as many requests wait as it can probably
+serve in time, and refuses further requests with 503. A short burst of requests always waits,
+because a waiting request costs only memory. Clients take turns: if one client has a thousand
+waiting requests, another client's request waits for only one of them. A rate limit restricts the
+requests of each client.
 """
 
 import asyncio
@@ -39,13 +40,16 @@ WAIT = 6.0
 requests take, the fewer may wait."""
 
 LONGEST = 8.0
-"""Seconds after which a waiting request is refused: earlier ones took longer than expected."""
+"""Seconds after which a waiting request is refused, because earlier requests took longer than
+expected."""
 
 PACE = 0.002
-"""Seconds between the ends of two requests while others wait: the value before any measurement."""
+"""Seconds between the ends of two requests while others wait; this value is used until the first
+measurement."""
 
 _STALL = 0.03
-"""The most seconds that count for one request: a single stall does not change the pace much."""
+"""The maximum seconds that count for one request, so that a single pause does not change the pace
+much."""
 
 _WEIGHT = 1 / 64
 """Weight of the latest request in the mean pace."""
@@ -58,13 +62,14 @@ REFUSALS = 1_000
 are delayed, which also slows down clients that retry at once."""
 
 ON_TIME = 0.003
-"""The event loop has time to spare if its timer is late by less than these seconds."""
+"""The event loop has free time if its timer is late by less than these seconds."""
 
 MOST_WAITING = 20
-"""Factor for the number of running requests while they wait for the store instead of working."""
+"""Factor for the number of running requests while they wait for the store and not for the
+processor."""
 
 LEAVE = "marginalia.leave"
-"""ASGI extension: a function by which a subscription gives its place to another request."""
+"""ASGI extension: a subscription calls this function to free its place for another request."""
 
 TOO_MANY_MESSAGES = 4429
 """The close code of a WebSocket after too many messages."""
@@ -81,7 +86,7 @@ addresses are one client."""
 
 
 def is_health(path: str) -> bool:
-    """Return whether a path is a health check, which no load and no limit may block."""
+    """Return whether a path is a health check. Load and limits never block health checks."""
     return path == "/health" or path.startswith("/health/")
 
 
@@ -96,10 +101,10 @@ class Clients:
         self.at = lru_cache(_CACHED_ADDRESSES)(self._at)
 
     def of(self, scope: HTTPScope) -> str | None:
-        """Return the client of a request as it arrived; None for a trusted proxy itself.
+        """Return the client of a request before uvicorn's middleware; None for a trusted proxy.
 
-        Behind uvicorn's ``ProxyHeadersMiddleware``, which reads the same header in the same way,
-        ``scope["client"]`` already is the client's address, and ``at`` is enough.
+        After uvicorn's ``ProxyHeadersMiddleware``, ``scope["client"]`` is already the client's
+        address, so call ``at`` instead. It reads the same header in the same way.
         """
         host = scope["client"][0] if scope["client"] else ""
         if host in self._trusted:
@@ -112,7 +117,7 @@ class Clients:
         """Return the client at an address, None for a trusted proxy."""
         try:
             address = ip_address(host)
-        except ValueError:  # a proxy forwards a name; as a key, it could be of any length
+        except ValueError:  # a proxy may forward a name instead, which could be a key of any length
             return "unknown"
         if host in self._trusted:
             return None
@@ -152,7 +157,7 @@ class _Queue:
         return next(iter(self._by_age))
 
     def ahead_of(self, client: str | None) -> int:
-        """Return how many requests are served before a client's next request, at most."""
+        """Return the maximum number of requests that run before a client's next request."""
         own = len(self._by_client.get(client, ())) + 1
         return min(len(self), own * len(self._by_client))
 
@@ -172,11 +177,11 @@ class _Queue:
 
 
 class Admission:
-    """Decides when a request runs; it is also the ASGI middleware around running requests.
+    """Decides when each request runs. It is also the ASGI middleware around running requests.
 
-    ``submit`` serves, queues or refuses a request. At most ``most`` run at once. If some wait and
-    the event loop is on time, the running requests wait for a slow store, not for the processor,
-    and one more is served.
+    ``submit`` serves, queues or refuses a request. At most ``most`` requests run at once. If
+    requests wait although the event loop is on time, the running requests wait for a slow store and
+    not for the processor. Then one more request may run.
     """
 
     def __init__(self, app: ASGIApp, most: int, trusted_proxies: Sequence[str]) -> None:
@@ -261,7 +266,10 @@ class Admission:
             self._timer = loop.call_at(due, self._look, due)
 
     def _look(self, due: float) -> None:
-        """Refuse requests that waited too long; serve one more if the event loop is on time."""
+        """Refuse requests that have waited too long.
+
+        Serve one more if the event loop is on time.
+        """
         self._timer = None
         now = asyncio.get_running_loop().time()
         while self._waiting and now - self._waiting.oldest().since > LONGEST:
@@ -287,11 +295,11 @@ class Admission:
 class RateLimitMiddleware:
     """Refuses with 429 a client that sends more requests than ``rate``, such as ``100/s``.
 
-    Each message on a WebSocket counts as a request; one too many closes the WebSocket.
+    Each message on a WebSocket counts as a request. A message above the limit closes the WebSocket.
 
-    The processor time of a client's documents also counts as requests, after it is spent. So a
-    client may owe requests, at most as many as its burst. Therefore the limiter has room for twice
-    the burst, and refuses a client that owes a request.
+    The processor time of a client's new documents also counts as requests, but it is known only
+    afterwards. So a client may exceed its rate, by at most its burst. Therefore the limiter allows
+    twice the burst, and refuses a client that has exceeded its rate.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -340,7 +348,7 @@ class RateLimitMiddleware:
             await self._app(scope, counted, send)
 
     def _wait(self, client: str) -> float | None:
-        """Count a request and return None; if it is one too many, return the seconds to wait."""
+        """Count a request and return None. If it exceeds the rate, return the seconds to wait."""
         state = self._limiter.peek(client)
         if state.remaining <= self._burst:
             return state.reset_after - (self._burst - 1) * self._interval

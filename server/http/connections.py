@@ -1,7 +1,7 @@
-"""Connections: their number, and the time and bytes that each may take to send a request.
+"""Connections: limits of their number, and of the time and bytes of each incomplete request.
 
-A request reaches the application when it is complete. Until then it takes a connection and memory,
-which are limited, but no place among the running requests.
+The application receives only complete requests. An incomplete request uses a connection and memory,
+which are limited, but it does not count as a running request.
 """
 
 import re
@@ -43,18 +43,20 @@ _DESCRIPTORS = 65_536
 of them."""
 
 _RESERVE = 256
-"""Descriptors for the store's connections, for files, and for clients that get a 503."""
+"""File descriptors reserved for the store's connections, for files, and for clients that get a
+503."""
 
 _SURPLUS = 64
 """Connections above the maximum: enough for health checks."""
 
 _PIECE = 4_096
-"""Bytes parsed at a time: limits are exact to this size, however the data arrives."""
+"""The number of bytes that are parsed at a time. Limits are exact to this number."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
 _LINGER = 1.0
-"""Seconds in which a client can read its last response. Closing at once would discard it."""
+"""Seconds that a client has to read its last response. An immediate close would discard the
+response."""
 
 _LAST_CALL = 1.0
 """Seconds in which a stopping server still answers on idle connections: a client may send a request
@@ -76,7 +78,7 @@ def raise_descriptor_limit() -> int:
 
 
 def max_connections(descriptors: int) -> int:
-    """Return how many connections leave enough descriptors for everything else."""
+    """Return the number of connections that leaves enough descriptors for all other uses."""
     return max(descriptors - _RESERVE, descriptors // 2)
 
 
@@ -100,7 +102,7 @@ _FULL = _wire(refusal(503, "The server has no connection left: try again in a se
 
 
 class SendTimeout(Protocol):
-    """Aborts a connection when its client reads next to nothing while the write buffer is full."""
+    """Aborts a connection if its client reads almost nothing while the write buffer is full."""
 
     loop: AbstractEventLoop
     transport: Transport
@@ -138,7 +140,7 @@ class SendTimeout(Protocol):
 
 @dataclass
 class Connections:
-    """The limits that all connections share, and the connections that have no request yet."""
+    """The limits that all connections share, and the connections without a complete request."""
 
     admission: Admission
     most: int
@@ -146,7 +148,7 @@ class Connections:
     busy_page: Callable[[RequestHeaders], Response | None] = lambda _: None
     """Returns the response that a busy server gives to a browser; None for other clients."""
     expectant: dict["Connection", None] = field(default_factory=dict)
-    """Connections without a complete request, longest without one first."""
+    """Connections without a complete request. The connection that has waited longest is first."""
     bodies: int = 0
     """Bytes of all bodies that the application has not received yet."""
     ending: bool = False
@@ -156,8 +158,9 @@ class Connections:
 class Connection(SendTimeout, HttpToolsProtocol):
     """One client's connection.
 
-    If there are too many connections, the server closes the one that has had no complete request
-    for longest. If all have a request, the new connection may only request health checks.
+    If there are too many connections, the server closes the connection that has been without a
+    complete request for longest. If every connection has a request, the new connection may only
+    request health checks.
     """
 
     def __init__(
@@ -170,7 +173,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._shared: Connections = app_state[STATE]
         self.surplus = False
-        """Whether this connection is one too many."""
+        """Whether this connection exceeds the maximum."""
         self._timer: TimerHandle | None = None
         self._partial = False
         """Whether a request has begun and is not complete."""
@@ -202,7 +205,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
             transport.abort()
             return
         if surplus > 0:
-            # Close the connection that has had no request for longest, unless all have a request.
+            # Close the connection that has been without a request for longest, unless all have a
+            # request.
             oldest = next((each for each in self._shared.expectant if not each.surplus), None)
             self.surplus = oldest is None
             if oldest is not None:
@@ -227,8 +231,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Parse data within the limits of size and time."""
         if b"pgrade" in data and not self._partial:
-            # The parser would accept an offer of another protocol. Java's client offers HTTP/2 with
-            # the first request of each connection.
+            # The parser would accept an offer to change the protocol. Java's client offers HTTP/2
+            # with the first request of each connection.
             end = data.find(b"\r\n\r\n") + 2  # 1 if the head is not complete
             data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
@@ -254,7 +258,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._headers = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header and drop a trailer, since a trailer could replace a header."""
+        """Keep a header. Drop a trailer, since it could replace a header."""
         self._headers += 1
         if self._headers > MAX_HEADERS:
             raise self._fault_of(431, f"The request has more than {MAX_HEADERS} headers.")
@@ -262,7 +266,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Refuse a head that a proxy and this server may read in two different ways."""
+        """Refuse a head that a proxy and this server may interpret differently."""
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]
         hosts, coded = names.count(b"host"), b"transfer-encoding" in names
@@ -283,7 +287,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _fault_of(self, status: int, sentence: str) -> ValueError:
-        """Return the error that stops the parser; keep the answer for ``send_400_response``."""
+        """Return an error that stops the parser, and keep the answer for ``send_400_response``."""
         self._fault = _wire(failure(status, sentence))
         return ValueError(sentence)
 
@@ -314,7 +318,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self._start_asgi_task(self.cycle, self.app)
 
     def handle_websocket_upgrade(self) -> None:
-        """Switch to WebSocket if there is a free place and all earlier requests are answered."""
+        """Switch to WebSocket if there is a free place and no earlier request is unanswered."""
         unanswered = self not in self._shared.expectant
         if self.surplus or self._shared.admission.waiting or unanswered:
             self.end(_BUSY_LAST)
@@ -324,9 +328,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Submit a request once it is complete or must be refused; before that, ask for its body.
+        """Submit a request if it is complete or must be refused.
 
-        uvicorn also calls this before the body arrives, and for the next request of a pipeline.
+        Otherwise let the client send its body. uvicorn also calls this before the body arrives, and
+        for the next request of a pipeline.
         """
         whole = not cycle.more_body or self._body > MAX_BODY
         if not whole and cycle.waiting_for_100_continue:
@@ -364,7 +369,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def _refuse(self, cycle: RequestResponseCycle) -> None:
         """Answer 503 without the application.
 
-        Under load, refusals are ten times as many as served requests.
+        This must be fast: under load, the server may refuse ten times as many requests as it
+        serves.
         """
         if cycle.disconnected:
             return
@@ -380,7 +386,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Expect the next request; close the connection if this one's body is incomplete."""
+        """Expect the next request.
+
+        Close the connection if the body of this request is incomplete.
+        """
         self._on_ending = None
         self._shared.expectant[self] = None
         if self.cycle.response_complete and self.cycle.more_body:
@@ -411,7 +420,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
-        """Answer a request that has begun, and close; the client has ``linger`` seconds to read."""
+        """Answer an incomplete request, then close.
+
+        The client has ``linger`` seconds to read the answer.
+        """
         self._ended = True
         if self not in self._shared.expectant:  # an earlier request of a pipeline is unanswered
             self.transport.abort()

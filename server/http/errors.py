@@ -27,9 +27,9 @@ def failure(status: int, message: str, headers: Mapping[str, str] | None = None)
 
 
 def refusal(status: int, message: str, retry_after: int) -> Response:
-    """Return an error for a request that was not read; ``retry_after`` is in seconds.
+    """Return an error for a request that the server did not read; ``retry_after`` is in seconds.
 
-    Scripts of any origin may read it: it reveals nothing, and they should know when to retry.
+    Scripts of any origin may read the error: it contains no data, and tells scripts when to retry.
     """
     headers = {
         "Retry-After": str(retry_after),

@@ -64,7 +64,7 @@ _SHARED_VARY = b"Accept, Authorization, Origin"
 CORS headers differ. GraphQL's responses do not depend on a cookie."""
 
 _FEW_VALUES = 500
-"""A result with at most this many values is encoded without counting its characters first."""
+"""The server encodes a result of at most this many values without counting its characters first."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
@@ -100,7 +100,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
     After a request error nothing was executed, and the response has no ``data``. Its status is 4xx
     in GraphQL's own media type. In plain JSON the status of a well-formed request is always 200,
-    because a client could take another status for an intermediary's.
+    because another status could come from a proxy between client and server.
     https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
     errors = [error.formatted for error in result.errors or []]
@@ -123,7 +123,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether the texts alone are too large, so that encoding would waste memory."""
+    """Return whether a result's texts alone exceed the limit, before it is encoded."""
     values, left = [body], MAX_RESPONSE
     for value in values:  # the loop adds what lists and objects contain
         kind = type(value)
@@ -192,8 +192,8 @@ def rejection(error: Exception) -> Response:
 class GraphQLView:
     """Executes operations for the user of the Authorization header; browsers get GraphiQL by GET.
 
-    Only that header identifies the user, never the pages' cookie: any site can make a browser send
-    the cookie, so this endpoint would need a defence against forged requests.
+    Only this header identifies the user. The endpoint ignores the pages' cookie, because any site
+    can make a browser send the cookie with a forged request.
     """
 
     def __init__(
@@ -262,7 +262,10 @@ class GraphQLView:
     async def _execute(
         self, document: Document, request: GraphQLRequest, context: Context, *, post: bool
     ) -> ExecutionResult:
-        """Return the result of an operation; any site can cause a GET, so a GET must only read."""
+        """Return the result of an operation.
+
+        A GET may only read, because any site can cause a GET.
+        """
         try:
             return await self.schema.execute(
                 document.text,
@@ -285,9 +288,10 @@ class GraphQLView:
     async def subscribe(
         self, request: GraphQLRequest, context: Context, *, seconds: float
     ) -> AsyncGenerator[EventResult, None]:
-        """Return the results of a subscription's events; each must be ready within ``seconds``.
+        """Return the results of a subscription's events.
 
-        Raises RefusedSubscriptionError if the subscription cannot start.
+        Each result must be ready within ``seconds``. Raises RefusedSubscriptionError if the
+        subscription cannot start.
         """
         if context.broker is None:
             message = "This server offers no subscriptions: read the list again instead."
@@ -303,6 +307,6 @@ class GraphQLView:
             document.text,
             request.variables,
             request.operation_name,
-            context=made_by,  # without cached reads, because each event reads the current rows
+            context=made_by,  # each event must read the current rows, so reads are not cached
             seconds=seconds,
         )

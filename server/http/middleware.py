@@ -37,13 +37,13 @@ SMALLEST = 1_000
 _API_PATH = "/graphql"
 _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _PREFLIGHT_SECONDS = 24 * 3600
-"""How long a browser may cache the response to a preflight; browsers have limits of their own."""
+"""Seconds that a browser may cache the response to a preflight. Browsers may use a lower limit."""
 
 _CACHED_HOSTS = 1_000
 
 _REQUEST_ID = b"x-request-id"
 _SAFE_ID = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
-"""A request id that a log can contain without escapes."""
+"""Request ids that need no escapes in a log."""
 
 _TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
 """An entity tag of this server, with or without the coding of the response."""
@@ -58,9 +58,9 @@ remove_compress_type(EVENT_STREAM)
 class RequestIdMiddleware:
     """Gives each request an id: the client's or proxy's, or a new one.
 
-    The id is in the response, the log and errors. A response for shared caches has no id, since all
-    clients would get the id of the first request. asgi-correlation-id's own middleware takes ten
-    times as long.
+    The id is in the response, the log and errors. A response for shared caches has no id, because a
+    cache would send it to other clients too. asgi-correlation-id's own middleware takes ten times
+    as long.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -95,11 +95,11 @@ def request_id_of(headers: Headers) -> bytes:
 class AllowedHosts:
     """The hosts that requests may name in the Host header (RFC 9110, 7.2).
 
-    Pages build absolute links from this header. By DNS rebinding, a foreign web page can point its
-    own host name at this machine, and browsers then treat this server as part of that page's site.
-    A server that listens beyond loopback without ``--public-url`` and ``--allowed-host`` allows the
-    name that it listens on, and the address at which each connection arrived: no foreign page can
-    use these.
+    Pages build absolute links from this header. An attacker can also make a host name resolve to
+    this machine (DNS rebinding). A browser then treats this server as part of the attacker's site.
+    By default, a server that listens beyond loopback allows the name that it listens on, and the
+    address at which a connection arrived, because an attacker cannot use these. ``--public-url``
+    and ``--allowed-host`` replace them.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -155,7 +155,7 @@ def _address(name: str) -> Address | None:
 
 
 class HostMiddleware:
-    """Refuses requests for other hosts with 421 (RFC 9110, 15.5.20), but never health checks.
+    """Refuses requests for other hosts with 421 (RFC 9110, 15.5.20), except health checks.
 
     A load balancer checks the health of servers by their addresses. Starlette's
     TrustedHostMiddleware does not exempt these checks, does not accept the address that a
@@ -199,10 +199,10 @@ def is_own(origin: str, host: str | None) -> bool:
 class CrossOriginMiddleware:
     """Lets pages of ``origins``, of any origin (``*``) or of this machine call the API.
 
-    It must be outside of all middleware that refuses requests, so that a front end can read the
-    reason. Credentials that a browser sends on its own are never allowed, since the API reads none:
-    a page sets the Authorization header. Any header is allowed: tracing and client libraries add
-    their own. The HTML pages have no CORS headers.
+    It must enclose all middleware that refuses requests, so that a front end can read the reason.
+    It does not allow cookies, because the API reads only the Authorization header. It allows any
+    other header, because tracing and client libraries add headers. The HTML pages have no CORS
+    headers.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
@@ -225,7 +225,7 @@ class CrossOriginMiddleware:
 
 
 class FailureMiddleware:
-    """Answers 500 to an exception that nothing caught, and logs it once with the request's id."""
+    """Answers 500 to an uncaught exception, and logs it once with the request's id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -268,12 +268,15 @@ class DeadlineMiddleware:
         end.restart(self._seconds)
 
         async def restarting_receive() -> Message:
-            """Receive a part of the body; the time that it takes to arrive does not count."""
+            """Receive a part of the body.
+
+            The time of its arrival does not count towards the deadline.
+            """
             message = await receive()
             end.restart(self._seconds)
             return message
 
-        # A timeout as a cancel scope: it expires at once when the client leaves.
+        # This timeout cancels the request. If the client leaves, it expires at once.
         presence = asyncio.timeout(None)
         set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
@@ -309,8 +312,8 @@ def encoded(headers: Headers) -> None:
 def matching(if_none_match: str | None, tag: str) -> str | None:
     """Return the tag in ``If-None-Match`` that names the response of ``tag``, in any coding.
 
-    Caches that compress responses themselves make the tag weak. A GET compares tags weakly: RFC
-    9110, 13.1.2.
+    A cache that compresses responses makes their tags weak. A GET compares weak tags too: RFC 9110,
+    13.1.2.
     """
     for found in _TAG.finditer(if_none_match or ""):
         if f'"{found[1]}"' == tag:
@@ -321,17 +324,17 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
 class CompressionMiddleware:
     """Compresses responses by brotli or gzip, at the levels with the least processor time.
 
-    Static files are not compressed here, since browsers keep them. Responses to requests with a
-    cookie are not compressed either: the length of a compressed response reveals whether parts of
-    it are alike. A page for a cookie contains the session's ``form_key`` and parts of its address,
-    which any site could choose (BREACH, https://breachattack.com). Responses of GraphQL contain no
-    secret that a browser sends on its own. zstd is off: it saves 6 % of brotli's bytes, but takes
-    longer, and its import 24 ms of the start.
+    Static files are not compressed here, because browsers keep them. Responses to requests with a
+    cookie are not compressed either: the length of a compressed response shows whether parts of it
+    are equal. A page for a cookie contains the session's secret ``form_key``, and parts of its
+    address, which an attacker's site can choose (BREACH, https://breachattack.com). GraphQL's
+    responses contain no such secret. zstd is off: it saves 6 % of brotli's bytes, but is slower,
+    and its import takes 24 ms of the start.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Both middlewares send `Vary: Accept-Encoding`, which caches need in each response.
+        # Both branches send `Vary: Accept-Encoding`, which caches need in each response.
         self._uncompressed = CompressMiddleware(
             app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
         )

@@ -1,4 +1,4 @@
-"""What a request of GraphQL over HTTP contains: media types, its body, its operation and document.
+"""Reads GraphQL requests over HTTP: media types, bodies, operations and documents.
 
 A client names a document by its text or by an id: ``documentId`` (GraphQL over HTTP), ``doc_id`` or
 ``id`` (Relay), ``extensions.persistedQuery.sha256Hash`` (Apollo, urql). With automatic persisted
@@ -42,7 +42,7 @@ _ID_NAMES = ("documentId", "doc_id", "id")
 """Members that may contain a document's id: GraphQL over HTTP's, and those of Relay's networks."""
 
 _ENTRY_BYTES = 400
-"""The memory of a registered text besides its characters, approximately."""
+"""The approximate memory of a registered text, without its characters."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
@@ -148,9 +148,9 @@ class GraphQLRequest:
 
 
 async def read_request(scope: Scope, receive: Receive) -> GraphQLRequest:
-    """Return the operation of a POST's body or a GET's address; HTTPException if it is malformed.
+    """Return the operation in a POST's body or a GET's URL; HTTPException if it is malformed.
 
-    A POST must be JSON: forms of any site can send some of the other media types.
+    A POST must be JSON, because any site's form can send some of the other media types.
     https://graphql.github.io/graphql-over-http/draft/#sec-Request
     """
     if scope["method"] != "POST":
@@ -267,7 +267,7 @@ class PersistedDocuments:
             if hash_of(request.query) != request.sha256:
                 message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
                 raise _error(message, "BAD_REQUEST")
-            # a longer text never runs, so do not register it
+            # a longer text is always refused, so do not register it
             if len(request.query) <= MAX_DOCUMENT:
                 self._automatic[request.sha256] = request.query
         return Document(request.query)
@@ -302,7 +302,7 @@ class PersistedDocuments:
         return False
 
     async def _load(self, document_id: str) -> str | None:
-        """Return a text that was added to the table after the start, and trust it from now on."""
+        """Read a trusted document that was added to the table after the start, and keep it."""
         try:
             text = await self._stored.text(document_id)
             if text is not None:

@@ -3,8 +3,8 @@
 The protocol is graphql-sse in its "distinct connections" mode:
 https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
 
-Each event is ``event: next`` with an execution result, and the cursor as its ``id``: a browser that
-reconnects sends it back as ``Last-Event-ID``. ``event: complete`` ends the stream.
+Each event is ``event: next`` with an execution result, and has the cursor as its ``id``. A browser
+that reconnects sends this cursor in ``Last-Event-ID``. ``event: complete`` ends the stream.
 """
 
 import asyncio
@@ -29,7 +29,8 @@ from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejec
 from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
 
 MAX_SUBSCRIBERS = 1_000
-"""Connections with subscriptions of a process: each takes some 50 kB, and time for every event."""
+"""Maximum connections with subscriptions of a process. Each takes some 50 kB, and time for every
+event."""
 
 MAX_PER_CLIENT = 20
 """How many of these connections one client may have: the tabs of a browser, or a few people who
@@ -42,7 +43,8 @@ RETRY_MS = 2_000
 """Milliseconds after which browsers reconnect."""
 
 KEEP_ALIVE = 15.0
-"""Seconds after which a comment is sent: proxies close a connection that is silent for a minute."""
+"""Seconds of silence after which the server sends a comment, because proxies close a connection
+that is silent for a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."
@@ -58,7 +60,7 @@ _HEADERS = (
 
 
 class SubscriberLimit:
-    """Refuses with 503 a connection that exceeds the subscribers of the server or of one client."""
+    """Refuses a connection with 503 if the server or the client has too many subscribers."""
 
     def __init__(self, app: ASGIApp, client: Callable[[str], str | None]) -> None:
         self._app = app
@@ -85,7 +87,7 @@ class SubscriberLimit:
 
 
 class End:
-    """When and why a connection must end: the server stops, or the client's JWT expires."""
+    """Ends a connection when the server stops or the client's JWT expires, with the reason."""
 
     def __init__(self) -> None:
         self.reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -118,7 +120,7 @@ class End:
 
 
 def failed(message: str, code: str | None = None) -> ExecutionResult:
-    """Return a result with one error, which is the reason why no more events follow."""
+    """Return a result with one error: the reason why the events end."""
     code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 

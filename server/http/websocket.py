@@ -2,8 +2,8 @@
 
 The protocol: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
 
-Close codes are those of the protocol, and 1001 when the server stops, 1013 when the client should
-come back later, for example because it read its events too slowly (RFC 6455, 7.4).
+Close codes are the protocol's, and two of RFC 6455, 7.4: 1001 if the server stops, and 1013 if the
+client should connect again later, for example because it has read its events too slowly.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ INIT_TIMEOUT = 10.0
 """Seconds until a client must have sent ``connection_init``."""
 
 MAX_SUBSCRIPTIONS = 20
-"""Subscriptions of one connection: the lists of one page."""
+"""Maximum subscriptions of one connection: a page has no more lists."""
 
 PING_EVERY = 20.0
 """Seconds between two pings; each must be answered before the next."""
@@ -55,7 +55,8 @@ _INIT_TIMEOUT, _EXISTS, _INIT_TWICE = 4408, 4409, 4429
 _GOING_AWAY, _LATER = 1001, 1013
 
 _MAX_REASON = 120
-"""Bytes of a close reason: a control frame has at most 125 with the code (RFC 6455, 5.5)."""
+"""Maximum bytes of a close reason. A control frame has at most 125 bytes, with the code (RFC 6455,
+5.5)."""
 
 _PIECE = 1_024
 """Bytes that are parsed before their frames are counted: at most 170 frames."""
@@ -268,7 +269,7 @@ class WebSocketView:
 
 
 class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
-    """uvicorn's protocol with limits of frames. It reads nothing from a client that reads nothing.
+    """uvicorn's protocol with a limit of frames. It stops reading from a client that does not read.
 
     It also lets the application close the connection when the server stops.
     """
@@ -281,10 +282,12 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         self._frames = 0
 
     def data_received(self, data: bytes) -> None:
-        """Parse data in pieces, until there are too many frames."""
-        if not self.handshake_initiated:  # the HTTP connection passes on the whole head
+        """Parse data in pieces, and stop when there are too many frames."""
+        if not self.handshake_initiated:  # the HTTP connection passes the whole head to this method
             super().data_received(data)
-            if not self.handshake_initiated:  # uvicorn would neither answer nor close
+            if (
+                not self.handshake_initiated
+            ):  # uvicorn would neither answer nor close the connection
                 self.transport.write(b"".join(self.conn.data_to_send()))
                 self.transport.close()
             return
@@ -326,7 +329,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
     def pause_writing(self) -> None:
         """Stop reading from the client until it has read most of the data sent to it.
 
-        Otherwise each of its pings would add a pong to the full buffer.
+        Otherwise each ping of the client would add a pong to the full buffer.
         """
         super().pause_writing()
         self.transport.pause_reading()

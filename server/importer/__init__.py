@@ -1,1 +1,1 @@
-"""Loads files: parses their rows into domain objects, and sets rows that break a rule aside."""
+"""Loads files: parses rows into domain objects, and writes invalid rows to a rejects file."""

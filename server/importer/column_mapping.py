@@ -47,7 +47,7 @@ _OURS = resources.files("server.importer").joinpath("presets")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """The layout of a file, as the module's docstring describes it."""
+    """The layout of a file. The module's docstring describes its keys."""
 
     name: str = ""
     """The name in messages; empty without a preset."""
@@ -175,7 +175,8 @@ class ColumnMapping(Generic[Thing]):
     id_from: Sequence[str] = ()
     """Columns that are hashed into the id."""
     named: frozenset[str] = frozenset()
-    """Fields that --map names: the file must have their columns, also if they are optional."""
+    """Fields that --map names. The file must have their columns, even if the fields are
+    optional."""
 
     def make(self, cells: Mapping[str, object]) -> Thing:
         """Return the object of one row; InvalidArgumentError names the invalid field."""
@@ -209,7 +210,7 @@ class ColumnMapping(Generic[Thing]):
         return value
 
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the required columns that are not in ``columns``, each after its field."""
+        """Return the required columns that are not in ``columns``, by field."""
         needed = [
             (one.name, self.columns[one.name])
             for one in self.kind.fields
@@ -220,7 +221,7 @@ class ColumnMapping(Generic[Thing]):
         return [(name, column) for name, column in needed if column not in columns]
 
     def check_header(self, name: str, header: Sequence[str]) -> None:
-        """Raise CommandError unless each required column is in ``header`` once."""
+        """Raise CommandError unless ``header`` has each required column exactly once."""
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:
@@ -235,9 +236,10 @@ class ColumnMapping(Generic[Thing]):
 
 
 def hashed_id(cells: Sequence[object]) -> str:
-    """Return the id of a row without one: hex of the first half of the SHA-256 of the cells' texts.
+    """Return an id for a row that has none: the first 32 hex digits of the SHA-256 of some cells.
 
-    The same row has the same id in every file and format. InvalidArgumentError if all are empty.
+    The same row has the same id in every file and format. Raises InvalidArgumentError if all these
+    cells are empty.
     """
     texts = ["" if cell is None else str(cell) for cell in cells]
     if not any(texts):

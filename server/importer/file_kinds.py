@@ -58,7 +58,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class FileKind(Generic[Thing]):
-    """One kind of rows; of two rows with the same ``identity`` the later one is kept."""
+    """One kind of rows. If two rows have the same ``identity``, the later row is kept."""
 
     name: str
     fields: tuple[Field, ...]

@@ -1,4 +1,4 @@
-"""Reports what a load drops: columns, hidden rows, and rows that share an id."""
+"""Reports the values and rows that a load drops: unused columns, hidden rows, and shared ids."""
 
 import struct
 from collections import Counter
@@ -19,10 +19,11 @@ _MEMORY = 1_000_000
 
 
 class SharedIds:
-    """Finds ids of different rows: it keeps 24 bytes of each row, in parts by the id's hash.
+    """Finds ids that different rows share.
 
-    Ids are compared by 64 bits of hash: in one of a thousand files of 100 million ids, two ids are
-    taken for the same.
+    It keeps 24 bytes for each row, in parts by the id's hash. It compares hashes of 64 bits instead
+    of ids. In one of a thousand files with 100 million ids, it takes two different ids for the
+    same.
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class SharedIds:
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """Yield the lines of each id that different rows share; equal rows are no difference."""
+        """Yield the lines of each id that different rows share. Equal rows do not count."""
         for part in self._parts:
             part.seek(0)
             entries = sorted(_ENTRY.iter_unpack(part.read()))
@@ -90,7 +91,7 @@ class Losses:
                 yield row
 
     def loaded(self, row: Row, identity: str, thing: object) -> None:
-        """Count the values of ``row`` that its object does not hold."""
+        """Count the values of ``row`` that its object does not contain."""
         self._ids.add(identity, thing, row.line)
         if isinstance(thing, LoadedComment) and "state" in thing.given:
             self._states[thing.given["state"]] += 1

@@ -3,8 +3,8 @@ r"""Lines and rows of a file, and the rejects file with the rows that are not lo
 The rejects file is JSONL, and ``load`` reads it like any other file after the operator has fixed
 its rows. Each entry holds ``line`` and ``reason``, and ``row`` (an object) if the row could be
 parsed. Otherwise it holds ``raw``, the text of the row, with bytes that are not UTF-8 as ``\udc80``
-to ``\udcff``. For CSV it also holds ``columns``, and ``delimiter`` unless this is a comma. ``cut``
-marks an overlong line of which only the start was kept.
+to ``\udcff``. For CSV it also holds ``columns``, and ``delimiter`` unless this is a comma. If a
+line was too long, ``cut`` is true, and only the start of the line is kept.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _HEAD = 1_000
 class Line:
     """One line with its line end; bytes that are not UTF-8 are lone surrogates in ``text``.
 
-    ``fault`` is why its row cannot be loaded. Only the start of a ``cut`` line is kept.
+    ``fault`` is the reason why its row cannot be loaded. A ``cut`` line has only its start.
     """
 
     number: int
@@ -64,7 +64,9 @@ class Lines(Iterator[Line]):
         except UnicodeDecodeError as error:
             text = content.decode(errors="surrogateescape")
             fault = f"byte {error.start + 1} of the line is not UTF-8"
-            if self._encoding is not None:  # the byte's place is that in UTF-8, not in the file
+            if (
+                self._encoding is not None
+            ):  # the error has the byte's place in UTF-8, not in the file
                 fault = f"the line is not valid {self._encoding}"
         if "\0" in text:
             fault = "the line contains a NUL byte"
@@ -104,8 +106,8 @@ class Row:
 class Reject:
     """A row that is not loaded: its ``row`` as JSON text or, unparsed, the ``raw`` text.
 
-    ``columns`` are the names of the cells in raw CSV text. ``cut``: only the start of an overlong
-    line was kept.
+    ``columns`` are the names of the cells in raw CSV text. ``cut`` is true if only the start of a
+    too long line was kept.
     """
 
     line: int
@@ -152,7 +154,7 @@ def reject_lines(
 
 
 class RejectsFile:
-    """The rejected rows of one load; the file is created with the first of them.
+    """The rejected rows of one load. The first of them creates the file.
 
     The rejects of an earlier load, which the operator may have edited, are moved to ``PATH.old``.
     """
@@ -234,6 +236,6 @@ def _probe(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a load wrote ``path``; a load that was killed may leave it empty."""
+    """Return whether a load has written ``path``. A killed load may leave it empty."""
     with path.open("rb") as file:
         return file.read(len(OPENING)) in {b"", OPENING}

@@ -1,4 +1,4 @@
-"""One load: reads the rows, parses them, writes batches, and sets rejected rows aside."""
+"""One load: reads rows, parses them, writes them in batches, and collects rejected rows."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -18,9 +18,11 @@ from server.progress import ProgressBar
 
 SHOWN_REJECTS = 20
 _BATCH_BYTES = 2_000_000
-"""Bytes read for one batch, or a few lines more: rejects keep their text in memory."""
+"""Bytes that are read for one batch, plus a few lines. The limit exists because rejects keep their
+text in memory."""
 _BATCH_SECONDS = 2.0
-"""Time spent on reading one batch: the rows of a slow pipe are written as they arrive."""
+"""Maximum seconds to read one batch, so that the rows of a slow pipe are written soon after they
+arrive."""
 
 
 @dataclass(slots=True)
@@ -54,7 +56,7 @@ class Load(Generic[Thing]):
     note: Callable[[Row, str, object], None] | None = None
 
     async def run(self, put: Put[Thing], progress: ProgressBar) -> None:
-        """Load every row; the tally is right also if this raises DalError or CommandError."""
+        """Load every row. The tally is correct even if this raises DalError or CommandError."""
         writer, tally = Writer(put), self.tally
         try:
             async with writer:

@@ -1,6 +1,7 @@
-"""Opens the file to load: counts and decompresses its bytes, and finds its encoding.
+"""Opens the file to load: counts its bytes, decompresses them, and finds the encoding.
 
-Each layer is a raw stream over another one, so a file of any size needs a few buffers only.
+Each layer is a raw stream that reads from the next one, so a file of any size needs only a few
+buffers.
 """
 
 import codecs
@@ -196,9 +197,10 @@ _TAR = slice(257, 262)
 
 
 def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
-    """Return the encoding of a file that starts with ``head``; None: UTF-8, or as XML declares.
+    """Return the encoding of a file that starts with ``head``.
 
-    Raises CommandError for an unknown encoding, and for a file that is not text.
+    None is UTF-8, or the one that XML declares. Raises CommandError for an unknown encoding, and
+    for a file that is not text.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):

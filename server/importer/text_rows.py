@@ -1,8 +1,8 @@
 """Rows of CSV with a header, and of JSONL, including the rejects file of an earlier load.
 
-If a quote is opened and not closed, any CSV reader takes the following rows into one cell, until a
-later quote ends it. Such a record breaks another rule in the end. Then the reader rejects only its
-lines before the next well-formed row, and continues with that row.
+If a quote is not closed, every CSV reader reads the following rows into one cell, until the next
+quote. The result is not a valid row. Then this reader rejects only the lines before the next valid
+row, and continues with that row.
 """
 
 import csv
@@ -23,7 +23,7 @@ MAX_RECORD_CHARACTERS = 1_000_000
 csv.field_size_limit(MAX_RECORD_CHARACTERS)  # one cell holds all users of an organisation
 
 _LOOKAHEAD = 64
-"""Lines after a broken record in which the next row must end, to be recognised."""
+"""The maximum number of lines after a broken record in which the reader looks for the next row."""
 
 DELIMITERS = (",", ";", "\t", "|")
 """Delimiters that are found by the header; if two give as many columns, the first is used."""
@@ -63,8 +63,8 @@ class CsvRows(Iterator[Row | Reject]):
             first = "".join(line.text for line in self._again)
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
-        # If the first lone quote of a line ends a cell, the line is the last line of a cell, not
-        # the first line of a row.
+        # If the first single quote of a line ends a cell, the line is the end of a cell and not the
+        # start of a row.
         end = re.escape(delimiter)
         self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
@@ -91,7 +91,7 @@ class CsvRows(Iterator[Row | Reject]):
         return csv.reader(texts, delimiter=self.delimiter, strict=True)
 
     def _texts(self) -> Iterator[str]:
-        """Yield the lines that were put back, then the file's lines, and note all of them."""
+        """Yield the lines that were put back, then the file's lines, and remember all of them."""
         size = 0
         while line := self._again.popleft() if self._again else next(self._lines, None):
             self._taken.append(line)
@@ -106,7 +106,7 @@ class CsvRows(Iterator[Row | Reject]):
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the record's first line and the lines up to the next row; put the others back."""
+        """Reject the record's lines before the next row, and put the other lines back."""
         taken = self._taken
         if len(taken) > 1:
             reason += f" (read on to line {taken[-1].number})"

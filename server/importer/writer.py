@@ -1,4 +1,4 @@
-"""Writes batches of objects, a few at once; or, for a dry run, keeps the first objects to show."""
+"""Writes batches of objects, a few in parallel. A dry run keeps the first objects to show."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class Writer(Generic[Thing]):
         """Wait until fewer than ``AT_ONCE`` batches are under way, and start to write this one.
 
         ``before`` counts the rows that later rows of the batch have replaced. If an earlier batch
-        failed, its error is raised after all others have ended.
+        has failed, its error is raised after all batches have ended.
         """
         while len(self._under_way) >= AT_ONCE or any(
             # Two batches must not write the same object at once: the later row must win.
@@ -77,7 +77,8 @@ class Writer(Generic[Thing]):
         done, _ = await asyncio.wait(self._under_way, return_when=when)
         for task in done:
             del self._under_way[task]
-            # retrieved from every task, because asyncio logs exceptions that are not retrieved
+            # asyncio logs exceptions that are not retrieved, so retrieve the exception of every
+            # task
             failure = task.exception()
             self._failure = self._failure or failure
 

@@ -1,12 +1,12 @@
-"""XML in which each element at one path, such as ``Feed/Product/Reviews/Review``, is a row.
+"""Rows of XML: each element at one path, such as ``Feed/Product/Reviews/Review``, is a row.
 
 Columns have names as in XPath, without namespaces. In a row: ``@id``, ``Title`` and
 ``UserProfileReference/DisplayName``. In the elements around it, if they come before the row:
 ``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. The values of a repeated column are lines.
 
-Expat of the standard library parses piece by piece, so a feed of any size needs the memory of one
-row. A document type is refused at its start: without one, there are no entities to expand or to
-fetch.
+The standard library's Expat parses piece by piece, so a feed of any size needs only the memory of
+one row. A feed with a document type is refused, because the type could define entities that expand
+or fetch other files.
 """
 
 from collections import deque
