@@ -79,6 +79,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     language: list[str] | None = None,
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
+    verified_only: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
     order_by: OrderBy = DateOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
@@ -94,6 +95,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         languages=None if language is None else rules.languages("language", language),
         created_from=start,
         created_before=end,
+        verified_only=bool(verified_only),
     )
     cut = slice_of(info, first, after, last, before, order_by=order_by, plan_by=plan_by)
     stores, broker, since = info.context.stores, info.context.broker, None

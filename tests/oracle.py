@@ -59,6 +59,7 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "product_id": lambda comment, wanted: comment.product_id == wanted,
     "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
     "languages": lambda comment, wanted: wanted is None or comment.language in wanted,
+    "verified_only": lambda comment, wanted: not wanted or comment.verified_purchase,
     "created_from": lambda comment, wanted: wanted is None or comment.created_at >= wanted,
     "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
 }

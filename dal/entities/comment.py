@@ -16,13 +16,33 @@ from dal.table.index import BY_DATE, Index
 from dal.table.items import Item, primary_key
 
 _SHOWN = ("rating", "language", "data")
-_of_product = partial(Index, entity="PRODUCT", order=BY_DATE, projects=_SHOWN, sort_key="GSISK")
+
+
+def _verified(verified: bool) -> str:  # noqa: FBT001 - of the field
+    return "true" if verified else "false"
+
+
+_of_product = partial(
+    Index,
+    entity="PRODUCT",
+    order=BY_DATE,
+    projects=_SHOWN,
+    sort_key="GSISK",
+    packs={"verified": lambda row: _verified(unpacked(row).get("verifiedPurchase", False))},
+)
 
 ALL = _of_product("all", "GSI4PK", partition=("product",))
 BY_LANGUAGE = _of_product("byLang", "GSI2PK", partition=("product", "language"))
 BY_RATING = _of_product("byRating", "GSI3PK", partition=("product", "rating"))
 BY_LANGUAGE_AND_RATING = _of_product(
     "byLangAndRating", "GSIPK", partition=("product", "language", "rating")
+)
+
+BY_VERIFIED = _of_product(
+    "byVerified",
+    "GSI8PK",
+    partition=("product", "verified"),
+    covers={"verified": frozenset({"true"})},
 )
 
 BY_AUTHOR = Index(
@@ -130,9 +150,10 @@ COMMENT: Entity[Comment] = Entity(
         "language": lambda comment: comment.language,
         "rating": lambda comment: str(comment.rating),
         "author": lambda comment: comment.username,
+        "verified": lambda comment: _verified(comment.verified_purchase),
     },
     positions={BY_DATE: comment_position},
-    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING, BY_AUTHOR),
+    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING, BY_VERIFIED, BY_AUTHOR),
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),

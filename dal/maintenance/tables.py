@@ -18,7 +18,7 @@ from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.scan import Progress, ResumableScan
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import BY_AUTHOR, COMMENT, STATE, is_comment
+from dal.entities.comment import BY_AUTHOR, BY_VERIFIED, COMMENT, STATE, is_comment
 from dal.entities.entity import Entity, packed, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
@@ -70,8 +70,10 @@ _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
     (is_details, PRODUCT_DETAILS),
 )
 
-_NOT_IN_PRODUCT_LISTS = frozenset({BY_AUTHOR.partition_key, "product", "createdAt"})
-"""Attributes that a comment may lack and still be in the lists of its product."""
+_NOT_IN_PRODUCT_LISTS = frozenset(
+    {BY_AUTHOR.partition_key, BY_VERIFIED.partition_key, "product", "createdAt"}
+)
+"""Attributes that a comment may lack and still be counted."""
 
 
 async def create_table(table: Table) -> bool:
@@ -278,9 +280,12 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # Compare a product's title, which is in the product's keys, and not a comment's text, which is
-    # in no key and may be long.
-    update = entity.unchanged(item, unpacked=entity is COMMENT and "data" not in lacking)
+    # Compare a product's title, which is in the product's keys, and a comment's purchase, but not a
+    # comment's text, which is in no key and may be long.
+    of_data = {"data", BY_VERIFIED.partition_key}
+    update = entity.unchanged(
+        item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)
+    )
     update["ExpressionAttributeNames"] |= {f"#{name}": name for name in lacking}
     update.setdefault("ExpressionAttributeValues", {}).update(
         {f":new_{name}": value for name, value in lacking.items()}

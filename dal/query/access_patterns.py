@@ -8,7 +8,14 @@ not pass the filters.
 
 from dataclasses import dataclass
 
-from dal.entities.comment import ALL, BY_AUTHOR, BY_LANGUAGE, BY_LANGUAGE_AND_RATING, BY_RATING
+from dal.entities.comment import (
+    ALL,
+    BY_AUTHOR,
+    BY_LANGUAGE,
+    BY_LANGUAGE_AND_RATING,
+    BY_RATING,
+    BY_VERIFIED,
+)
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import ORGANIZATIONS_OF_USER, USERS_OF_ORGANIZATION
 from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, TITLES
@@ -102,6 +109,13 @@ ACCESS_PATTERNS = (
         "a product's comments with any of several ratings in any language",
         BY_RATING,
         "product rating+",
+        "?",
+    ),
+    AccessPattern(
+        "AP20",
+        "a product's comments of buyers, of any ratings and languages",
+        BY_VERIFIED,
+        "product verified language? rating?",
         "?",
     ),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),

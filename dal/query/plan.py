@@ -174,7 +174,8 @@ class Plan:
     def passes(self, item: Item) -> bool:
         """Return whether a row passes the residual filter."""
         for name, wanted in self.residual.items():
-            (value,) = item[name].values()
+            unpack = self.index.packs.get(name)
+            (value,) = item[name].values() if unpack is None else (unpack(item),)
             if value not in wanted:
                 return False
         return True
@@ -319,7 +320,7 @@ def refusal(index: Index, query: Query) -> Reason | None:
     for name, held in index.covers.items():
         if asked.get(name) != held:
             return Reason(ReasonCode.HOLDS_OTHERS, (name, sorted(held)))
-    missing = asked.keys() - {*index.fields, *index.covers, *index.projects}
+    missing = asked.keys() - {*index.fields, *index.covers, *index.projects, *index.packs}
     if missing:
         return Reason(ReasonCode.LACKS, (sorted(missing),))
     # Global indexes have no consistent reads:

@@ -42,6 +42,8 @@ class Selection:
     languages: frozenset[str] | None = None
     created_from: datetime | None = None
     created_before: datetime | None = None
+    verified_only: bool = False
+    """Whether to select only comments of users to whom the product was delivered."""
 
     def query(self) -> Query:
         """Return the query of this selection; all five ratings are any rating."""
@@ -51,6 +53,8 @@ class Selection:
             filters["language"] = self.languages
         if ratings is not None:
             filters["rating"] = frozenset(map(str, ratings))
+        if self.verified_only:
+            filters["verified"] = frozenset({"true"})
         return query_of(filters, between(self.created_from, self.created_before))
 
 
@@ -147,12 +151,14 @@ class CommentRepository(CommentWriter):
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
         """Return the number of comments of a selection, including every acknowledged write.
 
-        Return None if the selection has dates, because comments are not counted by time, or if the
-        counters may be out of date.
+        Return None if the selection has dates or is ``verified_only``, because comments are not
+        counted by these, or if the counters may be out of date.
         """
         query = _query_of(selection)
         if query.within.empty:
             return 0
+        if selection.verified_only:
+            return None
         if not (await self._maintenance.current()).exact:
             return None
         statistics = await self._statistics.read(selection.product_id, consistent=True, spend=spend)

@@ -12,6 +12,7 @@ Statistics are exact if the query filters by counted fields only, and if
 Exact statistics count every comment whose write was acknowledged before the request.
 """
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,12 @@ from functools import lru_cache
 
 from cachetools import LRUCache, TTLCache
 
-from dal.entities.comment import ALL
+from dal.entities.comment import ALL, BY_VERIFIED
 from dal.entities.entity import Row
 from dal.entities.product import details_in
 from dal.model import ProductDetails
 from dal.query.optimizer import TableStatistics
-from dal.query.plan import EqualityKey, Query, filters_of
+from dal.query.plan import EqualityKey, Filters, Query, filters_of
 from dal.query.row_locations import LocatedRow, RangeRead, RowLocations
 from dal.query.trace import ExecutionStatistics
 from dal.statistics import counter_items
@@ -130,6 +131,7 @@ class ProductStatisticsProvider:
         self._reader = reader
         self._maintenance = maintenance
         self._row_bytes: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
+        self._verified: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
         self._extents: LRUCache[str, tuple[str, str]] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
@@ -142,6 +144,7 @@ class ProductStatisticsProvider:
         if product not in self._row_bytes:
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
             self._weigh(product, [_bytes(row, product) for row in newest])
+            self._note_verified(product, newest)
         if query.within != UNBOUNDED and product not in self._extents:
             newest = await self._sample(product, spent, 1, descending=True)
             oldest = await self._sample(product, spent, 1, descending=False)
@@ -154,7 +157,15 @@ class ProductStatisticsProvider:
         counted = query.filters.keys() <= COUNTED_FIELDS
         locations = self.locations.get(product) if counted else None
         extent = self._extents.get(product, ("", ""))
-        return TableStatistics(counts.cardinality, row_bytes, locations, *extent)
+        cardinality = counts.cardinality
+        if "verified" in query.filters:
+            verified = self._verified.get(product, 1.0)
+
+            def cardinality(filters: Filters) -> int:
+                share = verified if "verified" in filters else 1.0
+                return math.ceil(counts.cardinality(filters) * share)
+
+        return TableStatistics(cardinality, row_bytes, locations, *extent)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
@@ -186,6 +197,12 @@ class ProductStatisticsProvider:
             ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
             ends += self._extents[product]
             self._extents[product] = min(ends), max(ends)
+
+    def _note_verified(self, product: str, newest: Sequence[Row]) -> None:
+        """Estimate the share of verified purchases; never 0 or 1, as few rows prove neither."""
+        of = BY_VERIFIED.packs["verified"]
+        verified = sum(of(row.item) == "true" for row in newest)
+        self._verified[product] = (verified + 0.5) / (len(newest) + 1)
 
     def _weigh(self, product: str, sizes: Sequence[int]) -> None:
         if sizes:

@@ -49,6 +49,8 @@ class Index:
     """The number of shards of each partition; the hash of a row's id chooses its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A sparse index holds only the rows that have these values of these fields."""
+    packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
+    """Fields inside a packed attribute of the rows, each with a function that returns its value."""
     local: bool = False
 
     @property

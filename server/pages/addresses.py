@@ -32,10 +32,10 @@ _PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a product's comments: ratings, languages, a range of days, and the order.
+    """The filters of a product's comments: ratings, languages, days, purchases, and the order.
 
     An empty filter matches all values, as an unchecked form does. In an address, ratings come
-    first, then languages, both ascending, then the days and the order.
+    first, then languages, both ascending, then days, purchases and the order.
     """
 
     ratings: tuple[int, ...] = ()
@@ -45,6 +45,8 @@ class Filters:
     """The first and the last day, both included, in UTC as the pages show dates."""
     oldest: bool = False
     """Whether the list shows the oldest comment first."""
+    verified: bool = False
+    """Whether the list shows only comments of buyers."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
@@ -61,6 +63,7 @@ class Filters:
             since,
             until,
             _oldest(given.get("order", "")),
+            bool(given.get("verified")),
         )
 
     def spelt(self, languages: Iterable[str]) -> "Filters":
@@ -70,12 +73,18 @@ class Filters:
     @property
     def chosen(self) -> int:
         """The number of selected values. The order does not count: it hides no comment."""
-        return len(self.ratings) + len(self.languages) + bool(self.since) + bool(self.until)
+        days = bool(self.since) + bool(self.until)
+        return len(self.ratings) + len(self.languages) + days + self.verified
 
     @property
     def dated(self) -> bool:
         """Whether the list has a first or last day. Comments are not counted by day."""
         return bool(self.since or self.until)
+
+    @property
+    def counted(self) -> bool:
+        """Whether there are counts for these filters."""
+        return not (self.dated or self.verified)
 
     @property
     def essential(self) -> "Filters":
@@ -90,6 +99,7 @@ class Filters:
             "language": list(self.languages) or None,
             "createdFrom": _midnight(self.since),
             "createdBefore": _midnight(after),
+            "verifiedOnly": self.verified,
             "orderBy": "OLDEST" if self.oldest else "NEWEST",
         }
 
@@ -99,6 +109,7 @@ class Filters:
             *(("rating", str(rating)) for rating in self.ratings),
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
+            *([("verified", "yes")] if self.verified else []),
             *([("order", "oldest")] if self.oldest else []),
             *cursor.items(),
         ]

@@ -99,8 +99,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         raise PageFault(404, message)
     if part.before and not info["hasPreviousPage"]:  # the first page, and not always a full one
         return request.to(path + filters.query())
-    # Comments are not counted by day.
-    total = facets["total"] if known and not filters.dated else None
+    # Comments are not counted by day or by purchases.
+    total = facets["total"] if known and filters.counted else None
     # With known_products_only, the server refuses comments on products without details.
     listed = product["title"] or product["pictureUrl"] or product["url"]
     closed = request.session.context.known_products_only and not listed
@@ -134,7 +134,9 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
         pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
-        live=graphql_address("product.live", variables | {"after": events}) if events else None,
+        live=graphql_address("product.live", variables | {"after": events})
+        if events and not filters.verified  # subscriptions have no such filter
+        else None,
         trend=trend,
         linked=linked_product(request.site, product, comments),
         account=plan_account(connection.get("plan"), result, playground.address),
@@ -190,6 +192,8 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext("from %(first)s", first=since)
     elif until:
         yield gettext("to %(last)s", last=until)
+    if filters.verified:
+        yield gettext("verified purchases only")
     if filters.oldest:
         yield gettext("oldest first")
 
@@ -208,13 +212,16 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
     if filters.dated:
         (words,) = _filter_words(Filters(since=filters.since, until=filters.until))
         yield words, replace(filters, since=None, until=None)
+    if filters.verified:
+        yield gettext("Verified purchases"), replace(filters, verified=False)
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
     """Yield filters that match comments where ``filters`` match none, and their counts."""
-    if filters.dated:  # the counts ignore the days
-        without = replace(filters, since=None, until=None)
-        wider = [(gettext("Any date"), facets["total"], without)]
+    if not filters.counted:  # the counts ignore the days and purchases
+        without = replace(filters, since=None, until=None, verified=False)
+        words = gettext("Any date") if filters.dated else gettext("Also without a purchase")
+        wider = [(words, facets["total"], without)]
     else:
         by_rating, by_language = (
             sum(one["count"] for one in facets[name]) for name in ("ratings", "languages")

@@ -28,6 +28,7 @@ rows = st.builds(
     created_at=st.sampled_from(TIES),
     rating=st.sampled_from(RATINGS),
     language=st.sampled_from(LANGUAGES),
+    verified_purchase=st.booleans(),
 )
 row_lists = st.lists(rows, unique_by=lambda row: row.comment_id, max_size=len(IDS))
 selections = st.builds(
@@ -37,6 +38,7 @@ selections = st.builds(
     st.none() | st.frozensets(st.sampled_from(LANGUAGES)),
     st.none() | st.sampled_from(TIES),
     st.none() | st.sampled_from(TIES),
+    st.booleans(),
 )
 ends = st.none() | rows.map(comment_position)  # of a row, of one that is gone, or in between
 cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)

@@ -102,6 +102,7 @@ def _comment(number: int) -> Comment:
         rating=number % 5 + 1,
         language=("de", "en")[number % 2],
         created_at=DAYS[number],
+        verified_purchase=number % 2 == 0,
     )
 
 

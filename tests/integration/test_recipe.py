@@ -43,7 +43,7 @@ def test_the_recipe_works_as_it_is_written(tmp_path: Path, dynoxide_url: str) ->
         file = tmp_path / path
         file.write_text(carry_out(file.read_text("utf-8"), diff), "utf-8")
     outcome = subprocess.run(
-        [sys.executable, "-m", "tests.integration.verified_buyers", dynoxide_url],
+        [sys.executable, "-m", "tests.integration.edited_comments", dynoxide_url],
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
         cwd=tmp_path,
         capture_output=True,

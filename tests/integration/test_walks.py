@@ -31,17 +31,18 @@ DATES = [
 
 
 def dated(selection: Selection, number: int) -> Selection:
-    """Return a selection between dates, a quarter of them without any."""
+    """Return a selection between dates, a quarter of them without any; a third of buyers only."""
     start, end = DATES[number % 4]
-    return replace(selection, created_from=start, created_before=end)
+    verified = number % 3 == 0
+    return replace(selection, created_from=start, created_before=end, verified_only=verified)
 
 
 @pytest.fixture(scope="module")
 async def data() -> list[Comment]:
     return [
-        comment
+        comment._replace(verified_purchase=number % 3 > 0)
         for seed, product in enumerate(PRODUCTS)
-        for comment in oracle.make_comments(product, 24, seed=seed)
+        for number, comment in enumerate(oracle.make_comments(product, 24, seed=seed))
     ]
 
 
@@ -107,6 +108,7 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     backward=st.booleans(),
     reverse=st.booleans(),
     remembers=st.booleans(),
+    verified_only=st.booleans(),
     seed=st.integers(0, 10**9),
 )
 async def test_rows_present_throughout_appear_once_in_order(
@@ -120,6 +122,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     backward: bool,
     reverse: bool,
     remembers: bool,
+    verified_only: bool,
     seed: int,
 ) -> None:
     """Also if the store read all rows before, and plans by their locations."""
@@ -130,8 +133,10 @@ async def test_rows_present_throughout_appear_once_in_order(
         None if ratings is None else frozenset(ratings),
         None if languages is None else frozenset(languages),
         *created,
+        verified_only,
     )
-    before = oracle.make_comments(product, 24, seed=seed)
+    made = enumerate(oracle.make_comments(product, 24, seed=seed))
+    before = [comment._replace(verified_purchase=number % 3 > 0) for number, comment in made]
     await store.put_many(before)
     if remembers:
         await oracle.walk(store, Selection(product), 20, backward=False)

@@ -154,6 +154,7 @@ _TICKET = Ticket(
 _A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d", 3)
 _E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
 _H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
+_J = comment("j", 3)._replace(verified_purchase=True)
 _SEEN = (_F.comment_id, _F.created_at)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
 _ANY, _ONE, _TWO = (
@@ -251,6 +252,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     "Comments are written": (
         Operation("add one", lambda one: one.comments.add(_A)),
         Operation("add one under a key", lambda one: one.comments.add(_C, "c")),
+        Operation("add one of a buyer", lambda one: one.comments.add(_J)),
         Operation("edit a text", _edit(_A, text="The lid is loose.")),
         Operation("edit a rating", _edit(_A, rating=4)),
         Operation("edit a language", _edit(_A, language="de")),

@@ -10,7 +10,7 @@ import pytest
 from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import COMMENT, KEYED, comment_key, is_comment
+from dal.entities.comment import BY_VERIFIED, COMMENT, KEYED, comment_key, is_comment
 from dal.entities.entity import packed, unpacked
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
@@ -35,7 +35,7 @@ from tests.strategies import order
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)
-ADDED = ["byAuthor", "GSI1", "openOrders"]
+ADDED = ["byVerified", "byAuthor", "GSI1", "openOrders"]
 
 
 @pytest.fixture(autouse=True)
@@ -131,6 +131,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     assert done.indexes == [
         "all",
         "byRating",
+        "byVerified",
         "byAuthor",
         "GSI1",
         "openOrders",
@@ -141,6 +142,22 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         assert await absent.get({"PK": item["PK"], "SK": item["SK"]}) == item
     await walk_all(absent, COMMENTS)
     assert (await upgraded(absent)).items == 0
+
+
+async def test_comments_of_buyers_get_their_index_and_stay_counted(table: Table) -> None:
+    rows = [row._replace(verified_purchase=n % 3 == 0) for n, row in enumerate(COMMENTS)]
+    await Stores(table).comments.put_many(rows)
+    older = [without(COMMENT.encode(row), BY_VERIFIED.partition_key) for row in rows]
+    await table.put_many(older)
+    deletion = {"Delete": {"IndexName": "byVerified"}}
+    await table.once("update_table", TableName=table.name, GlobalSecondaryIndexUpdates=[deletion])
+    assert await upgraded(table) == Upgraded(["byVerified"], False, 30, False)
+    assert (await MaintenanceStore(table).read()).exact
+    assert await verify(table, ignore) == []
+    for ratings in (None, frozenset({1, 5})):
+        selection = Selection("4/2", ratings, verified_only=True)
+        found = await oracle.walk(Stores(table).comments, selection, 7, backward=False)
+        assert found == oracle.selected(rows, selection)
 
 
 @pytest.mark.parametrize("change", ["edited", "deleted", "retitled"])
@@ -288,9 +305,9 @@ async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None
     await upgraded(Table(service, old.name), told=told)
     assert service.begun == ADDED
     assert told[:3] == [
-        "byAuthor: waits for another change of the table",
-        "byAuthor: creating",
-        "byAuthor: creating, its items are being copied",
+        "byVerified: waits for another change of the table",
+        "byVerified: creating",
+        "byVerified: creating, its items are being copied",
     ]
 
 

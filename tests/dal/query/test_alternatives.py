@@ -28,9 +28,9 @@ async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alte
 async def test_every_index_that_answers_is_weighed_and_the_cheapest_is_chosen() -> None:
     found = await weighed(SEVERAL, KnownProduct(COMMENT, ROWS))
     costs = {name: one.cost for name, one in found.items()}
-    assert costs.pop("byAuthor") is None
+    assert (costs.pop("byAuthor"), costs.pop("byVerified")) == (None, None)
     assert set(costs) == {"all", "byLang", "byRating", "byLangAndRating"}
-    del found["byAuthor"]
+    del found["byAuthor"], found["byVerified"]
     (chosen,) = [one for one in found.values() if one.chosen]
     assert chosen.cost == min(cost for cost in costs.values() if cost is not None)
     assert chosen.reason == "Lowest cost, estimated from the counts."
@@ -73,6 +73,7 @@ async def test_without_statistics_the_rule_is_told() -> None:
     assert {one.reason for one in others} == {
         "Not compared: it covers fewer filters than byLangAndRating.",
         "Its keys contain author, which the query does not filter by.",
+        "Its keys contain verified, which the query does not filter by.",
     }
 
 

@@ -26,6 +26,7 @@ filters = st.fixed_dictionaries(
         "language": st.sampled_from(LANGUAGES),
         "rating": st.sampled_from("12345"),
         "author": identifiers,
+        "verified": st.just("true"),
     }
 )
 

@@ -17,10 +17,10 @@ from schema.build import build_schema
 from tests.oracle import make_comments, newest_first
 
 _PAGE = """
-query($verified: Boolean, $rating: [Int!], $language: [String!], $from: DateTime,
+query($edited: Boolean, $rating: [Int!], $language: [String!], $from: DateTime,
     $order: DateOrder, $after: String) {
   product(productId: "42") {
-    comments(verified: $verified, rating: $rating, language: $language, createdFrom: $from,
+    comments(edited: $edited, rating: $rating, language: $language, createdFrom: $from,
       orderBy: $order, first: 7, after: $after) {
       nodes { commentId } pageInfo { hasNextPage endCursor }
     }
@@ -49,11 +49,9 @@ async def walk(stores: Stores, **wanted: Any) -> list[str]:
             return ids
 
 
-def kept(
-    row: Comment, verified: bool, rating: list[int] | None, language: list[str] | None
-) -> bool:
+def kept(row: Comment, edited: bool, rating: list[int] | None, language: list[str] | None) -> bool:
     return (
-        row.verified_purchase == verified
+        (row.updated_at is not None) == edited
         and (rating is None or row.rating in rating)
         and (language is None or row.language in language)
     )
@@ -61,7 +59,7 @@ def kept(
 
 async def main(url: str) -> None:
     rows = [
-        row._replace(verified_purchase=number % 3 == 0)
+        row._replace(updated_at=row.created_at if number % 3 == 0 else None)
         for number, row in enumerate(newest_first(make_comments("42", 60, seed=1)))
     ]
     async with connect(TableAddress(f"r-{uuid.uuid4().hex}", url, embedded=True)) as table:
@@ -69,8 +67,8 @@ async def main(url: str) -> None:
         stores = Stores(table)
         await stores.comments.put_many(rows)
         lists = list(product((True, False), (None, [5], [1, 4]), (None, ["en"], ["en", "de"])))
-        for verified, rating, language in lists:
-            wanted: dict[str, Any] = {"verified": verified, "rating": rating, "language": language}
+        for edited, rating, language in lists:
+            wanted: dict[str, Any] = {"edited": edited, "rating": rating, "language": language}
             mine = [row for row in rows if kept(row, **wanted)]
             assert await walk(stores, **wanted) == [row.comment_id for row in mine]
             start = mine[len(mine) // 2].created_at
@@ -78,7 +76,7 @@ async def main(url: str) -> None:
             wanted |= {"from": start.isoformat(), "order": "OLDEST"}
             assert await walk(stores, **wanted) == late
         uncounted = _PAGE.replace("pageInfo {", "totalCount pageInfo {")
-        answer = await SCHEMA.execute(uncounted, {"verified": True}, context_of(stores))
+        answer = await SCHEMA.execute(uncounted, {"edited": True}, context_of(stores))
         assert answer.errors is not None
         assert answer.errors[0].extensions == {"code": "UNSUPPORTED_FILTER"}
     print(f"{len(lists)} lists of {Path(str(dal.__file__)).parent} are exact")  # noqa: T201
