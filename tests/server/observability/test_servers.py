@@ -43,7 +43,7 @@ async def got(url: str) -> httpx.Response:
 
 async def until(url: str, wanted: Callable[[Values], bool]) -> Values:
     """Scrape until the result is as wanted; return the last scrape if it never is."""
-    for _ in range(400):
+    for _ in range(1_200):
         found = values_of((await got(url)).text)
         if wanted(found):
             break
