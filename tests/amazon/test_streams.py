@@ -125,7 +125,9 @@ async def test_records_are_gone_after_a_day_and_iterators_before(
 
 
 @pytest.mark.parametrize("operation", ["describe_stream", "get_records"])
-async def test_who_asks_too_often_is_refused(table: Table, amazon: Amazon, operation: str) -> None:
+async def test_a_reader_that_sends_too_many_requests_is_refused(
+    table: Table, amazon: Amazon, operation: str
+) -> None:
     arn, streams = await streamed(table, amazon)
     shard = (await streams.describe(arn)).shards[0].shard_id
     asked: dict[str, Any] = {"StreamArn": arn}
@@ -141,7 +143,7 @@ async def test_who_asks_too_often_is_refused(table: Table, amazon: Amazon, opera
     await amazon.streams.call(operation, **asked)
 
 
-async def test_time_is_the_services_own(table: Table, amazon: Amazon) -> None:
+async def test_the_stream_uses_the_services_clock(table: Table, amazon: Amazon) -> None:
     """Whatever this machine's clock shows."""
     arn, streams = await streamed(table, amazon)
     await streams.describe(arn)
@@ -151,7 +153,7 @@ async def test_time_is_the_services_own(table: Table, amazon: Amazon) -> None:
     assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
 
 
-async def test_a_stream_is_described_less_often_than_is_allowed(
+async def test_a_stream_is_described_less_often_than_the_limit(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often it is requested: other programs of the account need to describe theirs, too."""

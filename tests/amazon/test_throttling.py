@@ -28,7 +28,9 @@ async def put(amazon: Amazon, table: Table, name: str = "a", **attributes: str) 
     await amazon.call("put_item", row | told)
 
 
-async def test_a_partition_has_its_units_a_second(amazon: Amazon, table: Table) -> None:
+async def test_a_partition_is_throttled_above_its_units_a_second(
+    amazon: Amazon, table: Table
+) -> None:
     amazon.throttle.wcu = 3
     for _ in range(3):
         await put(amazon, table, text="x")
@@ -43,7 +45,7 @@ async def test_a_partition_has_its_units_a_second(amazon: Amazon, table: Table) 
     assert amazon.throttle.refused == {(None, "a"): 2}
 
 
-async def test_an_index_that_is_throttled_holds_the_table_back(
+async def test_a_throttled_index_throttles_writes_to_the_table(
     amazon: Amazon, table: Table
 ) -> None:
     amazon.throttle.wcu = 2
@@ -54,7 +56,7 @@ async def test_an_index_that_is_throttled_holds_the_table_back(
     assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
 
 
-async def test_of_a_batch_some_are_left_and_of_a_transaction_none_is_done(
+async def test_throttling_leaves_part_of_a_batch_and_nothing_of_a_transaction(
     amazon: Amazon, table: Table
 ) -> None:
     amazon.throttle.wcu = 1
@@ -80,7 +82,7 @@ async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Tab
     assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
 
 
-async def test_a_load_and_live_writes_on_hot_partitions_are_whole(
+async def test_a_load_and_live_writes_to_throttled_partitions_lose_no_row(
     amazon: Amazon, table: Table
 ) -> None:
     """Pages as well: refused requests are sent again."""

@@ -162,7 +162,9 @@ async def test_days_and_the_oldest_first(reader: Reader) -> None:
     await expect(reader.filters.get_by_label("From")).to_have_value("")
 
 
-async def test_nothing_is_loaded_anew_whatever_has_the_focus(page: Page, server: Server) -> None:
+async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
+    page: Page, server: Server
+) -> None:
     """The button keeps it. On a page that goes back nothing has it."""
     loads: list[str] = []
 
@@ -184,9 +186,7 @@ async def test_nothing_is_loaded_anew_whatever_has_the_focus(page: Page, server:
     assert loads == [f"{server.url}/products/1?rating=5"]
 
 
-async def test_a_toggle_that_is_pressed_while_an_answer_comes_counts(
-    page: Page, server: Server
-) -> None:
+async def test_a_toggle_pressed_during_an_answer_is_applied(page: Page, server: Server) -> None:
     reader = Reader(page, server.url, scripts=True)
     await reader.open("/products/1")
     pressed = asyncio.Event()
@@ -330,7 +330,7 @@ async def test_a_draft_is_kept_until_it_is_stored(page: Page, server: Server) ->
     await expect(page.locator("#title-hint")).to_have_text("5 / 200")
 
 
-async def test_a_link_is_copied_and_says_so_for_a_while(page: Page, server: Server) -> None:
+async def test_a_copied_link_shows_a_notice_for_a_while(page: Page, server: Server) -> None:
     keep = "navigator.clipboard.writeText = async (text) => { window.copied = text; };"
     await page.add_init_script(keep)  # a browser without a window has no clipboard
     now = datetime.now(UTC)
@@ -353,7 +353,7 @@ HOSTILE = "<script>alert(1)</script></script><!-- 👩‍👩‍👧‍👦 غل
 SHOWN = HOSTILE.replace("\u202e", "")  # what turns the text after it round is not stored
 
 
-async def test_a_text_that_means_harm_is_a_text(
+async def test_markup_in_a_comment_is_shown_as_text(
     chromium: Browser, server: Server, witness: Witness, adas_jwt: str
 ) -> None:
     async with await chromium.new_context(

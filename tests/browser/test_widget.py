@@ -63,7 +63,7 @@ async def test_an_origin_that_is_not_allowed_keeps_the_elements_own_content(shop
     await expect(shop.get_by_role("link", name="Read the comments")).to_be_visible()
 
 
-async def test_the_script_is_small(server: Server) -> None:
+async def test_the_script_of_the_widget_is_small(server: Server) -> None:
     async with httpx.AsyncClient(base_url=server.url) as client:
         answer = await client.get("/widget.js", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"

@@ -134,7 +134,9 @@ def test_relay_pages_inserts_and_deletes(url: str, relay: Path) -> None:
     assert answer["otherText"] is None
 
 
-def test_relay_asks_by_id_where_nothing_else_runs(documents_only: str, relay: Path) -> None:
+def test_relay_sends_document_ids_to_a_server_of_trusted_documents(
+    documents_only: str, relay: Path
+) -> None:
     answer = ran("relay.mjs", documents_only, relay / ARTIFACTS, "doc_id")
     assert_relay_pages_inserts_and_deletes(answer)
     assert answer["otherText"] == "UNTRUSTED_DOCUMENT"

@@ -29,13 +29,13 @@ from server.settings import Settings
 from tests import oracle
 from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     store,
-    test_a_key_is_remembered_by_another_client,
     test_an_added_comment_is_found_by_id_and_on_its_page,
     test_an_update_moves_the_comment_in_every_index,
+    test_another_client_of_the_table_knows_the_key,
+    test_concurrent_adds_with_one_key_add_one_comment,
     test_get_many_finds_what_exists,
-    test_one_key_one_comment_however_many_try_at_once,
     test_put_many_writes_over_and_the_last_of_an_id_counts,
-    test_two_who_delete_at_once_delete_once,
+    test_two_concurrent_deletions_delete_once,
 )
 from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking
 from tests.proxy import Proxy, spoilt

@@ -43,7 +43,7 @@ async def begun(*work: asyncio.Task[int]) -> None:
     assert not any(one.done() for one in work)
 
 
-async def test_those_who_ask_meanwhile_share_one_read_and_those_after_it_do_not() -> None:
+async def test_concurrent_requests_share_a_read_and_later_requests_do_not() -> None:
     slow, shared = Slow(), SharedReads[int]()
     tasks = [asyncio.create_task(shared.read("a", slow)) for _ in range(5)]
     other = asyncio.create_task(shared.read("b", slow))
@@ -53,7 +53,7 @@ async def test_those_who_ask_meanwhile_share_one_read_and_those_after_it_do_not(
     assert await shared.read("a", slow) == 3
 
 
-async def test_who_asks_after_a_write_does_not_join_what_began_before() -> None:
+async def test_a_request_after_a_write_does_not_share_an_earlier_read() -> None:
     slow, shared = Slow(), SharedReads[int]()
     before = asyncio.create_task(shared.read("a", slow))
     await begun(before)
@@ -65,7 +65,7 @@ async def test_who_asks_after_a_write_does_not_join_what_began_before() -> None:
 
 
 @pytest.mark.parametrize("fault", [None, ThrottledError("busy")])
-async def test_the_others_read_for_themselves_where_the_first_fails(
+async def test_if_a_shared_read_fails_the_other_requests_read_themselves(
     fault: Exception | None,
 ) -> None:
     slow = Slow(*([fault] if fault else []))
@@ -81,7 +81,7 @@ async def test_the_others_read_for_themselves_where_the_first_fails(
     assert sorted(await asyncio.gather(*others)) == [2, 3]
 
 
-async def test_a_joiner_leaves_alone() -> None:
+async def test_a_request_that_leaves_does_not_end_the_shared_read() -> None:
     slow, shared = Slow(), SharedReads[int]()
     first, joiner, other = (asyncio.create_task(shared.read("a", slow)) for _ in range(3))
     await begun(first, joiner, other)
@@ -92,7 +92,7 @@ async def test_a_joiner_leaves_alone() -> None:
     assert joiner.cancelled()
 
 
-async def test_a_shorter_deadline_ends_a_joiner_alone() -> None:
+async def test_a_shorter_deadline_ends_only_its_own_request() -> None:
     slow, shared = Slow(), SharedReads[int]()
     first = asyncio.create_task(shared.read("a", slow))
     await begun(first)
@@ -107,7 +107,7 @@ async def test_a_shorter_deadline_ends_a_joiner_alone() -> None:
     assert await first == 1
 
 
-async def test_who_reads_a_page_pays_for_it(table: Table) -> None:
+async def test_a_shared_page_is_charged_to_the_request_that_reads_it(table: Table) -> None:
     store = Stores(table).comments
     await store.put_many([comment(str(number), product_id="42") for number in range(3)])
 
@@ -120,7 +120,7 @@ async def test_who_reads_a_page_pays_for_it(table: Table) -> None:
     assert sorted(await asyncio.gather(*(paid() for _ in range(5)))) == [0, 0, 0, 0, 1]
 
 
-async def test_a_total_is_shown_to_those_who_asked_for_it(table: Table) -> None:
+async def test_only_requests_that_select_a_total_get_it(table: Table) -> None:
     store, any_rating = Stores(table).comments, Selection("42")
     await store.put_many([comment(str(number), product_id="42") for number in range(3)])
     counted, plain = await asyncio.gather(

@@ -54,7 +54,7 @@ def expressions(panels: list[dict[str, Any]]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("text", [*expressions(DASHBOARD["panels"]), ALERTS])
-def test_dashboard_and_alerts_ask_for_series_with_labels_that_they_have(text: str) -> None:
+def test_dashboard_and_alerts_use_existing_series_and_labels(text: str) -> None:
     named = set(_NAME.findall(text))
     assert named
     assert named <= LABELS.keys()

@@ -153,7 +153,7 @@ async def test_a_restored_table_is_served_by_the_same_role(
     assert asked <= allowed("Serve")
 
 
-async def test_what_is_exported_is_loaded_by_others(
+async def test_an_export_is_loaded_under_another_policy(
     settings: Settings, asked: Asked, table: Table, clients: Clients, tmp_path: Path
 ) -> None:
     await fill(Stores(table))
@@ -177,7 +177,7 @@ async def test_what_is_exported_is_loaded_by_others(
     check(asked, "Load")
 
 
-async def test_what_has_no_policy_of_its_own_does_with_anothers(
+async def test_commands_without_a_policy_work_with_the_named_policy(
     settings: Settings, asked: Asked, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "manifest.json"
@@ -203,7 +203,9 @@ async def test_exporting_and_erasing_a_user(
     assert asked <= allowed("Serve") | allowed("Export")
 
 
-async def test_looking(settings: Settings, asked: Asked, table: Table) -> None:
+async def test_the_read_policy_changes_nothing(
+    settings: Settings, asked: Asked, table: Table
+) -> None:
     await fill(Stores(table))
     asked.clear()
     for command in ("explain 42 --rating 1 --rating 2", "table describe"):
@@ -253,7 +255,7 @@ async def test_rebuilding_following_and_counting(
     check(asked, "Count")
 
 
-async def test_making_and_upgrading_a_table(
+async def test_a_table_is_created_and_upgraded_under_its_policy(
     settings: Settings, asked: Asked, table: Table, dynoxide_url: str
 ) -> None:
     older = Table(table.service, f"{table.name}-older")

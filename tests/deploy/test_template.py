@@ -37,7 +37,7 @@ def test_the_table_is_the_declared_one() -> None:
     assert resources()["Table"]["DeletionPolicy"] == "Retain"
 
 
-def test_policies_are_about_this_table_alone() -> None:
+def test_policies_allow_this_table_only() -> None:
     for name in policies():
         document = resources()[f"{name}Policy"]["Properties"]["PolicyDocument"]
         for statement in document["Statement"]:
@@ -61,7 +61,7 @@ def test_the_function_is_where_the_template_says() -> None:
     assert callable(getattr(pytest.importorskip(module), name))
 
 
-def test_the_filter_lets_comments_through_alone() -> None:
+def test_the_filter_passes_only_comments() -> None:
     (one,) = resources()["Mapping"]["Properties"]["FilterCriteria"]["Filters"]
     (rule,) = yaml.safe_load(one["Pattern"])["dynamodb"]["Keys"]["PK"]["S"]
 
@@ -72,7 +72,7 @@ def test_the_filter_lets_comments_through_alone() -> None:
     assert not passes(order_key("ann", "1"))
 
 
-def test_an_alarm_sums_what_cloudwatch_lets_it() -> None:
+def test_an_alarm_sums_no_more_metrics_than_cloudwatch_allows() -> None:
     sums = [one["Properties"]["Metrics"] for one in of_type("CloudWatch::Alarm") if sums_up(one)]
     assert len(sums) > 3
     for metrics in sums:
@@ -80,7 +80,7 @@ def test_an_alarm_sums_what_cloudwatch_lets_it() -> None:
         assert 1 < len(figures) <= 10
 
 
-def test_what_readiness_leaves_to_alarms_has_them() -> None:
+def test_faults_that_readiness_ignores_have_alarms() -> None:
     watched = {
         metric["MetricName"]
         for one in of_type("CloudWatch::Alarm")

@@ -122,14 +122,14 @@ def test_a_query_without_an_access_pattern_is_refused_with_the_place_to_add_it()
         query_of({"product": frozenset({"42"}), "mood": frozenset({"good"})})
 
 
-def test_what_has_no_index_is_read_by_key() -> None:
+def test_patterns_without_an_index_read_by_key() -> None:
     for example in EXAMPLES.values():
         reads = example.reads
         assert ("Query" in reads.requests) == bool(reads.indexes) == bool(reads.conditions)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_test_that_shows_a_pattern_is_there(name: str) -> None:
+def test_each_pattern_names_an_existing_test(name: str) -> None:
     path, _, test = EXAMPLES[name].shown_by.partition("::")
     tree = ast.parse((ROOT / path).read_text("utf-8"))
     functions = {

@@ -199,7 +199,7 @@ async def test_adds_of_many_clients_to_one_product_all_count(
         assert conflicts == 0
 
 
-async def test_clients_that_give_up_are_counted_if_they_were_written(
+async def test_writes_of_clients_that_left_are_counted_if_they_happened(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deadlines pass, clients disconnect, answers get lost; then all of them try once more."""

@@ -130,7 +130,7 @@ async def _write(
             pass
 
 
-async def test_a_row_whose_rating_changed_stands_in_neither_partition_or_in_both(
+async def test_a_row_whose_rating_changes_is_in_no_partition_or_in_both(
     amazon: Amazon, table: Table
 ) -> None:
     """Which the fake is for: a page of both ratings may lack it, and never has it twice."""

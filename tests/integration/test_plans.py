@@ -141,9 +141,7 @@ async def test_empty_segments_are_skipped_where_that_is_proved(table: Table) -> 
 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
-    table: Table, share: float
-) -> None:
+async def test_a_read_that_drops_too_many_rows_is_planned_again(table: Table, share: float) -> None:
     """The ratings of a product change at once: a frequent rating is now rare."""
     rows = oracle.make_comments("42", 400, seed=2)
     newest = oracle.newest_first(rows)
@@ -160,7 +158,7 @@ async def test_a_residual_read_that_goes_on_too_long_is_planned_anew(
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_a_page_whose_rows_were_read_before_costs_just_its_rows(
+async def test_a_page_that_was_read_before_costs_only_its_rows(
     table: Table, *, backward: bool
 ) -> None:
     data = oracle.make_comments("42", 200, seed=3)
@@ -182,9 +180,7 @@ async def test_a_page_whose_rows_were_read_before_costs_just_its_rows(
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_rows_that_stand_elsewhere_than_remembered_change_no_page(
-    table: Table, *, backward: bool
-) -> None:
+async def test_outdated_row_locations_change_no_page(table: Table, *, backward: bool) -> None:
     """The remembered rows at either end are deleted; then more rows replace them."""
     data = oracle.make_comments("42", 120, seed=5)
     writer = Stores(table).comments

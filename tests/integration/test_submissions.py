@@ -133,7 +133,7 @@ async def test_an_edit_goes_to_review_and_comes_back(client: Client) -> None:
     assert await client.stores.comments.total(Selection("42")) == 1
 
 
-async def test_an_edit_of_a_published_comment_waits_where_all_do(client: Client) -> None:
+async def test_an_edit_waits_if_all_comments_wait(client: Client) -> None:
     node_id = (await client.add("good"))["comment"]["id"]
     client.rule = BEFORE
     held = (await client.edit(node_id, "better"))["submission"]
@@ -260,7 +260,7 @@ DECIDE = """mutation Decide($input: DecideCommentsInput!) { decideComments(input
   ids userErrors { field code } } }"""
 
 
-async def test_many_decisions_are_done_or_refused_each_on_its_own(client: Client) -> None:
+async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) -> None:
     def decision(one: Comment, **more: object) -> dict[str, object]:
         seen = one.created_at.isoformat()
         verdict = "REJECT" if "reason" in more else "APPROVE"

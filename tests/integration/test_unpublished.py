@@ -176,7 +176,7 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_no_place_takes_a_submission_for_a_comment(
+async def test_no_reader_takes_a_submission_for_a_comment(
     table: Table, tmp_path: Path, place: str
 ) -> None:
     await PLACES[place][0](table, tmp_path)

@@ -46,7 +46,7 @@ async def test_each_request_and_each_store_reads_for_itself() -> None:
     assert (store.asked, other.asked) == ([("a",), ("a",)], [("a",)])
 
 
-async def test_what_was_written_is_read_anew() -> None:
+async def test_a_written_object_is_read_again() -> None:
     store, once = Store(), RequestCache()
     await once.read(store.get, "a")
     once.forget()
@@ -54,7 +54,7 @@ async def test_what_was_written_is_read_anew() -> None:
     assert store.asked == [("a",), ("a",)]
 
 
-async def test_a_fault_reaches_everyone_who_waits() -> None:
+async def test_a_fault_reaches_every_waiting_field() -> None:
     store, once = Store(), RequestCache()
     outcomes = await asyncio.gather(
         *(once.read(store.get, "broken") for _ in range(3)), return_exceptions=True
@@ -63,7 +63,7 @@ async def test_a_fault_reaches_everyone_who_waits() -> None:
     assert len(store.asked) == 1
 
 
-async def test_who_gives_up_takes_nothing_from_the_others() -> None:
+async def test_a_cancelled_field_does_not_cancel_others() -> None:
     store, once = Store(), RequestCache()
     leaving = asyncio.create_task(once.read(store.get, "a"))
     staying = asyncio.create_task(once.read(store.get, "a"))
@@ -74,7 +74,7 @@ async def test_who_gives_up_takes_nothing_from_the_others() -> None:
         await leaving
 
 
-async def test_what_everybody_gave_up_is_read_no_further() -> None:
+async def test_a_read_without_waiting_fields_stops() -> None:
     ended = asyncio.Event()
 
     async def endless(of: str) -> None:

@@ -44,7 +44,9 @@ async def deleting(*, fault: Exception | None = None) -> DeletePayload:
         (errors.ConflictError("Again."), UserError("Again.", UserErrorCode.CONFLICT)),
     ],
 )
-async def test_what_the_person_can_mend_is_a_user_error(fault: Exception, shown: UserError) -> None:
+async def test_an_error_that_a_user_can_fix_is_a_user_error(
+    fault: Exception, shown: UserError
+) -> None:
     assert await commenting(fault) == CommentPayload(None, [shown])
     assert (await commenting(fault)).comment is None
     assert await deleting(fault=fault) == DeletePayload(user_errors=[shown])

@@ -95,7 +95,7 @@ async def test_filters_reach_the_store_in_canonical_form(
         ('before: ""', "BAD_CURSOR", None),
     ],
 )
-async def test_bad_arguments_have_a_code_and_ask_nothing_of_the_store(
+async def test_bad_arguments_have_a_code_and_cause_no_read(
     arguments: str, code: str, argument: str | None
 ) -> None:
     asked, (error,) = await ask(
@@ -168,7 +168,7 @@ async def test_a_flag_is_computed_when_the_request_selects_it(
     assert (cut.next_page, cut.previous_page) == flags
 
 
-async def test_each_connection_of_a_request_is_looked_at_alone() -> None:
+async def test_the_selections_of_each_connection_are_separate() -> None:
     asked, errors = await ask("""{
         product(productId: "42") {
             plain: comments { nodes { id } }

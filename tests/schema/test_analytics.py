@@ -89,7 +89,7 @@ async def test_one_document_asks_both_stores(ask: Ask) -> None:
     ]
 
 
-async def test_a_store_that_is_away_takes_nothing_else_with_it(
+async def test_an_unavailable_store_does_not_fail_other_fields(
     schema: Schema, stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def away() -> AnalyticsStore:
@@ -205,7 +205,7 @@ async def test_periods_begin_in_utc(ask: Ask) -> None:
         assert points[0]["start"] == f"{first}T00:00:00+00:00"
 
 
-async def test_so_many_questions_at_once_are_too_costly(ask: Ask) -> None:
+async def test_an_operation_with_too_many_questions_is_too_costly(ask: Ask) -> None:
     trends = " ".join(f"t{n}: trend(interval: DAY) {{ asOf }}" for n in range(11))
     (error,) = (await ask(f'{{ product(productId: "42") {{ {trends} }} }}'))["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"

@@ -136,7 +136,7 @@ async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
         ),
     ],
 )
-async def test_what_cannot_be_listened_to(
+async def test_invalid_subscriptions_are_refused(
     api: Api, document: str, variables: dict[str, Any], code: str
 ) -> None:
     with pytest.raises(RefusedSubscriptionError) as refused:
@@ -146,7 +146,7 @@ async def test_what_cannot_be_listened_to(
     assert not api.broker.log._listeners
 
 
-async def test_one_answer_is_no_place_for_a_subscription(api: Api) -> None:
+async def test_a_subscription_over_plain_http_is_refused(api: Api) -> None:
     result = await api.schema.execute(EVENTS, {}, api.context())
     assert result.errors
     assert "text/event-stream" in result.errors[0].message

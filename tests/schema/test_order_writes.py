@@ -43,14 +43,14 @@ async def test_an_order_shows_the_customers_name_of_its_first_try(run: Run) -> N
 
 
 @pytest.mark.parametrize("viewer", [ANN, MODERATOR])
-async def test_customers_do_not_say_what_things_cost(run: Run, viewer: Viewer) -> None:
+async def test_customers_cannot_set_prices(run: Run, viewer: Viewer) -> None:
     free = {"productId": "42", "quantity": 1, "unitPrice": euros("0")}
     answer = await run(PLACE, viewer, input={"username": viewer.user_id, "lines": [free]})
     assert (codes(answer), answer["data"]) == (["FORBIDDEN"], {"placeOrder": None})
     assert (await listed(run))["nodes"] == []
 
 
-async def test_the_new_edge_stands_where_its_cursor_says(run: Run) -> None:
+async def test_the_cursor_of_a_new_edge_is_its_place_in_the_list(run: Run) -> None:
     answer = await run(PLACE, STAFF, input={"username": "ann", "lines": LINES})
     edge = answer["data"]["placeOrder"]["orderEdge"]
     second = await placed(run)

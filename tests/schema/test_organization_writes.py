@@ -214,7 +214,7 @@ async def test_the_only_admin_hands_over_and_leaves(run: Run) -> None:
     assert faults(await payload(run, REMOVE, BOB, **me)) == [(None, "NOT_FOUND")]
 
 
-async def test_a_plan_is_changed_as_often_as_staff_like(run: Run) -> None:
+async def test_staff_change_a_plan_repeatedly(run: Run) -> None:
     plan = {"organizationName": ACME.name, "subscriptionPlan": "Free"}
     for _ in range(2):
         organization = (await payload(run, SET_PLAN, STAFF, **plan))["organization"]

@@ -276,7 +276,7 @@ async def test_a_ticket_by_its_id_is_one_read(run_each: Run, calls: Calls) -> No
     assert gone == {"data": {"ticket": None}, "errors": []}
 
 
-async def test_one_request_asks_once_who_is_who(schema: Schema, table: Table) -> None:
+async def test_one_request_reads_each_membership_once(schema: Schema, table: Table) -> None:
     await fill(Stores(table))
     run, calls = runner(schema, Stores(table)), calls_of(table)
     operation = """query ($name: String!) {
@@ -324,7 +324,7 @@ SELECTIONS: list[tuple[str, dict[str, int]]] = [
 ]
 
 
-async def test_what_is_selected_decides_what_is_read(schema: Schema, table: Table) -> None:
+async def test_only_selected_fields_are_read(schema: Schema, table: Table) -> None:
     await fill(Stores(table))
     run, calls = runner(schema, Stores(table)), calls_of(table)
     fragment = "fragment Nodes on OrganizationUserConnection { nodes { username } }"

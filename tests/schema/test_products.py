@@ -170,7 +170,7 @@ async def test_statistics_that_fail_leave_the_details(
     assert answer["data"]["product"] == {"statistics": None, "title": "Kettle"}
 
 
-async def test_staff_set_what_they_say_and_leave_the_rest(run: Run) -> None:
+async def test_staff_set_the_given_fields_and_keep_the_others(run: Run) -> None:
     changes = {"productId": "p1", "title": "Better kettle", "url": ""}
     answer = await run(UPDATE, STAFF, input=changes)
     assert answer["data"]["updateProduct"] == {
@@ -184,9 +184,7 @@ async def test_staff_set_what_they_say_and_leave_the_rest(run: Run) -> None:
     }
 
 
-async def test_what_another_program_keeps_in_their_place_is_left_alone(
-    run: Run, table: Table
-) -> None:
+async def test_an_item_of_another_program_is_not_overwritten(run: Run, table: Table) -> None:
     theirs = details_key("p1") | {"price": {"N": "5"}}
     await table.put_many([theirs])
     answer = await run(UPDATE, STAFF, input={"productId": "p1", "title": "Kettle"})
@@ -206,7 +204,7 @@ async def test_others_set_nothing(run: Run, stores: Stores) -> None:
     assert await stores.products.details(["p1"]) == {"p1": DETAILS}
 
 
-async def test_all_that_is_wrong_is_said_at_once(run: Run, stores: Stores) -> None:
+async def test_all_errors_of_an_input_are_returned_at_once(run: Run, stores: Stores) -> None:
     changes = {"productId": "p1", "title": "x" * 201, "pictureUrl": "javascript:1", "url": "//e.x"}
     payload = (await run(UPDATE, STAFF, input=changes))["data"]["updateProduct"]
     assert payload["product"] is None
@@ -216,7 +214,7 @@ async def test_all_that_is_wrong_is_said_at_once(run: Run, stores: Stores) -> No
     assert await stores.products.details(["p1"]) == {"p1": DETAILS}
 
 
-async def test_what_a_mutation_sets_is_what_the_next_one_of_the_request_shows(run: Run) -> None:
+async def test_a_mutation_sees_the_changes_of_an_earlier_one_in_the_request(run: Run) -> None:
     """Also where statistics have brought the details before."""
     answer = await run(
         """mutation {

@@ -122,7 +122,7 @@ async def test_a_cursor_survives_another_order_and_other_dates(run: Run) -> None
     assert page["pageInfo"]["hasPreviousPage"]
 
 
-async def test_a_total_with_dates_is_known_where_it_is_none(run: Run) -> None:
+async def test_a_total_with_dates_is_known_only_if_it_is_zero(run: Run) -> None:
     start = oracle.START.isoformat()
     assert (await dated(run, **{"from": start}))[1]["totalCount"] is None
     assert (await dated(run, end=start))[1]["totalCount"] is None
@@ -141,7 +141,7 @@ async def test_a_total_with_dates_is_known_where_it_is_none(run: Run) -> None:
         ("openOrders", STAFF),
     ],
 )
-async def test_dates_that_cannot_be(run: Run, field: str, viewer: Viewer | None) -> None:
+async def test_impossible_dates_are_refused(run: Run, field: str, viewer: Viewer | None) -> None:
     """The first after the last is refused, the first at the last is a time without an instant."""
     close = "}" if "{" in field else ""
 

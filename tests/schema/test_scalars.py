@@ -26,7 +26,7 @@ def test_any_instant(instant: datetime) -> None:
     assert shown_instant(whole) == whole.isoformat()
 
 
-def test_what_is_no_instant_is_refused() -> None:
+def test_an_invalid_instant_is_refused() -> None:
     with pytest.raises(AttributeError):
         shown_instant("2026-01-01")  # type: ignore[arg-type]
 

@@ -167,7 +167,9 @@ async def test_a_rank_is_found_wherever_it_is_selected(
 
 
 @pytest.mark.parametrize("selected", ["statistics { total }", "comments(first: 1) { totalCount }"])
-async def test_what_is_shown_is_read_consistently(run: Run, table: Table, selected: str) -> None:
+async def test_shown_statistics_are_read_consistently(
+    run: Run, table: Table, selected: str
+) -> None:
     client = FaultyClient(table.service)
     table.service = client
     await run(f'{{ product(productId: "4/2") {{ {selected} }} }}')

@@ -60,7 +60,7 @@ async def test_an_added_comment_is_the_viewers(run: Run) -> None:
     assert payload["commentEdge"]["node"] == {"commentId": comment["commentId"]}
 
 
-async def test_the_new_edge_stands_where_its_cursor_says(run: Run) -> None:
+async def test_the_cursor_of_a_new_edge_is_its_place_in_the_list(run: Run) -> None:
     older = await added(run)
     answer = await run(ADD, ANN, input=NEW)
     cursor = answer["data"]["addComment"]["commentEdge"]["cursor"]
@@ -186,9 +186,7 @@ async def test_any_text_within_bounds_comes_back_unchanged(run: Run, text: str) 
     assert (await added(run, text=text))["text"] == text
 
 
-async def test_a_text_says_something_that_everybody_sees(
-    run: Run, comments: CommentRepository
-) -> None:
+async def test_a_text_needs_a_visible_character(run: Run, comments: CommentRepository) -> None:
     assert (await added(run, text="a\0\u202eb"))["text"] == "ab"
     answer = await run(ADD, ANN, input={**NEW, "text": " \u202e\u200b\n"})
     (error,) = answer["data"]["addComment"]["userErrors"]

@@ -90,7 +90,7 @@ async def test_random_histories_with_edits_and_deletions(
     assert await assert_same(analytics, comments) > 100
 
 
-async def test_a_trend_is_of_whole_periods_and_of_so_many(
+async def test_a_trend_has_whole_periods_up_to_a_maximum(
     store: AnalyticsStore, tmp_path: Path
 ) -> None:
     days = [datetime(2020, 2, 27, 12, tzinfo=UTC) + timedelta(days=250 * n) for n in range(4)]

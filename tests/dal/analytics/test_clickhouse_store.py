@@ -46,7 +46,9 @@ async def test_earlier_exports_are_dropped(
         "Code: 60. DB::Exception: Table default.t_state does not exist. (UNKNOWN_TABLE)",
     ],
 )
-async def test_a_missing_table_is_known_by_what_old_and_new_releases_say(said: str) -> None:
+async def test_a_missing_table_is_recognised_in_the_messages_of_old_and_new_releases(
+    said: str,
+) -> None:
     store = ClickHouseStore("http://127.0.0.1:1", "t")
     answer = httpx.MockTransport(lambda _: httpx.Response(404, text=said))
     store._client = httpx.AsyncClient(transport=answer)
@@ -54,7 +56,7 @@ async def test_a_missing_table_is_known_by_what_old_and_new_releases_say(said: s
     await store.close()
 
 
-async def test_a_refresh_that_another_one_overtakes_says_so(
+async def test_a_refresh_that_another_refresh_replaces_fails_with_a_message(
     clickhouse_store: ClickHouseStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = clickhouse_module._exported
@@ -82,7 +84,7 @@ async def test_the_exports_of_a_table_with_a_longer_name_stay(
     await other.close()
 
 
-async def test_bounds_beyond_its_dates_hold_all_that_it_has(
+async def test_a_period_beyond_clickhouses_dates_includes_all_its_comments(
     clickhouse_store: ClickHouseStore, tmp_path: Path
 ) -> None:
     await filled(clickhouse_store, tmp_path)

@@ -35,7 +35,7 @@ async def counts(store: AnalyticsStore) -> list[tuple[int, ...]]:
     return [tuple(point.counts) for point in (await asked_of(store).trend(ASKED)).points]
 
 
-async def test_an_export_is_replaced_while_somebody_asks(
+async def test_an_export_is_replaced_during_a_question(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
@@ -51,7 +51,7 @@ async def test_an_export_is_replaced_while_somebody_asks(
     assert [tuple(row)[-1] for row in result.rows] == [2]
 
 
-async def test_broken_files_are_told_in_a_sentence(
+async def test_broken_files_are_reported_in_one_sentence(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
@@ -64,7 +64,7 @@ async def test_broken_files_are_told_in_a_sentence(
         await duckdb_store.export()
 
 
-async def test_what_was_never_filled_or_installed_says_how(
+async def test_an_empty_or_missing_store_says_how_to_fill_or_install_it(
     duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AnalyticsUnavailableError, match=r"run `marginalia analytics refresh`"):
@@ -79,7 +79,7 @@ async def test_what_was_never_filled_or_installed_says_how(
             await open_store(tmp_path, "t", url)
 
 
-async def test_a_server_that_is_away_is_told_with_its_host() -> None:
+async def test_an_unreachable_server_is_reported_with_its_host() -> None:
     store = await open_store(Path("unused"), "t", "http://127.0.0.1:1")
     with pytest.raises(
         AnalyticsUnavailableError, match=r"ClickHouse at 127\.0\.0\.1 cannot be reached"
@@ -107,7 +107,7 @@ class SlowStore:
         return getattr(self._store, name)
 
 
-async def test_too_many_questions_at_once_are_refused_and_answers_are_kept(
+async def test_too_many_concurrent_questions_are_refused_and_answers_are_cached(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
@@ -131,7 +131,7 @@ async def test_too_many_questions_at_once_are_refused_and_answers_are_kept(
     assert slow.asked == 2 + MAX_WAITING_QUESTIONS
 
 
-async def test_a_question_that_many_clients_ask_at_once_is_asked_once(
+async def test_equal_concurrent_questions_run_once(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
@@ -160,7 +160,7 @@ async def test_a_question_that_takes_too_long_is_interrupted(
     assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]  # the thread is free again
 
 
-async def test_no_room_for_the_file_leaves_what_was_there(
+async def test_a_full_disk_keeps_the_previous_export(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)
@@ -179,7 +179,7 @@ async def test_no_room_for_the_file_leaves_what_was_there(
     assert kept.suffix == ".parquet"
 
 
-async def test_files_are_on_the_disk_before_what_they_replace_goes(
+async def test_a_new_file_is_synced_before_the_old_file_is_removed(
     duckdb_store: DuckDBStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced = set()
@@ -193,7 +193,7 @@ async def test_files_are_on_the_disk_before_what_they_replace_goes(
     assert [one.name for one in kept if one.stat().st_ino not in synced] == []
 
 
-async def test_duckdb_spills_beside_its_files_and_fetches_nothing(
+async def test_duckdb_spills_next_to_its_files_and_uses_no_network(
     duckdb_store: DuckDBStore, tmp_path: Path
 ) -> None:
     await filled(duckdb_store, tmp_path)

@@ -23,7 +23,7 @@ instants = st.datetimes(
 
 
 @given(interval=st.sampled_from(Interval), instant=instants)
-def test_an_instant_is_in_its_period_and_the_next_one_follows(
+def test_every_instant_is_in_one_period_and_periods_are_adjacent(
     interval: Interval, instant: datetime
 ) -> None:
     number = number_of(interval, instant)
@@ -40,7 +40,7 @@ def test_the_calendars_last_period_ends_with_it() -> None:
 
 
 @given(interval=st.sampled_from(Interval), start=instants, end=instants)
-def test_a_span_holds_its_instants_or_is_refused(
+def test_a_span_contains_its_instants_or_is_refused(
     interval: Interval, start: datetime, end: datetime
 ) -> None:
     if start >= end or number_of(interval, end) - number_of(interval, start) > MAX_POINTS:
@@ -57,7 +57,7 @@ def test_a_span_holds_its_instants_or_is_refused(
     assert 1 <= span.last - span.first + 1 <= MAX_POINTS
 
 
-def test_a_thousand_years_by_day_are_refused_with_the_most() -> None:
+def test_a_trend_with_too_many_points_is_refused_with_the_maximum() -> None:
     start, end = datetime(1020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)
     with pytest.raises(InvalidArgumentError, match=r"365,243 points by DAY; the maximum is 400"):
         Span.of(Interval.DAY, start, end)

@@ -27,7 +27,7 @@ def absent(each_table: Table) -> Table:
     return Table(each_table.service, f"test-{uuid.uuid4().hex}")
 
 
-async def test_the_next_create_completes_one_that_lacked_a_permission(absent: Table) -> None:
+async def test_a_second_create_completes_a_create_without_permission(absent: Table) -> None:
     client = FaultyClient(absent.service, *[reach] * 2, refuse(DENIED))
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))
@@ -63,7 +63,7 @@ class Blind(FaultyClient):
         return await super().call(operation, arguments)
 
 
-async def test_a_table_that_is_being_updated_is_waited_for(table: Table) -> None:
+async def test_a_command_waits_for_a_table_that_is_being_updated(table: Table) -> None:
     await admin.renew_stream(table)
     busy = refuse(client_error("ResourceInUseException"))
     client = FaultyClient(table.service, busy, busy)

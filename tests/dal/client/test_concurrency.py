@@ -115,7 +115,7 @@ async def test_crossing_names_do_not_deadlock() -> None:
         await asyncio.gather(*map(write, pairs))
 
 
-async def test_a_lock_not_got_by_the_deadline_leaves_no_lock_held() -> None:
+async def test_a_failed_wait_for_several_locks_releases_all_of_them() -> None:
     turns = KeyedLocks()
     async with turns.hold(["b"], deadline=1):
         with pytest.raises(ConflictError, match="try again"):

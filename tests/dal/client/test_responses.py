@@ -153,7 +153,7 @@ def test_the_reasons_of_a_cancelled_transaction_decide_its_error(
         (("TransactionConflict", "ConditionalCheckFailed"), [1]),
     ],
 )
-def test_a_failed_condition_goes_before_all_other_reasons(
+def test_a_failed_condition_takes_precedence_over_all_other_reasons(
     reasons: tuple[str, ...], failed: list[int]
 ) -> None:
     fault = error_of("TransactionCanceledException", reasons=reasons)

@@ -284,7 +284,7 @@ async def test_a_transaction_whose_token_the_engine_forgot_is_recognised_as_done
     assert await each_table.get_many([key_of(ITEM), key_of(other)]) == []
 
 
-async def test_a_forgotten_update_has_an_unknown_outcome(each_table: Table) -> None:
+async def test_a_lost_update_has_an_unknown_outcome(each_table: Table) -> None:
     await each_table.write([ADD])
     close: Action = {
         "Update": {

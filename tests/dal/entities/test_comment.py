@@ -40,7 +40,7 @@ def test_positions_sort_by_time_and_then_differ_by_id(one: Comment, other: Comme
         assert (positions[0] == positions[1]) == (one.comment_id == other.comment_id)
 
 
-def test_optional_facts_take_no_room_while_they_are_absent() -> None:
+def test_absent_optional_fields_are_not_stored() -> None:
     plain = orjson.loads(COMMENT.encode(comment())["data"]["S"])
     assert {"updatedAt", "verifiedPurchase"}.isdisjoint(plain)
     assert "name" not in plain

@@ -97,7 +97,7 @@ def test_a_conditional_update_notices_every_change(
         assert versions[0] != versions[1]
 
 
-def test_what_no_index_projects_is_compared_too() -> None:
+def test_attributes_outside_all_indexes_are_compared_too() -> None:
     admin = OrganizationUser("0", "2", UserType.ADMIN)
     one, two = (
         ORGANIZATION_USER.unchanged(ORGANIZATION_USER.encode(user))

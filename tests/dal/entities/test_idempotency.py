@@ -34,17 +34,17 @@ def test_separators_in_names_and_keys_do_not_shift_the_border() -> None:
     assert idempotency.comment_id('a","b', "c") != idempotency.comment_id("a", 'b","c')
 
 
-def test_the_id_of_an_order_under_the_same_key_tells_nothing_of_a_comments() -> None:
+def test_an_order_and_a_comment_under_one_key_have_unrelated_ids() -> None:
     assert idempotency.comment_id("ann", "k") != new_id("k", "ann")
 
 
-def test_the_longest_author_and_key_make_an_id_like_any_other() -> None:
+def test_the_longest_author_and_key_give_a_normal_id() -> None:
     longest = "x" * MAX_IDENTIFIER_BYTES
     assert len(idempotency.comment_id(longest, longest)) == 32
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_the_same_said_again_is_the_same_add(*, deleted: bool) -> None:
+def test_a_repeated_input_is_the_same_add(*, deleted: bool) -> None:
     first = keyed(ORDINARY)
     held = idempotency.tombstone(first) if deleted else first
     assert held is not None
@@ -72,7 +72,7 @@ def test_a_key_is_refused_for_another_comment(other: Comment, *, deleted: bool) 
         idempotency.check_same(held, other)
 
 
-def test_what_came_from_a_file_is_compared_as_it_is() -> None:
+def test_a_loaded_comment_is_compared_by_its_current_values() -> None:
     idempotency.check_same(COMMENT.encode(ORDINARY), comment("2", created_at=TIES[2]))
     with pytest.raises(IdempotencyKeyReusedError):
         idempotency.check_same(COMMENT.encode(ORDINARY), comment(text="Other."))
@@ -85,7 +85,7 @@ def test_a_tombstone_expires_thirty_days_after_the_add() -> None:
     assert earliest <= int(left[EXPIRES]["N"]) <= earliest + 60
 
 
-def test_a_tombstone_is_no_comment_and_in_no_index() -> None:
+def test_a_tombstone_is_not_a_comment_and_has_no_index_row() -> None:
     left = idempotency.tombstone(keyed(ORDINARY))
     assert left is not None
     assert left.keys() == {"PK", "SK", KEYED, EXPIRES}
@@ -96,7 +96,9 @@ def test_a_tombstone_is_no_comment_and_in_no_index() -> None:
     assert not is_tombstone(COMMENT.encode(ORDINARY))
 
 
-def test_nothing_is_left_without_a_key_nor_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_leaves_a_tombstone_only_while_a_key_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert idempotency.tombstone(COMMENT.encode(ORDINARY)) is None
     first = keyed(ORDINARY)
     later = time.time() + idempotency.KEPT_SECONDS + 1

@@ -8,7 +8,7 @@ from tests.strategies import order
 
 
 @pytest.mark.parametrize("status", OrderStatus)
-def test_only_a_placed_order_stands_among_the_open_ones(status: OrderStatus) -> None:
+def test_only_placed_orders_are_open_orders(status: OrderStatus) -> None:
     assert ("PlacedId" in ORDER.encode(order(status=status))) is (status is OrderStatus.PLACED)
 
 
@@ -36,7 +36,7 @@ def test_the_total_is_exact() -> None:
 
 
 @pytest.mark.parametrize("status", OrderStatus)
-def test_only_a_delivered_order_leaves_purchases(status: OrderStatus) -> None:
+def test_only_a_delivered_order_makes_purchases(status: OrderStatus) -> None:
     price = Money(Decimal(1), "EUR")
     lines = tuple(OrderLine(product, 1, price) for product in ("a", "b", "a"))
     left = purchases(order(status=status, lines=lines))

@@ -24,7 +24,7 @@ def test_an_organisation_comes_back(organization: Organization) -> None:
 
 @MORE
 @given(tickets, tickets)
-def test_tickets_stand_together_only_when_their_user_is_the_same(
+def test_tickets_share_a_partition_only_if_they_have_the_same_user(
     one: Ticket, other: Ticket
 ) -> None:
     same = (one.organization, one.username) == (other.organization, other.username)

@@ -102,7 +102,7 @@ async def test_changes_that_overtake_each_other_end_where_the_writes_did(order: 
 
 
 @given(strategies.permutations(range(5)), strategies.booleans())
-async def test_whatever_comes_last_leads_to_the_newest_state(
+async def test_the_last_event_shows_the_newest_state_in_any_order(
     order: list[int], deleted: bool
 ) -> None:
     edits = [None, *(comment(1, edits=number) for number in range(5))]
@@ -139,7 +139,7 @@ async def test_an_overtaken_edit_leads_to_what_the_comment_is_now() -> None:
     assert changed.comment_edge.node == third
 
 
-async def test_what_is_not_kept_any_more_is_a_reload() -> None:
+async def test_a_cursor_of_dropped_events_gets_a_reload() -> None:
     broker = InProcessBroker(Log(kept=3))
     start = broker.log.last
     for number in range(3):
@@ -157,7 +157,7 @@ async def test_a_restart_is_a_reload() -> None:
     assert event.kind is KIND.RELOAD
 
 
-async def test_what_another_process_has_told_is_not_told_again() -> None:
+async def test_an_event_received_from_another_process_is_not_repeated() -> None:
     log = Log()
     ahead = log.last._replace(number=2)
     listener = log.listen(ALL, ahead)
@@ -167,7 +167,7 @@ async def test_what_another_process_has_told_is_not_told_again() -> None:
     assert event.position.number == 3
 
 
-async def test_a_new_epoch_reloads_whoever_listens() -> None:
+async def test_a_new_epoch_reloads_all_listeners() -> None:
     broker = InProcessBroker()
     listener = broker.log.listen(ALL, None)
     broker.changed(None, comment(1))
@@ -176,7 +176,7 @@ async def test_a_new_epoch_reloads_whoever_listens() -> None:
     assert (event.kind, event.position) == (KIND.RELOAD, EventPosition(7, 100))
 
 
-async def test_a_doubtful_write_reloads_its_product() -> None:
+async def test_a_write_with_an_unknown_outcome_reloads_its_product() -> None:
     broker = InProcessBroker()
     listener, other = broker.log.listen(ALL, None), broker.log.listen(Selection("43"), None)
     broker.uncertain("42")

@@ -172,7 +172,7 @@ async def test_listeners_reload_after_redis_lost_its_data(
         await until(lambda: one.log.last == other.log.last)
 
 
-async def test_what_was_perhaps_told_is_a_reload(
+async def test_a_change_that_may_have_been_published_is_a_reload(
     redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with brokers(lasting, 1) as (broker,):
@@ -219,7 +219,7 @@ def ids_and_edits(broker: RedisBroker) -> list[tuple[str, str]]:
     ]
 
 
-async def test_what_waits_for_redis_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_that_wait_for_redis_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_stream, "MAX_BACKLOG", 10_000)
     with redis_server() as server:
         async with brokers(server, 1) as (broker,):
@@ -256,7 +256,7 @@ async def test_redis_keeps_what_the_logs_keep(redis: Redis, lasting: RedisServer
             assert await kinds(early, 1) == [KIND.RELOAD]
 
 
-async def test_what_cannot_be_read_is_a_reload(redis: Redis, lasting: RedisServer) -> None:
+async def test_an_unreadable_entry_is_a_reload(redis: Redis, lasting: RedisServer) -> None:
     async with brokers(lasting, 1) as (broker,):
         listener = broker.log.listen(ALL, None)
         epoch, number = broker.log.last

@@ -34,7 +34,7 @@ async def exact(table: Table) -> None:
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", [0, *SOAK])
-async def test_beside_running_writers_it_ends_exact(each_table: Table, seed: int) -> None:
+async def test_a_rebuild_with_concurrent_writers_ends_exact(each_table: Table, seed: int) -> None:
     await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     table = Table(Engine(each_table.service), each_table.name)
@@ -49,9 +49,7 @@ async def test_beside_running_writers_it_ends_exact(each_table: Table, seed: int
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", [0, *SOAK])
-async def test_killed_at_any_moment_and_run_again_it_ends_exact(
-    each_table: Table, seed: int
-) -> None:
+async def test_a_killed_rebuild_that_is_run_again_ends_exact(each_table: Table, seed: int) -> None:
     await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     chance, engine, kills = random.Random(seed), Engine(each_table.service), 0
@@ -74,7 +72,7 @@ async def test_killed_at_any_moment_and_run_again_it_ends_exact(
     "at",
     [*range(0, 60, 14), *(pytest.param(at, marks=pytest.mark.soak) for at in range(7, 60, 14))],
 )
-async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
+async def test_killed_at_this_request_the_command_continues(table: Table, at: int) -> None:
     """Without writers; each kill leaves the request done, and its answer lost."""
     await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
@@ -93,7 +91,7 @@ async def test_killed_at_this_request_it_goes_on(table: Table, at: int) -> None:
 
 
 @SECOND_IN_SOAK
-async def test_two_at_once_end_exact(each_table: Table) -> None:
+async def test_two_concurrent_rebuilds_end_exact(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS)
     await spoil(each_table, 5)
     counting = MaintenanceStore(each_table)  # as by a third, which was killed
@@ -112,7 +110,7 @@ async def test_two_at_once_end_exact(each_table: Table) -> None:
     await exact(each_table)
 
 
-async def test_a_rebuild_that_another_command_ended_cuts_nothing_over(
+async def test_a_rebuild_that_another_command_ended_copies_no_counter(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.maintenance.rebuild.MAINTENANCE_DEADLINE", 0.5)
@@ -127,7 +125,7 @@ async def test_a_rebuild_that_another_command_ended_cuts_nothing_over(
     assert await table.get({"PK": counter["PK"], "SK": counter["SK"]}) == counter
 
 
-async def test_a_rebuild_of_long_ago_is_begun_anew(table: Table) -> None:
+async def test_an_expired_rebuild_begins_again(table: Table) -> None:
     """Its counters may have expired."""
     await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
@@ -147,7 +145,7 @@ async def test_a_rebuild_of_long_ago_is_begun_anew(table: Table) -> None:
     await exact(table)
 
 
-async def test_what_is_interrupted_goes_on_where_it_was(table: Table) -> None:
+async def test_an_interrupted_scan_continues_where_it_stopped(table: Table) -> None:
     await Stores(table).comments.put_many(ROWS)
     engine = Engine(table.service)
     again = Table(engine, table.name)
@@ -178,7 +176,9 @@ async def test_a_stream_counted_table_is_counted_by_its_writers_after_it(table: 
     await exact(table)
 
 
-async def test_items_without_comments_come_to_zero_and_off_the_boards(each_table: Table) -> None:
+async def test_statistics_without_comments_become_zero_and_leave_the_boards(
+    each_table: Table,
+) -> None:
     gone = [StatisticsKey(f"p{n}", language) for n in range(70) for language in (None, "en")]
     await each_table.put_many([encode(key, RatingCounts((0, 0, 0, 0, 3))) for key in gone])
     await rebuild(each_table, at_once, ignore)
@@ -189,7 +189,7 @@ async def test_items_without_comments_come_to_zero_and_off_the_boards(each_table
     await exact(each_table)
 
 
-async def test_what_is_no_comment_is_left_alone(table: Table) -> None:
+async def test_items_that_are_not_comments_are_unchanged(table: Table) -> None:
     await Stores(table).comments.put_many(ROWS[:3])
     garbage = [
         {"PK": {"S": "COMMENT#x"}, "SK": {"S": "COMMENT#x"}, "data": {"S": "none"}},

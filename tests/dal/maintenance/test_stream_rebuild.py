@@ -90,7 +90,7 @@ async def exact(table: Table) -> None:
     assert await check_all(table) > 100
 
 
-async def test_beside_foreign_and_own_writers_it_ends_exact(
+async def test_a_rebuild_with_writers_of_any_program_ends_exact(
     each_table: Table, streams: Streams
 ) -> None:
     table = Table(Engine(each_table.service), each_table.name)
@@ -205,7 +205,7 @@ async def test_the_lambda_function_goes_on_from_the_streams_beginning(
 
 
 @SECOND_IN_SOAK
-async def test_killed_at_any_moment_and_run_again_it_ends_exact(
+async def test_a_killed_rebuild_that_is_run_again_ends_exact(
     each_table: Table, streams: Streams
 ) -> None:
     chance, engine, kills = random.Random(3), Engine(each_table.service), 0
@@ -228,7 +228,7 @@ async def test_killed_at_any_moment_and_run_again_it_ends_exact(
 
 
 @SECOND_IN_SOAK
-async def test_back_again_writers_count_and_the_stream_ends(
+async def test_after_the_switch_back_writers_count_and_the_stream_is_off(
     each_table: Table, streams: Streams
 ) -> None:
     await rebuild(each_table, streams, at_once, ignore)
@@ -281,7 +281,7 @@ async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
         assert replay.counts().keys() == {StatisticsKey("42", "en")}
 
 
-async def test_what_is_no_comment_is_not_remembered() -> None:
+async def test_the_replay_ignores_items_that_are_not_comments() -> None:
     replay = Replay(START, [])
     item = COMMENT.encode(comment("1"))
     replay.remember({"PK": {"S": "ORDER#1"}, "SK": {"S": "x"}}, item)
@@ -306,7 +306,7 @@ async def test_parents_come_before_children() -> None:
     assert replay.reached == {"a": Checkpoint("a", "7", done=True), "b": Checkpoint("b", "11")}
 
 
-async def test_it_notes_where_canaries_come_out() -> None:
+async def test_the_replay_notes_the_shard_of_each_canary() -> None:
     canary = record(1, None)
     canary["dynamodb"]["Keys"] = {"PK": {"S": "CANARY#1"}, "SK": {"S": "CANARY#1"}}
     replay = Replay(START, [])
@@ -315,7 +315,7 @@ async def test_it_notes_where_canaries_come_out() -> None:
     assert stars(replay) == (0, 0, 0, 0, 1)
 
 
-async def test_it_begins_behind_what_was_there_before() -> None:
+async def test_a_new_stream_is_read_after_its_old_records() -> None:
     fake = FakeStreams({"a": shard_of([record(1, 5), record(2, 4)])})
     replay = Replay(START, [Checkpoint("a", "1")])
     await Follower(fake.client(), "arn:x/stream/s", replay).round()
@@ -353,7 +353,7 @@ A, B, C = Shard("a"), Shard("b", parent="a"), Shard("c", parent="b")
         pytest.param(0, "c", {"c"}, [C, *map(Shard, "defg")], False, id="too few for the shards"),
     ],
 )
-async def test_what_is_proven(
+async def test_shown_canaries_prove_which_shards_were_read(
     table: Table, missing: int, out_of: str, done: set[str], shards: list[Shard], proven: bool
 ) -> None:
     async with Canaries(table) as canaries:
@@ -364,7 +364,7 @@ async def test_what_is_proven(
         assert canaries.prove(shown, done, shards) is proven
 
 
-async def test_those_of_later_count_too_and_none_is_left(table: Table) -> None:
+async def test_later_canaries_prove_a_shard_too_and_all_are_deleted(table: Table) -> None:
     async with Canaries(table) as canaries:
         await canaries.release(1)
         shown = {key["PK"]["S"]: "a" for key in await left(table)}

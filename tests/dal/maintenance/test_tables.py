@@ -161,7 +161,7 @@ async def test_comments_of_buyers_get_their_index_and_stay_counted(table: Table)
 
 
 @pytest.mark.parametrize("change", ["edited", "deleted", "retitled"])
-async def test_what_others_change_meanwhile_is_theirs(old: Table, change: str) -> None:
+async def test_an_upgrade_keeps_concurrent_changes(old: Table, change: str) -> None:
     await first_release.create(old, COMMENTS[:3], "all")
     titled, retitled = (
         PRODUCT_DETAILS.encode(("1", ProductDetails(title))) for title in ("Kettle", "Teapot")
@@ -299,7 +299,7 @@ class SlowIndexes:
         return {**table, "TableStatus": "UPDATING", "GlobalSecondaryIndexes": indexes}
 
 
-async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None:
+async def test_an_upgrade_creates_one_index_at_a_time_and_waits_for_it(old: Table) -> None:
     await first_release.create(old, COMMENTS[:5])
     service, told = SlowIndexes(old.service), list[str]()
     await upgraded(Table(service, old.name), told=told)
@@ -311,7 +311,7 @@ async def test_indexes_are_made_one_at_a_time_and_waited_for(old: Table) -> None
     ]
 
 
-async def test_an_index_that_is_being_made_is_not_there_yet(old: Table) -> None:
+async def test_an_index_that_is_being_created_counts_as_missing(old: Table) -> None:
     await first_release.create(old, [])
     await upgraded(old)
     description = await admin.describe(old)
@@ -363,7 +363,7 @@ async def test_other_keys_are_refused(old: Table) -> None:
     await unchanged_by(old, "has other keys, which DynamoDB cannot change")
 
 
-async def test_an_index_that_projects_less_is_refused_and_made_anew_once_it_is_gone(
+async def test_an_index_that_projects_less_is_refused_and_created_again_after_its_deletion(
     old: Table,
 ) -> None:
     definition = table_definition(old.name, INDEXES)

@@ -59,7 +59,7 @@ def with_numbers(**numbers: int) -> Callable[[Item], Item]:
     ],
     ids=["count", "total"],
 )
-async def test_every_wrong_number_is_told(
+async def test_every_wrong_number_is_reported(
     table: Table, change: Callable[[Item], Item], told: set[str]
 ) -> None:
     await Stores(table).comments.put_many(ROWS)
@@ -94,7 +94,7 @@ async def test_a_wrong_place_on_a_leaderboard_is_put_right_and_counted(
     assert await table.get(item_key(key)) == item
 
 
-async def test_missing_and_stale_items_are_told(each_table: Table) -> None:
+async def test_missing_and_stale_items_are_reported(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS[:1])
     gone, first = (StatisticsKey(one, ROWS[0].language) for one in ("gone", "42"))
     await each_table.put_many([encode(gone, RatingCounts((0, 2, 0, 0, 0)))])
@@ -105,7 +105,7 @@ async def test_missing_and_stale_items_are_told(each_table: Table) -> None:
     ]
 
 
-async def test_an_uncounted_comment_and_one_gone_uncounted_are_told(table: Table) -> None:
+async def test_uncounted_adds_and_deletions_are_reported(table: Table) -> None:
     await Stores(table).comments.put_many(ROWS)
     await table.write([{"Delete": {"Key": comment_key(ROWS[0].comment_id)}}])
     key = StatisticsKey("42", ROWS[0].language)
@@ -118,7 +118,7 @@ async def test_an_uncounted_comment_and_one_gone_uncounted_are_told(table: Table
     ]
 
 
-async def test_what_others_write_meanwhile_is_no_difference(
+async def test_concurrent_writes_are_not_reported(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One real error during writes that never pause: only this error is reported."""

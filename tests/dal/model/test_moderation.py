@@ -34,7 +34,7 @@ def test_a_phrase_is_found(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "class", "assess", "buynow", "buy it now", "cafe", "fishes"])
-def test_a_part_of_a_word_is_none(text: str) -> None:
+def test_a_phrase_inside_a_word_is_not_found(text: str) -> None:
     assert not LIST.matches(text)
 
 
@@ -72,7 +72,7 @@ def test_a_word_in_which_each_place_ends_a_hundred_phrases_takes_few_calls() -> 
     assert calls < 100_000
 
 
-def test_the_rule_holds_all_some_or_none() -> None:
+def test_a_rule_lets_all_some_or_no_comments_wait() -> None:
     assert Moderation().cause("ass", "ass") is None
     assert Moderation(before_publishing=True).cause("", "x") is ReviewCause.SETTING
     assert Moderation(words=LIST).cause("fine", "an ass") is ReviewCause.WORDS

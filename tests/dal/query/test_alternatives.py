@@ -25,7 +25,7 @@ async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alte
     return {one.index: one for one in page.stats.trace.alternatives}
 
 
-async def test_every_index_that_answers_is_weighed_and_the_cheapest_is_chosen() -> None:
+async def test_the_cheapest_of_all_possible_indexes_is_chosen() -> None:
     found = await weighed(SEVERAL, KnownProduct(COMMENT, ROWS))
     costs = {name: one.cost for name, one in found.items()}
     assert (costs.pop("byAuthor"), costs.pop("byVerified")) == (None, None)
@@ -64,7 +64,7 @@ async def test_an_index_of_equal_cost_is_no_cheaper() -> None:
     assert found["byRating"].cost == found["byLangAndRating"].cost
 
 
-async def test_without_statistics_the_rule_is_told() -> None:
+async def test_without_statistics_the_reason_is_the_rule() -> None:
     page = await read(engine_of(ROWS), SEVERAL, Slice(20, explain=True))
     assert page.stats.trace is not None
     first, *others = page.stats.trace.alternatives

@@ -22,16 +22,16 @@ def test_more_rows_never_cost_less(rows: int, row_bytes: float) -> None:
     assert expected_capacity(rows + 1, row_bytes) >= expected_capacity(rows, row_bytes)
 
 
-def test_a_pages_only_segment_is_asked_for_the_page() -> None:
+def test_the_limit_of_a_pages_only_segment_is_the_page() -> None:
     assert best_estimate(1.0, 1.0, 20, 300.0, most=5_000).limit == 20
 
 
 @given(st.floats(0.001, 1.0), st.integers(1, 101), st.integers(0, 200))
-def test_no_ask_goes_far_beyond_what_is_there(share: float, wanted: int, most: int) -> None:
+def test_no_limit_is_far_above_the_expected_rows(share: float, wanted: int, most: int) -> None:
     assert 1 <= best_estimate(share, 1.0, wanted, 300.0, most=most).limit <= most + 1
 
 
-def test_few_limits_are_weighed_however_rare_the_wanted_rows() -> None:
+def test_few_limits_are_compared_even_for_rare_rows() -> None:
     """Planning takes milliseconds even where a page of 20 lies in 200,000 rows."""
     assert best_estimate(1.0, 0.0001, 20, 300.0, most=1_000_000).limit > 10_000
     assert len(cost._limits(1.0, 0.0001, 20, 1_000_000)) <= 64
@@ -69,7 +69,7 @@ def test_no_plan_costs_less_than_the_least(
 
 
 @pytest.mark.parametrize(("share", "residual"), [(0.3, 1.0), (1.0, 0.4), (0.5, 0.7)])
-def test_the_spread_is_that_of_pages_drawn_by_lot(share: float, residual: float) -> None:
+def test_the_spread_equals_the_spread_of_random_pages(share: float, residual: float) -> None:
     chance = random.Random(1)
     drawn = [_rows_of_a_page(chance, share, residual) for _ in range(4_000)]
     mean, deviation = spread(20, share, residual)

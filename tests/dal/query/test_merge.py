@@ -58,7 +58,7 @@ async def test_the_merge_is_the_sorted_union(
 
 @MORE
 @given(sets=many_positions, size=st.integers(1, 4), descending=st.booleans())
-async def test_a_source_is_asked_again_only_when_the_next_row_hangs_on_it(
+async def test_a_source_is_read_again_only_if_it_may_have_the_next_row(
     sets: list[set[str]], size: int, descending: bool
 ) -> None:
     sources = [

@@ -82,7 +82,7 @@ def known(held: tuple[int, ...], row_bytes: float) -> TableStatistics:
 @pytest.mark.parametrize(
     "held", [(80, 50, 70, 200, 600), (200,) * 5, (250, 30, 30, 90, 600)], ids=str
 )
-def test_where_a_filter_covers_most_of_a_product_one_partition_is_read(
+def test_a_filter_that_most_rows_pass_reads_one_partition(
     held: tuple[int, ...], row_bytes: int
 ) -> None:
     """While indexes lag, a comment that moves between these ratings is not missed then."""

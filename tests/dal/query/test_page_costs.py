@@ -94,7 +94,7 @@ async def test_segments_are_read_at_once() -> None:
     assert (page.stats.access_pattern, page.stats.index) == ("AP3c", "byRating")
 
 
-async def test_only_the_segment_that_runs_dry_is_asked_again() -> None:
+async def test_only_a_segment_without_unused_rows_is_read_again() -> None:
     newest = [dense(f"n{number}", rating=5, created_at=TIES[2]) for number in range(9)]
     oldest = [dense(f"o{number}", rating=1, created_at=TIES[0]) for number in range(9)]
     engine = engine_of(newest + oldest, most_rows=3)
@@ -127,7 +127,7 @@ async def test_a_fault_does_not_wait_for_the_other_segments() -> None:
     assert (engine.most_running, engine.running) == (3, 0)
 
 
-async def test_a_page_that_nobody_waits_for_stops_reading() -> None:
+async def test_a_page_stops_reading_when_its_client_leaves() -> None:
     engine = engine_of(MANY, delays={"PRODUCT#42%2Fen/3": 60.0})
     reading = asyncio.create_task(read(engine, SEVERAL, Slice(20)))
     await asyncio.sleep(0.01)

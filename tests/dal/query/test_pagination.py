@@ -91,7 +91,7 @@ async def test_a_walk_meets_every_row_once_in_order(
 
 @MORE
 @given(row_lists, st.booleans(), st.booleans(), selections, st.data())
-async def test_changes_between_pages_neither_repeat_nor_skip_what_stays(
+async def test_changes_between_pages_do_not_repeat_or_skip_unchanged_rows(
     comments: list[Comment],
     backward: bool,
     reverse: bool,

@@ -100,7 +100,7 @@ def note(locations: RowLocations, rows: Sequence[LocatedRow], of: EqualityKey, s
     descending=st.booleans(),
     count=st.integers(0, 8),
 )
-def test_what_is_remembered_of_a_list_at_rest_is_the_list(
+def test_the_remembered_rows_of_an_unchanged_list_are_its_rows(
     notes: list[tuple[EqualityKey, Range]],
     wanted: Filters,
     span: Range,
@@ -160,7 +160,7 @@ def test_a_page_is_remembered_as_soon_as_its_rows_are() -> None:
     assert page_of(locations, {}, Range(), descending=True, count=1) is None
 
 
-def test_a_coarse_reading_shows_what_is_finer_and_not_the_other_way() -> None:
+def test_rows_read_by_a_coarse_key_are_known_by_finer_keys_only() -> None:
     locations = RowLocations()
     note(locations, LIST, key(language="en"), Range())
     assert locations.among(key(language="en", rating="1"), Range()) is not None

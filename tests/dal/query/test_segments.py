@@ -48,7 +48,7 @@ async def read(
 @pytest.mark.parametrize("limit", [1, 3, 10, 11, 100])
 @pytest.mark.parametrize("most_rows", [None, 1, 4])
 @pytest.mark.parametrize("hollow", [False, True])
-async def test_a_segment_is_read_to_its_end_however_it_is_answered(
+async def test_a_segment_is_read_to_its_end_for_any_responses(
     descending: bool, limit: int, most_rows: int | None, hollow: bool
 ) -> None:
     engine = loaded(most_rows=most_rows, hollow=hollow)
@@ -61,7 +61,7 @@ async def test_a_segment_is_read_to_its_end_however_it_is_answered(
 @pytest.mark.parametrize(
     ("limit", "taken", "requests"), [(5, 1, 1), (5, 5, 1), (5, 6, 2), (10, 10, 1), (3, 10, 4)]
 )
-async def test_more_is_asked_for_only_when_the_rows_run_dry(
+async def test_a_refill_is_sent_only_when_all_rows_are_used(
     limit: int, taken: int, requests: int
 ) -> None:
     engine = loaded()

@@ -51,7 +51,7 @@ def agrees(page: Page[Comment]) -> None:
 
 
 @given(row_lists, selections, cuts)
-async def test_a_page_without_statistics_is_the_same_and_its_rows_are_all_told(
+async def test_a_page_without_statistics_is_equal_and_its_trace_has_all_rows(
     rows: list[Comment], selection: Selection, cut: Slice
 ) -> None:
     plain, engine = await read(engine_of(rows), selection, cut), engine_of(rows, most_rows=2)
@@ -66,7 +66,7 @@ async def test_a_page_without_statistics_is_the_same_and_its_rows_are_all_told(
     backward=st.booleans(),
     reverse=st.booleans(),
 )
-async def test_a_page_with_statistics_tells_all_its_rows(
+async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
     selection: Selection, size: int, backward: bool, reverse: bool
 ) -> None:
     """Also for a page that was read before, by its row locations. Explaining reads nothing more."""
@@ -87,7 +87,7 @@ def ordered(ratings: Callable[[int], int]) -> KnownProduct:
     return KnownProduct(COMMENT, rows)
 
 
-async def test_rows_that_a_residual_drops_and_a_plan_for_the_rest_are_told() -> None:
+async def test_the_trace_has_dropped_rows_and_the_plan_of_the_rest() -> None:
     """Most comments pass, and the newest do not: the counts cannot know."""
     product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
     several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
@@ -103,7 +103,7 @@ async def test_rows_that_a_residual_drops_and_a_plan_for_the_rest_are_told() -> 
     assert outcomes[True, SHOWN] == 10
 
 
-async def test_rows_of_a_refill_and_those_that_tell_what_lies_around_are_told() -> None:
+async def test_the_trace_has_the_rows_of_refills_and_of_flags() -> None:
     product = ordered(lambda n: 5 if n < 60 else n % 3 + 1)
     several = Selection("42", frozenset({1, 5}), frozenset({"en"}))
     cut = Slice(40, next_page=True, explain=True)

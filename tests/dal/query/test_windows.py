@@ -53,7 +53,7 @@ async def test_an_empty_five_minutes_take_one_query(start: datetime) -> None:
     assert (page.stats.requests, page.stats.index) == (1, "all")
 
 
-async def test_a_time_after_all_that_was_known_is_planned_by_what_came_since() -> None:
+async def test_a_period_after_the_newest_known_row_uses_later_rows() -> None:
     """A process remembers the dates of a product, and its newest comments go on."""
     product = KnownProduct(COMMENT, ROWS)
     await product.read(replace(WIDE, created_before=FIRST + timedelta(hours=9)).query(), Slice(20))
@@ -66,7 +66,7 @@ async def test_a_time_after_all_that_was_known_is_planned_by_what_came_since() -
     assert page.stats.requests <= 3
 
 
-async def test_what_is_not_as_empty_as_expected_is_asked_for_twice_as_much() -> None:
+async def test_a_segment_with_more_rows_than_expected_doubles_its_limit() -> None:
     product = KnownProduct(COMMENT, ROWS)
     lately = replace(WIDE, created_from=FIRST + timedelta(hours=300))
     await product.read(replace(WIDE, created_before=FIRST + timedelta(hours=9)).query(), Slice(20))
@@ -78,7 +78,7 @@ async def test_what_is_not_as_empty_as_expected_is_asked_for_twice_as_much() -> 
 
 
 @pytest.mark.parametrize("end", [FIRST, FIRST - timedelta(days=1)])
-async def test_a_time_that_holds_no_instant_takes_no_request(end: datetime) -> None:
+async def test_a_period_without_an_instant_takes_no_request(end: datetime) -> None:
     product = KnownProduct(COMMENT, ROWS)
     never = replace(WIDE, created_from=FIRST, created_before=end)
     page = await product.read(never.query(), Slice(20, True, None, None, True, True))

@@ -57,7 +57,9 @@ class Watch:
         return await real(**arguments)
 
 
-async def test_what_is_written_is_counted_by_transactions_of_mostly_rows(each_table: Table) -> None:
+async def test_a_load_counts_its_rows_in_transactions_that_are_mostly_rows(
+    each_table: Table,
+) -> None:
     watch = Watch(each_table)
     assert await watch.store.put_many(ROWS) == Outcome(new=len(ROWS))
     assert set(await recount.check(each_table, "42")) == set(ROWS)
@@ -92,7 +94,7 @@ async def test_rows_that_are_there_already_are_not_written(each_table: Table) ->
     await recount.check(each_table, "42")
 
 
-async def test_rows_are_read_first_for_as_long_as_some_are_there(each_table: Table) -> None:
+async def test_rows_are_read_first_while_some_of_them_exist(each_table: Table) -> None:
     """New ones are written without a look, and after one that is there all are read again."""
     reads = calls_of(each_table)
     watch = Watch(each_table)
@@ -104,7 +106,7 @@ async def test_rows_are_read_first_for_as_long_as_some_are_there(each_table: Tab
     assert set(await recount.check(each_table, "42")) == by_id(ROWS, CHANGED)
 
 
-async def test_rows_that_failed_unread_are_read_whatever_others_met_since(
+async def test_rows_whose_unread_write_failed_are_read_then(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = Watch(table)
@@ -144,7 +146,7 @@ async def test_the_last_of_two_rows_with_one_id_counts(each_table: Table) -> Non
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1, 2])
-async def test_interrupted_and_repeated_it_is_exact_at_every_moment(
+async def test_an_interrupted_and_repeated_load_is_exact_at_every_moment(
     each_table: Table, at: int
 ) -> None:
     watch = Watch(each_table)
@@ -157,7 +159,7 @@ async def test_interrupted_and_repeated_it_is_exact_at_every_moment(
 
 
 @SECOND_IN_SOAK
-async def test_cancelled_and_repeated_it_is_exact(each_table: Table) -> None:
+async def test_a_cancelled_and_repeated_load_is_exact(each_table: Table) -> None:
     store = Stores(each_table).comments
     for seconds in (0.02, 0.05, 0.1):
         with pytest.raises(TimeoutError):
@@ -215,13 +217,13 @@ async def test_rows_of_the_greatest_size_fit(each_table: Table) -> None:
     assert set(await recount.check(each_table, "42")) == set(rows)
 
 
-async def test_nothing_is_nothing(table: Table) -> None:
+async def test_an_empty_load_writes_nothing(table: Table) -> None:
     watch = Watch(table)
     await watch.store.put_many([])
     assert watch.client.calls == []
 
 
-async def test_what_is_beside_a_thing_is_written_too_where_it_is_missing(table: Table) -> None:
+async def test_missing_further_items_of_an_object_are_written(table: Table) -> None:
     """As after an order, if its purchases were not written."""
     delivered = order("7", status=OrderStatus.DELIVERED)
     await table.put_many([ORDER.encode(delivered)])
@@ -229,7 +231,7 @@ async def test_what_is_beside_a_thing_is_written_too_where_it_is_missing(table: 
     assert await table.get(purchase_key("ana", "42")) is not None
 
 
-async def test_more_things_than_one_batch_are_told_apart(table: Table) -> None:
+async def test_outcomes_of_several_batches_are_counted(table: Table) -> None:
     orders = [order(f"{number}") for number in range(900)]
     store = Stores(table).orders
     assert await store.put_many(orders[:450]) == Outcome(new=450)

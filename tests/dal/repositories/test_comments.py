@@ -49,14 +49,14 @@ async def test_an_id_is_taken_once(store: CommentRepository) -> None:
     assert await all_of(store) == [ONE]
 
 
-async def test_one_key_one_comment_however_many_try_at_once(store: CommentRepository) -> None:
+async def test_concurrent_adds_with_one_key_add_one_comment(store: CommentRepository) -> None:
     tries = [ONE._replace(comment_id=f"try-{number}") for number in range(12)]
     edges = list(map(edge_of, await asyncio.gather(*(store.add(one, "key") for one in tries))))
     assert len({edge.node.comment_id for edge in edges}) == 1
     assert await all_of(store) == [edges[0].node]
 
 
-async def test_a_key_is_remembered_by_another_client(
+async def test_another_client_of_the_table_knows_the_key(
     store: CommentRepository, each_table: Table
 ) -> None:
     first = edge_of(await store.add(ONE, "key"))
@@ -104,7 +104,7 @@ async def test_a_retry_after_a_file_was_loaded_is_the_same_add(store: CommentRep
         await store.add(ONE, "key")
 
 
-async def test_what_is_deleted_stays_so_whoever_retries(
+async def test_a_retry_does_not_restore_a_deleted_comment(
     store: CommentRepository, each_table: Table
 ) -> None:
     comment_id = edge_of(await store.add(ONE, "key")).node.comment_id
@@ -197,7 +197,7 @@ async def test_concurrent_updates_of_different_fields_all_last(store: CommentRep
     assert (stored.title, stored.text, stored.username) == ("a", "b", "c")
 
 
-async def test_a_check_that_refuses_leaves_everything(store: CommentRepository) -> None:
+async def test_a_refused_change_changes_nothing(store: CommentRepository) -> None:
     def refuse(_: object) -> None:
         raise PermissionError
 
@@ -209,14 +209,14 @@ async def test_a_check_that_refuses_leaves_everything(store: CommentRepository) 
     assert await all_of(store) == [ONE]
 
 
-async def test_what_is_not_there_cannot_be_changed(store: CommentRepository) -> None:
+async def test_a_missing_comment_cannot_be_changed(store: CommentRepository) -> None:
     with pytest.raises(errors.NotFoundError):
         await store.update("gone", {"text": "x"}, anybody)
     with pytest.raises(errors.NotFoundError):
         await store.delete("gone", anybody)
 
 
-async def test_two_who_delete_at_once_delete_once(store: CommentRepository) -> None:
+async def test_two_concurrent_deletions_delete_once(store: CommentRepository) -> None:
     await store.add(ONE)
     results = await asyncio.gather(
         *(store.delete(ONE.comment_id, anybody) for _ in range(2)), return_exceptions=True

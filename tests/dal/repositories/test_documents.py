@@ -30,7 +30,7 @@ async def test_many_are_read_by_several_queries(table: Table) -> None:
 
 
 @pytest.mark.parametrize("document_id", ["", "a\x00b", "a" * 600])
-async def test_an_id_that_none_can_have_is_told(table: Table, document_id: str) -> None:
+async def test_an_impossible_id_is_refused(table: Table, document_id: str) -> None:
     with pytest.raises(InvalidArgumentError):
         await Stores(table).documents.text(document_id)
 

@@ -104,7 +104,7 @@ async def test_a_rank_is_of_the_board_as_it_is_now(store: Stores) -> None:
     assert third == [(5, "e", 10)]
 
 
-async def test_ranks_cost_nothing_where_they_are_known(store: Stores) -> None:
+async def test_ranks_of_a_first_page_cost_nothing(store: Stores) -> None:
     async def requests(*, ranked: bool, after: str | None = None) -> int:
         page = await store.leaderboard.page(None, Slice(3, after=after), ranked=ranked)
         return page.stats.requests

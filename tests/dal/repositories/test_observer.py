@@ -26,7 +26,7 @@ class Recorder:
         self.told.append(product_id)
 
 
-async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
+async def test_each_acknowledged_write_is_observed_once(table: Table) -> None:
     recorder = Recorder()
     store = Stores(table, recorder).comments
     added = edge_of(await store.add(ONE, "key", dated=False)).node
@@ -38,7 +38,7 @@ async def test_each_acknowledged_write_is_told_once(table: Table) -> None:
     assert recorder.told == [(None, added), (added, edited), (edited, None)]
 
 
-async def test_concurrent_edits_are_told_as_a_chain(table: Table) -> None:
+async def test_concurrent_edits_are_observed_as_a_chain(table: Table) -> None:
     recorder = Recorder()
     store = Stores(table, recorder).comments
     await store.add(ONE)
@@ -52,7 +52,7 @@ async def test_concurrent_edits_are_told_as_a_chain(table: Table) -> None:
     assert state == await store.get(ONE.comment_id)
 
 
-async def test_a_write_without_an_answer_is_told_as_doubtful(
+async def test_a_write_without_an_answer_is_observed_as_uncertain(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.client.retries.DEADLINE", 0.2)

@@ -32,7 +32,7 @@ async def test_an_order_is_placed_and_found_by_its_id(each_table: Table) -> None
     assert await store.get("7") is None
 
 
-async def test_placing_twice_is_placing_once(table: Table) -> None:
+async def test_placing_an_order_twice_stores_it_once(table: Table) -> None:
     store = Stores(table).orders
     first = order("7")
     await store.place(first)
@@ -65,12 +65,12 @@ def test_the_legal_steps() -> None:
     assert {(PLACED, SHIPPED), (PLACED, CANCELLED), (SHIPPED, DELIVERED)} == LEGAL
 
 
-async def test_what_is_not_there_has_no_status(table: Table) -> None:
+async def test_the_status_of_a_missing_order_cannot_change(table: Table) -> None:
     with pytest.raises(NotFoundError):
         await Stores(table).orders.set_status("7", SHIPPED, owner="ana")
 
 
-async def test_an_order_is_found_of_its_owner_alone_or_of_anybody(table: Table) -> None:
+async def test_an_order_is_found_for_its_owner_or_for_any_user(table: Table) -> None:
     store, calls = Stores(table).orders, calls_of(table)
     await store.place(order("7"))
     for order_id in ("7", "8"):  # another user's order looks like a missing one
@@ -128,7 +128,7 @@ async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table
     assert await table.get(order_key("ana", "7")) == ORDER.encode(loaded)
 
 
-async def test_a_delivered_order_says_what_its_user_received(each_table: Table) -> None:
+async def test_a_delivered_order_proves_what_its_user_received(each_table: Table) -> None:
     store, standings = Stores(each_table).orders, Stores(each_table).standings
     price = Money(Decimal(1), "EUR")
     lines = tuple(OrderLine(f"p{number}", 1, price) for number in range(90))

@@ -95,7 +95,7 @@ async def test_a_new_organisation_is_there_at_once_with_its_users(
     assert page.nodes == users
 
 
-async def test_a_name_is_taken_once(store: OrganizationRepository) -> None:
+async def test_two_organisations_cannot_have_one_name(store: OrganizationRepository) -> None:
     async def create(username: str) -> bool:
         user = OrganizationUser("new", username, UserType.ADMIN)
         try:
@@ -221,7 +221,7 @@ async def test_an_admin_is_found_among_many_users(
         (made(ADMIN, UserType.MEMBER, ADMIN), made(MEMBER, UserType.MEMBER, ADMIN)),
     ],
 )
-async def test_of_two_admins_who_go_at_once_one_stays(
+async def test_if_two_admins_leave_at_once_one_stays(
     each_table: Table, changes: tuple[Change, Change]
 ) -> None:
     """Each change is complete between the reads of the other and its write."""
@@ -260,7 +260,7 @@ async def test_an_admin_who_is_demoted_meanwhile_adds_no_user(
     assert await store.get_user(ACME.name, "eve") is None
 
 
-async def test_of_many_who_remove_a_user_one_does(store: OrganizationRepository) -> None:
+async def test_one_of_many_concurrent_removals_succeeds(store: OrganizationRepository) -> None:
     outcomes = await asyncio.gather(
         *(removed(MEMBER, by)(store) for by in (None, ADMIN, MEMBER) * 2), return_exceptions=True
     )
@@ -268,7 +268,7 @@ async def test_of_many_who_remove_a_user_one_does(store: OrganizationRepository)
     assert await types(store) == {ADMIN: "ADMIN", COLLEAGUE: "MEMBER"}
 
 
-async def test_a_plan_is_of_an_organisation(store: OrganizationRepository) -> None:
+async def test_a_plan_needs_an_organisation(store: OrganizationRepository) -> None:
     await store.set_plan(Organization(ACME.name, "Free"))
     assert await store.get(ACME.name) == Organization(ACME.name, "Free")
     with pytest.raises(NotFoundError, match="Organisation not found"):

@@ -41,7 +41,7 @@ async def test_the_counters_query_brings_them_and_counts_none_of_them(each_table
     assert await verify(each_table, lambda _: None) == []
 
 
-async def test_what_other_programs_keep_beside_is_neither_counted_nor_shown(
+async def test_items_of_other_programs_are_not_counted_or_shown(
     each_table: Table,
 ) -> None:
     comments, products = Stores(each_table), Stores(each_table).products

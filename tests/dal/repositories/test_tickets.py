@@ -177,7 +177,7 @@ async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
     assert (user, page.nodes) == (None, [])
 
 
-async def test_tickets_are_their_users_alone(stores: Stores) -> None:
+async def test_a_user_sees_only_the_own_tickets(stores: Stores) -> None:
     page = await stores.tickets.page(TicketSelection(ACME.name, COLLEAGUE), Slice(100))
     assert {one.username for one in page.nodes} == {COLLEAGUE}
     page = await stores.tickets.page(TicketSelection(OTHER.name, MEMBER), Slice(100))
@@ -205,7 +205,7 @@ async def test_a_ticket_is_opened_by_a_user_of_the_organisation(stores: Stores) 
     assert await stores.tickets.get(new.ticket_id) == edge.node
 
 
-async def test_of_many_who_close_a_ticket_one_does(stores: Stores) -> None:
+async def test_one_of_many_concurrent_closes_succeeds(stores: Stores) -> None:
     one = MINE[0]
     assert one.status is OPEN
     outcomes = await asyncio.gather(

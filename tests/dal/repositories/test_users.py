@@ -35,7 +35,7 @@ async def test_profiles_are_written_over_what_is_there(table: Table) -> None:
     assert await users.profile("bob") == Profile(full_name="Bob")
 
 
-async def test_what_was_received_is_kept_when_the_order_changes(table: Table) -> None:
+async def test_a_purchase_stays_when_its_order_changes(table: Table) -> None:
     standings, orders = Stores(table).standings, Stores(table).orders
     await orders.put_many([order("7", status=OrderStatus.DELIVERED)])
     assert (await standings.permission("ana", "42")).bought

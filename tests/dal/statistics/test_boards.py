@@ -95,7 +95,7 @@ async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_
         await settled(each_table, product)
 
 
-async def test_who_read_older_counts_and_comes_late_looks_again(table: Table) -> None:
+async def test_a_late_move_by_older_counts_reads_the_counts_again(table: Table) -> None:
     """A five comes and goes; who saw it moves the product when all others have looked."""
     store = Stores(table)
     await store.comments.put_many(FIVES[:3])
@@ -126,7 +126,7 @@ async def test_a_lost_answer_leaves_the_place_right(each_table: Table) -> None:
     await settled(each_table, "42")
 
 
-async def test_what_a_killed_process_left_is_put_right_by_who_reads(each_table: Table) -> None:
+async def test_a_read_corrects_the_places_that_a_killed_process_left(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(FIVES)
     reader = Stores(each_table)
     await reader.statistics.read("42", consistent=False)
@@ -145,7 +145,7 @@ async def test_a_product_without_fives_leaves_the_boards(each_table: Table) -> N
     assert [await place(each_table, key) for key in keys] == [None, None]
 
 
-async def test_what_is_busy_is_tried_again_and_nothing_is_forgotten(
+async def test_a_move_that_failed_is_repeated_later(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
@@ -166,7 +166,7 @@ async def test_what_is_busy_is_tried_again_and_nothing_is_forgotten(
     await settled(table, "42")
 
 
-async def test_what_is_refused_is_left_to_who_reads_next(table: Table) -> None:
+async def test_a_refused_move_is_left_to_the_next_reader(table: Table) -> None:
     refusing, client = watched(table)
     store = Stores(refusing)
     await store.comments.add(FIVES[0])
@@ -177,7 +177,7 @@ async def test_what_is_refused_is_left_to_who_reads_next(table: Table) -> None:
     assert store.boards.pending == {"42"}
 
 
-async def test_one_failure_keeps_no_other_from_moving(
+async def test_a_failed_move_does_not_stop_other_moves(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
@@ -192,7 +192,7 @@ async def test_one_failure_keeps_no_other_from_moving(
     assert refusing.unfinished == set()
 
 
-async def test_nothing_is_tried_long_where_a_whole_batch_fails(
+async def test_moves_stop_when_a_whole_batch_fails(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
@@ -208,7 +208,7 @@ async def test_nothing_is_tried_long_where_a_whole_batch_fails(
     assert client.calls[-1][1]["ExpressionAttributeValues"][":p"]["S"] in {"PRODUCT#a", "PRODUCT#b"}
 
 
-async def test_who_is_cancelled_amid_a_move_has_it_still_before_them(table: Table) -> None:
+async def test_a_cancelled_move_stays_pending(table: Table) -> None:
     reached = asyncio.Event()
 
     async def hang(real: Operation, arguments: Answer) -> Answer:
@@ -229,7 +229,7 @@ async def test_who_is_cancelled_amid_a_move_has_it_still_before_them(table: Tabl
     await settled(table, "42")
 
 
-async def test_a_process_moves_so_many_products_at_a_time(
+async def test_a_process_moves_a_limited_number_of_products_at_a_time(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many change: the rest waits, and the index's partition has its peace."""
@@ -261,7 +261,7 @@ async def test_a_client_that_closes_has_moved_what_it_changed(
 
 
 @pytest.mark.parametrize("strange", [{"count_5": {"S": "x"}}, {"SK": {"S": "S#%FF"}}], ids=str)
-async def test_what_others_wrote_among_them_stops_nobody(
+async def test_items_of_other_programs_do_not_stop_moves(
     table: Table, strange: dict[str, object]
 ) -> None:
     await Stores(table).comments.put_many(FIVES)
@@ -279,5 +279,5 @@ async def until(holds: object, seconds: float = 60.0) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_a_failed_condition_of_one_item_is_told_as_one() -> None:
+def test_a_failed_condition_of_a_move_is_not_an_error() -> None:
     assert isinstance(client_error("ConditionalCheckFailedException"), errors.ConditionFailedError)

@@ -69,7 +69,7 @@ def test_a_rebuilds_stamp_is_on_what_is_written_while_it_runs() -> None:
     assert put["Put"]["Item"] == COMMENT.encode(NEW)
 
 
-def test_what_is_no_comment_was_not_counted() -> None:
+def test_items_that_are_not_comments_were_not_counted() -> None:
     garbage = {**HELD, "data": {"S": "{}"}}
     assert CommentChange(garbage, NEXT).changes == deltas(None, NEW)
     assert CommentChange(HELD, garbage).changes == deltas(OLD, None)
@@ -174,7 +174,7 @@ def test_a_changed_text_may_be_counted_by_a_rebuild() -> None:
     assert actions(edits[: taken(edits)]) <= MOST_ACTIONS
 
 
-def test_a_bundle_has_so_many_bytes() -> None:
+def test_a_group_has_a_maximum_of_bytes() -> None:
     assert taken([edit(number, text="x" * 40_000) for number in range(40)]) == 22
 
 

@@ -42,7 +42,7 @@ def transactions(client: FaultyClient) -> list[int]:
     ]
 
 
-async def test_what_waits_for_one_product_goes_together(each_table: Table) -> None:
+async def test_waiting_writes_of_one_product_share_a_transaction(each_table: Table) -> None:
     store, client = watched(each_table)
     await asyncio.gather(*map(store.add, ROWS))
     assert len(await recount.check(each_table, "42")) == 32
@@ -79,7 +79,7 @@ async def together(table: Table, rows: Sequence[Comment]) -> tuple[Sequence[obje
 SAME_LANGUAGE = [row._replace(language="en") for row in oracle.make_comments("42", 93, seed=9)]
 
 
-async def test_one_bad_add_costs_its_group_one_transaction_more(each_table: Table) -> None:
+async def test_a_failed_add_costs_its_group_one_further_transaction(each_table: Table) -> None:
     rows = SAME_LANGUAGE
     await Stores(each_table).comments.add(rows[50])
     taken = rows[50]._replace(text="another")
@@ -90,7 +90,7 @@ async def test_one_bad_add_costs_its_group_one_transaction_more(each_table: Tabl
     assert set(await recount.check(each_table, "42")) == set(rows)
 
 
-async def test_whom_dynamodb_does_not_name_is_found_by_halves(table: Table) -> None:
+async def test_an_unnamed_failed_write_is_found_by_halving_its_group(table: Table) -> None:
     rows = [*SAME_LANGUAGE]
     rows[50] = rows[50]._replace(text="x" * 450_000)
     ends, sizes = await together(table, rows)
@@ -100,7 +100,7 @@ async def test_whom_dynamodb_does_not_name_is_found_by_halves(table: Table) -> N
     assert set(await recount.check(table, "42")) == {*rows} - {rows[50]}
 
 
-async def test_what_nobody_may_do_is_not_tried_again_for_each(table: Table) -> None:
+async def test_a_permanent_refusal_is_not_repeated_for_each_write(table: Table) -> None:
     store, client = watched(table, let_pass)
     client._faults += [refuse(client_error("AccessDeniedException"))] * 1000
     ends = await asyncio.gather(*map(store.add, SAME_LANGUAGE), return_exceptions=True)
@@ -136,7 +136,7 @@ class Gate:
         return await real(**arguments)
 
 
-async def test_a_client_that_leaves_takes_nobody_along(table: Table) -> None:
+async def test_a_client_that_leaves_does_not_cancel_its_group(table: Table) -> None:
     """Neither the client that writes the group, nor a client that waits."""
     first, second = Gate(), Gate()
     store, _ = watched(table, first, second)
@@ -157,7 +157,7 @@ async def test_a_client_that_leaves_takes_nobody_along(table: Table) -> None:
     assert set(kept) == {row for n, row in enumerate(ROWS) if n != 20}
 
 
-async def test_who_waits_too_long_is_told_and_has_written_nothing(
+async def test_a_write_that_waits_too_long_fails_and_changes_nothing(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, client = watched(table)
@@ -171,7 +171,7 @@ async def test_who_waits_too_long_is_told_and_has_written_nothing(
     assert await recount.check(table, "42") == [ROWS[1]]
 
 
-async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
+async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retries, "DEADLINE", 2)
@@ -191,7 +191,7 @@ async def test_who_is_being_written_when_patience_ends_hears_how_it_went(
     assert set(await recount.check(table, "42")) == set(ROWS[:5])
 
 
-async def test_what_others_count_meanwhile_is_no_conflict(each_table: Table) -> None:
+async def test_concurrent_counts_are_not_a_conflict(each_table: Table) -> None:
     """A five of another process, after the mode was read and before the transaction."""
 
     async def others_add(real: Operation, arguments: Answer) -> Answer:
@@ -204,7 +204,7 @@ async def test_what_others_count_meanwhile_is_no_conflict(each_table: Table) -> 
     assert set(await recount.check(each_table, "42")) == set(ROWS[:2])
 
 
-async def test_conflicts_until_the_deadline_are_told(
+async def test_conflicts_until_the_deadline_are_an_error(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))

@@ -79,19 +79,19 @@ def test_counts_of_every_selection() -> None:
         assert whole.count(selection.query()) == wanted
 
 
-def test_none_of_a_filter_is_nothing() -> None:
+def test_an_empty_filter_counts_zero() -> None:
     whole = statistics(DATA)
     for nothing in ({"rating": frozenset[str]()}, {"language": frozenset({"xx"})}):
         assert whole.count(Query("?", nothing)) == 0
 
 
-def test_what_is_not_counted_has_no_total() -> None:
+def test_a_filter_by_an_uncounted_field_has_no_total() -> None:
     query = Query("?", {"rating": frozenset("5"), "verified": frozenset({"true"})})
     with pytest.raises(NoIndexError, match="not counted by verified"):
         statistics(DATA).count(query)
 
 
-def test_between_dates_counts_tell_only_that_there_is_none() -> None:
+def test_with_dates_counts_prove_only_zero() -> None:
     since = Range(low="2020")
     assert statistics(DATA).count(Query("?", {"rating": frozenset("5")}, since)) is None
     assert statistics(DATA).count(Query("?", {"language": frozenset({"xx"})}, since)) == 0
@@ -141,7 +141,7 @@ filters = st.builds(
 
 @MORE
 @given(comments, filters)
-def test_a_count_is_what_its_value_would_show(rows: list[Comment], chosen: Selection) -> None:
+def test_a_facets_count_is_the_length_of_its_list(rows: list[Comment], chosen: Selection) -> None:
     rows = [row._replace(product_id="p") for row in rows]
     found = facets(statistics(rows), chosen.ratings, chosen.languages)
     shown = oracle.selected(rows, chosen)
@@ -159,7 +159,7 @@ def test_a_count_is_what_its_value_would_show(rows: list[Comment], chosen: Selec
     assert {one.language for one in found.languages if one.selected} == (chosen.languages or set())
 
 
-def test_no_value_moves_when_one_is_chosen() -> None:
+def test_a_chosen_value_does_not_change_counts_of_its_own_facet() -> None:
     held = CommentStatistics.summed(
         {
             "en": RatingCounts((0, 0, 0, 0, 9)),

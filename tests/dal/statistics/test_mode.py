@@ -83,7 +83,7 @@ async def test_without_the_item_writers_count_and_zero_proves_nothing(table: Tab
     assert [read.exact, read.applies_stream, read.dual_writes] == [False] * 3
 
 
-async def test_what_is_said_is_what_is_read(each_table: Table) -> None:
+async def test_an_announcement_is_read_as_it_was_written(each_table: Table) -> None:
     store = MaintenanceStore(each_table)
     for state in STATES:
         read = await store.read()
@@ -108,7 +108,7 @@ async def test_a_table_with_shards_is_refused(table: Table, attribute: str) -> N
         await MaintenanceStore(table).read()
 
 
-async def test_of_two_who_say_something_one_is_refused(each_table: Table) -> None:
+async def test_one_of_two_concurrent_announcements_is_refused(each_table: Table) -> None:
     store = MaintenanceStore(each_table)
     read = await store.read()
     await store.announce(read, generation=1, rebuilding=True)
@@ -116,7 +116,7 @@ async def test_of_two_who_say_something_one_is_refused(each_table: Table) -> Non
         await store.announce(read, generation=1, mode=MaintenanceMode.STREAM)
 
 
-async def test_it_is_asked_once_in_a_while(table: Table, clock: list[float]) -> None:
+async def test_the_mode_is_read_once_in_five_seconds(table: Table, clock: list[float]) -> None:
     store = MaintenanceStore(table)
     first = await store.current()
     await say(table, generation=1)
@@ -126,7 +126,7 @@ async def test_it_is_asked_once_in_a_while(table: Table, clock: list[float]) -> 
     assert (await store.current()).generation == 1
 
 
-def test_settling_outlasts_whatever_was_on_its_way() -> None:
+def test_settling_outlasts_every_unfinished_write() -> None:
     """A write may ask just before an announcement, keep the answer, and take its whole deadline.
 
     Its last attempt may have been sent just before that.
@@ -134,7 +134,7 @@ def test_settling_outlasts_whatever_was_on_its_way() -> None:
     assert SETTLE_SECONDS > KEPT_SECONDS + DEADLINE + ATTEMPT_SECONDS
 
 
-async def test_an_answer_that_took_too_long_is_asked_for_again(
+async def test_a_mode_that_took_too_long_to_read_is_read_again(
     table: Table, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, took = MaintenanceStore(table), [KEPT_SECONDS, 0.0]
@@ -150,7 +150,7 @@ async def test_an_answer_that_took_too_long_is_asked_for_again(
     assert took == []
 
 
-def test_zero_is_trusted_in_one_state_alone() -> None:
+def test_zero_is_trusted_in_only_one_state() -> None:
     trusted = [state for state in STATES if state.exact]
     assert {(one.mode, one.rebuilding, one.complete) for one in trusted} == {
         (MaintenanceMode.TRANSACTIONAL, False, True)
@@ -178,9 +178,7 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
     }
 
 
-async def test_a_write_that_waited_for_its_turn_obeys_what_was_said_meanwhile(
-    table: Table, clock: list[float]
-) -> None:
+async def test_a_waiting_write_obeys_a_later_announcement(table: Table, clock: list[float]) -> None:
     store = Stores(table).comments
     await store.add(ROWS[0])
     async with store._writes._locks.hold(["42"], deadline=5):

@@ -81,7 +81,7 @@ async def test_one_query_reads_all_items_of_the_product(each_table: Table) -> No
     assert len(spent) == 1
 
 
-async def test_it_asks_the_table_itself() -> None:
+async def test_statistics_are_read_from_the_table_and_no_index() -> None:
     run = Counted()
     await StatisticsReader(run).read("42", consistent=True)
     (request,) = run.requests
@@ -90,7 +90,7 @@ async def test_it_asks_the_table_itself() -> None:
     assert (request.range.low, request.range.high) == ("S", "S#\U0010ffff")
 
 
-async def test_it_reads_on_to_the_end() -> None:
+async def test_statistics_are_read_to_the_end_of_the_range() -> None:
     run = Counted(pages=3)
     spent: list[float] = []
     statistics = await StatisticsReader(run).read("42", consistent=False, spend=spent.append)
@@ -128,7 +128,7 @@ async def test_an_own_write_is_seen_at_once() -> None:
     assert await store.recent("42") is not first
 
 
-async def test_what_was_read_while_a_write_ended_is_not_kept() -> None:
+async def test_statistics_read_during_a_write_are_not_cached() -> None:
     run = Counted()
     store = StatisticsReader(run)
     run.meanwhile = lambda: store.forget(["42"])
@@ -149,7 +149,7 @@ async def test_a_failed_read_is_read_again() -> None:
     assert len(run.requests) == 2
 
 
-async def test_so_many_products_are_kept() -> None:
+async def test_the_number_of_cached_products_is_limited() -> None:
     run = Counted()
     store = StatisticsReader(run)
     for number in range(KEPT_PRODUCTS + 1):
@@ -220,7 +220,7 @@ async def known(
     return statistics
 
 
-async def test_the_first_look_measures_rows_and_the_next_does_not(table: Table) -> None:
+async def test_only_the_first_read_of_a_product_samples_rows(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", text="x" * 1_000, language="en") for n in range(9)]
     await Stores(table).comments.put_many(rows)
     provider, first, second = (
@@ -292,7 +292,7 @@ async def test_sizes_are_those_that_the_engine_counts(table: Table) -> None:
         assert reading.consumed_capacity == reading.estimated_capacity
 
 
-async def test_what_is_not_counted_by_is_neither_remembered_nor_proved(table: Table) -> None:
+async def test_uncounted_fields_are_neither_remembered_nor_proved_empty(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", language="en", rating=1) for n in range(3)]
     await Stores(table).comments.put_many(rows)
     provider = provider_of(table)

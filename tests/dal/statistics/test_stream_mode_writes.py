@@ -57,7 +57,7 @@ async def test_an_add_costs_what_its_rows_cost(table: Table) -> None:
     assert account.wcu == 6, "the comment, and its rows of five indexes"
 
 
-async def test_one_that_hangs_keeps_no_other_of_its_product(table: Table) -> None:
+async def test_a_write_that_hangs_does_not_delay_others_of_its_product(table: Table) -> None:
     await in_stream_mode(table)
     store, client = watched(table)
     reached, release = asyncio.Event(), asyncio.Event()
@@ -78,7 +78,9 @@ async def test_one_that_hangs_keeps_no_other_of_its_product(table: Table) -> Non
 
 
 @pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_observers_hear_of_one_comment_in_order(table: Table, mode: MaintenanceMode) -> None:
+async def test_observers_receive_the_writes_of_a_comment_in_order(
+    table: Table, mode: MaintenanceMode
+) -> None:
     """Also where the answer to the earlier write comes after the later one could be written."""
     if mode is MaintenanceMode.STREAM:
         await in_stream_mode(table)
@@ -124,7 +126,7 @@ async def test_of_many_only_those_that_others_changed_are_looked_at_again(
     assert set(await recount.comments_of(store, "42")) == set(ROWS)
 
 
-async def test_lost_answers_of_many_are_no_failures(streamed: Table) -> None:
+async def test_lost_answers_of_several_writes_are_not_failures(streamed: Table) -> None:
     store, client = watched(streamed)
     client._faults = [let_pass, *[lose_answer] * 20]  # it looks first whether they are there
     assert await store.put_many(ROWS[:40]) == Outcome(new=40)
@@ -136,7 +138,7 @@ async def test_lost_answers_of_many_are_no_failures(streamed: Table) -> None:
     assert set(await recount.comments_of(store, "42")) == set(ROWS[:40])
 
 
-async def test_an_item_that_dynamodb_refuses_is_its_own_fault(table: Table) -> None:
+async def test_a_refused_item_does_not_fail_other_items(table: Table) -> None:
     await in_stream_mode(table)
     store = Stores(table).comments
     huge = ROWS[3]._replace(text="x" * 450_000)

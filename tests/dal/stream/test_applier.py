@@ -144,7 +144,7 @@ async def test_what_is_no_comment_changes_nothing(table: Table) -> None:
     assert await checkpoint(table) == held
 
 
-async def test_a_finished_shard_takes_no_more(table: Table) -> None:
+async def test_a_finished_shard_accepts_no_records(table: Table) -> None:
     mine = applier(table)
     held = await mine.apply(Checkpoint(SHARD), [made(1, "42")])
     assert await mine.finish(held) == await checkpoint(table) == Checkpoint(SHARD, "1", done=True)

@@ -92,7 +92,7 @@ async def test_counters_follow_a_program_that_knows_nothing_of_them(
 
 
 @SECOND_IN_SOAK
-async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Streams) -> None:
+async def test_both_modes_make_the_same_items(streamed: Table, streams: Streams) -> None:
     counting = MaintenanceStore(streamed)
     transactional = await counting.announce(
         await counting.read(), mode=MaintenanceMode.TRANSACTIONAL
@@ -109,7 +109,9 @@ async def test_both_modes_come_to_the_same_items(streamed: Table, streams: Strea
 
 
 @SECOND_IN_SOAK
-async def test_where_writers_count_it_counts_nothing(streamed: Table, streams: Streams) -> None:
+async def test_a_follower_counts_nothing_in_transactional_mode(
+    streamed: Table, streams: Streams
+) -> None:
     """Also after it has begun: it obeys the announcement within seconds."""
     follower = await open_follower(streamed, streams)
     await write_raw(streamed, history(2, 20))
@@ -189,7 +191,9 @@ async def test_a_stream_of_keys_alone_is_refused(each_table: Table) -> None:
 
 
 @SECOND_IN_SOAK
-async def test_the_watermark_says_when_nothing_was_left(streamed: Table, streams: Streams) -> None:
+async def test_the_watermark_is_the_time_when_no_record_was_left(
+    streamed: Table, streams: Streams
+) -> None:
     checkpoints = Checkpoints(streamed, label_of(str(await admin.stream(streamed))))
     begun = await checkpoints.watermark()
     assert begun is not None
@@ -206,7 +210,7 @@ async def test_the_watermark_says_when_nothing_was_left(streamed: Table, streams
 
 
 @SECOND_IN_SOAK
-async def test_an_idle_follower_does_not_feed_itself(streamed: Table, streams: Streams) -> None:
+async def test_an_idle_follower_writes_no_records(streamed: Table, streams: Streams) -> None:
     clock = Clock(streams.now())
     follower = await open_follower(streamed, streams, clock)
     await write_raw(streamed, history(6, 5))
@@ -313,7 +317,7 @@ async def test_no_watermark_while_a_child_may_be_missing(begun: Table) -> None:
     assert await Checkpoints(begun, "s").watermark() == clock() - LISTING
 
 
-async def test_an_expired_iterator_is_taken_anew(begun: Table) -> None:
+async def test_an_expired_iterator_is_replaced(begun: Table) -> None:
     fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()
     fake.expired = {"a@0", "a@3", "a@8"}
     await exhaust(follower_of(begun, fake, clock), clock)
@@ -380,7 +384,7 @@ async def test_a_stream_that_was_switched_off_is_read_to_its_end(begun: Table) -
 
 
 @SECOND_IN_SOAK
-async def test_it_outlives_an_engine_that_is_away(
+async def test_a_follower_waits_for_an_unreachable_engine(
     streamed: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await write_raw(streamed, history(7, 20))
@@ -408,7 +412,7 @@ async def test_it_outlives_an_engine_that_is_away(
 
 
 @pytest.mark.parametrize("lost", [True, False])
-async def test_a_round_that_failed_is_made_up_for(begun: Table, *, lost: bool) -> None:
+async def test_a_failed_round_is_repeated(begun: Table, *, lost: bool) -> None:
     """The same follower goes on, whether or not the transaction was done."""
     client = FaultyClient(begun.service)
     fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()

@@ -74,7 +74,7 @@ async def test_a_record_twice_in_one_delivery_counts_once(table: Table) -> None:
     ("attribute", "value"),
     [("language", "x" * 1_100), ("GSI4PK", f"PRODUCT#{'x' * 1_100}")],
 )
-async def test_what_no_counter_can_have_in_its_key_stops_nobody(
+async def test_an_uncountable_comment_does_not_stop_a_delivery(
     table: Table, attribute: str, value: str
 ) -> None:
     """DynamoDB refuses such a counter for good; it would keep all records after it waiting."""

@@ -166,7 +166,7 @@ def test_costs_that_are_kept_are_those_predicted(asked: list[dict[str, Any]]) ->
         max_size=8,
     )
 )
-def test_no_cost_is_kept_where_variables_stand_in_lists(asked: list[dict[str, Any]]) -> None:
+def test_costs_with_variables_in_lists_are_not_cached(asked: list[dict[str, Any]]) -> None:
     kept_is_predicted(MIXED, asked)
 
 
@@ -203,7 +203,7 @@ async def test_variables_are_costed_as_they_are_executed(
     assert await cost(sent) == await cost(meant)
 
 
-async def test_what_execution_refuses_is_not_costed(table: Table) -> None:
+async def test_a_request_that_execution_refuses_has_no_cost(table: Table) -> None:
     answer = await SCHEMA.execute(
         'query ($n: Int) { product(productId: "1") { comments(first: $n) { totalCount } } }',
         {"n": 1.5},
@@ -269,7 +269,7 @@ TOO_COSTLY = {
 
 
 @pytest.mark.parametrize("text", TOO_COSTLY.values(), ids=TOO_COSTLY)
-async def test_what_is_too_costly_is_refused_before_the_first_read(
+async def test_a_too_costly_operation_is_refused_before_its_first_read(
     table: Table, run: Run, text: str
 ) -> None:
     calls = calls_of(table)
@@ -324,7 +324,7 @@ def count_values(value: object) -> int:
     return 0
 
 
-async def test_the_cost_is_shown_to_who_asks_for_it(table: Table) -> None:
+async def test_the_cost_is_shown_to_clients_that_select_it(table: Table) -> None:
     stores = Stores(table)
     await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
     context = Context(STAFF, stores, explain=True)
@@ -399,7 +399,7 @@ async def test_no_more_is_read_than_predicted(table: Table, text: str) -> None:
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])
-async def test_the_cost_is_told_only_when_it_is_asked_for(
+async def test_the_cost_is_shown_only_on_request(
     table: Table, asked: dict[str, Any] | None
 ) -> None:
     context = Context(STAFF, Stores(table))
@@ -460,7 +460,7 @@ def test_operations_whose_cost_others_see_reach_nothing_personal() -> None:
     assert not personal & reached.keys()
 
 
-async def test_what_was_too_costly_is_told(table: Table) -> None:
+async def test_the_error_names_the_cost_above_its_limit(table: Table) -> None:
     context = Context(None, Stores(table), explain=True)
     text = TOO_COSTLY["pages of pages"]
     answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})

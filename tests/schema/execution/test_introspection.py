@@ -39,7 +39,7 @@ def context(stores: Stores) -> Context:
 
 
 @pytest.mark.parametrize(("query", "variables"), GUESSES)
-async def test_whatever_does_not_fit_is_told_alike(
+async def test_without_introspection_all_invalid_documents_get_one_message(
     context: Context, query: str, variables: dict[str, Any]
 ) -> None:
     result = await CLOSED.execute(query, variables, context_value=context)
@@ -50,7 +50,7 @@ async def test_whatever_does_not_fit_is_told_alike(
     assert error.extensions == {"code": "BAD_REQUEST"}
 
 
-async def test_what_fits_is_answered(context: Context) -> None:
+async def test_without_introspection_valid_documents_are_answered(context: Context) -> None:
     query = '{ __typename product(productId: "1") { productId } }'
     result = await CLOSED.execute(query, context_value=context)
     assert result.data == {"__typename": "Query", "product": {"productId": "1"}}
@@ -65,7 +65,7 @@ async def test_what_fits_is_answered(context: Context) -> None:
         ('{ product(productId: "1") { comments(after: "x") { totalCount } } }', "cursor"),
     ],
 )
-async def test_what_is_wrong_in_itself_is_told_as_ever(
+async def test_without_introspection_syntax_errors_keep_their_message(
     context: Context, query: str, word: str
 ) -> None:
     result = await CLOSED.execute(query, context_value=context)

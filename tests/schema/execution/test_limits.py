@@ -97,7 +97,7 @@ async def test_introspection_is_within_the_limits(run: Run) -> None:
     assert (await run(get_introspection_query()))["errors"] == []
 
 
-def test_what_is_allowed_is_allowed_to_the_last() -> None:
+def test_documents_at_each_limit_are_allowed() -> None:
     aliases = " ".join(f"a{n}:x" for n in range(MAX_ALIASES))
     assert faults_of(parse(f"{{{aliases}}}")) == []
     assert "31 aliases" in faults_of(parse(f"{{{aliases} b:x}}"))[0].message

@@ -198,7 +198,7 @@ def test_an_error_names_variable_type_and_value(
 
 
 @pytest.mark.parametrize(("operation", "variables"), FAULTY.values(), ids=FAULTY)
-async def test_a_fault_of_the_client_is_told_in_plain_words(
+async def test_an_error_of_the_client_is_explained_in_plain_words(
     operation: str, variables: dict[str, object]
 ) -> None:
     _, errors = await ask(operation, **variables)
@@ -266,7 +266,7 @@ def variables_of(operation: str) -> st.SearchStrategy[dict[str, Any]]:
 
 @MORE
 @given(st.sampled_from(OPERATIONS).flatmap(lambda one: st.tuples(st.just(one), variables_of(one))))
-async def test_whatever_variables_hold_no_message_speaks_python(
+async def test_no_message_about_variables_contains_python_terms(
     drawn: tuple[str, dict[str, Any]],
 ) -> None:
     operation, variables = drawn

@@ -66,7 +66,7 @@ def test_no_garbage_is_collected_while_a_document_is_checked() -> None:
     assert gc.isenabled()
 
 
-def test_what_takes_many_comparisons_is_refused_in_a_sentence() -> None:
+def test_a_document_with_many_comparisons_is_refused_in_a_sentence() -> None:
     found = DocumentCache(SCHEMA._schema, READS).checked(chain(98)).errors
     messages = [error.message for error in found]
     assert any(one.startswith("The document selects too many fields and") for one in messages)

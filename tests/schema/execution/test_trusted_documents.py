@@ -51,7 +51,7 @@ def test_an_id_with_its_prefix_is_the_hash(trusted: TrustedDocuments) -> None:
         ("{ " + " ".join(f"a{n}: __typename" for n in range(31)) + " }", "31 aliases"),
     ],
 )
-def test_what_could_never_run_is_refused_with_a_sentence(
+def test_a_document_that_can_never_run_is_refused_with_a_sentence(
     trusted: TrustedDocuments, text: str, sentence: str
 ) -> None:
     (told,) = trusted.add_all({"a": text})
@@ -61,12 +61,12 @@ def test_what_could_never_run_is_refused_with_a_sentence(
     assert trusted.text("a") is None
 
 
-def test_what_variables_decide_is_left_to_the_request(trusted: TrustedDocuments) -> None:
+def test_limits_that_depend_on_variables_are_checked_by_request(trusted: TrustedDocuments) -> None:
     text = NESTED.replace("{", "query ($first: Int) {", 1).replace("first: 100", "first: $first")
     assert trusted.add_all({"a": text}) == []
 
 
-def test_all_that_are_broken_are_told_and_the_others_kept(trusted: TrustedDocuments) -> None:
+def test_all_broken_documents_are_reported_and_the_others_kept(trusted: TrustedDocuments) -> None:
     told = trusted.add_all({"a": "{ x }", "b": TYPENAME, "c": "{"})
     assert [sentence.split()[1] for sentence in told] == ["'a'", "'c'"]
     assert trusted.text("b") == TYPENAME
@@ -90,7 +90,7 @@ def test_texts_together_are_bounded(
     assert "20 characters at most" in told
 
 
-def test_strangers_documents_drive_no_trusted_one_out(trusted: TrustedDocuments) -> None:
+def test_documents_of_clients_never_displace_trusted_documents(trusted: TrustedDocuments) -> None:
     documents = trusted._documents
     trusted.add("a", TYPENAME)
     parsed = documents.checked(TYPENAME)
@@ -99,7 +99,7 @@ def test_strangers_documents_drive_no_trusted_one_out(trusted: TrustedDocuments)
     assert documents.checked(TYPENAME) is parsed
 
 
-def test_one_without_room_is_read_again_when_it_is_asked_for(
+def test_a_trusted_document_beyond_the_memory_limit_is_read_on_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("schema.execution.documents.TRUSTED_BYTES", 20_000)

@@ -152,7 +152,7 @@ async def test_clocks_may_differ_by_less_than_ten_seconds(
         (signed(RSA_KEY, "RS256", "rsa"), "cannot verify a JWT signed with 'RS256'"),
     ],
 )
-async def test_what_proves_nothing_is_refused_with_a_sentence(
+async def test_an_invalid_jwt_is_refused_with_a_sentence(
     authenticator: Authenticator, authorization: str, sentence: str
 ) -> None:
     with pytest.raises(InvalidTokenError, match=sentence) as caught:
@@ -206,7 +206,7 @@ async def test_secret_and_key_set_live_side_by_side(either: Authenticator) -> No
         (signed(RSA_KEY, "RS256", "rsa", aud="elsewhere"), "another audience"),
     ],
 )
-async def test_what_the_key_set_does_not_prove_is_refused(
+async def test_a_jwt_that_the_key_set_does_not_verify_is_refused(
     either: Authenticator, authorization: str, sentence: str
 ) -> None:
     with pytest.raises(InvalidTokenError, match=sentence):

@@ -193,7 +193,7 @@ async def test_a_jwt_of_our_own_secret_has_its_own_claims(name: str) -> None:
     assert viewer == Viewer("mo", frozenset({"staff"}), "Mo")
 
 
-async def test_our_issuer_is_no_pass_for_a_key_of_the_set() -> None:
+async def test_a_key_of_the_set_cannot_sign_for_our_own_issuer() -> None:
     with pytest.raises(InvalidTokenError, match="another issuer"):
         await provider("keycloak").viewer(signed(KEYCLOAK, iss="marginalia"))
 

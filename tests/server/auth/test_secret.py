@@ -7,7 +7,7 @@ from server.auth.secret import FILE_NAME, checked_secret, ensure_secret, read_se
 from server.errors import CommandError
 
 
-def test_made_once_and_for_the_owner_alone(tmp_path: Path) -> None:
+def test_the_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     data_dir = tmp_path / "not/there/yet"
     assert read_secret(data_dir) is None
     made = ensure_secret(data_dir)
@@ -41,7 +41,7 @@ def test_a_maker_that_comes_second_takes_the_first_ones_secret(
 
 
 @pytest.mark.parametrize("content", ["", "short\n"])
-def test_a_file_with_too_little_in_it_says_so(tmp_path: Path, content: str) -> None:
+def test_a_too_short_secret_file_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE_NAME).write_text(content)
     with pytest.raises(
         CommandError, match=f"{FILE_NAME} holds . bytes and HS256 needs at least 32"
@@ -49,13 +49,13 @@ def test_a_file_with_too_little_in_it_says_so(tmp_path: Path, content: str) -> N
         ensure_secret(tmp_path)
 
 
-def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+def test_an_unreadable_secret_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).mkdir()
     with pytest.raises(CommandError, match="cannot be read"):
         read_secret(tmp_path)
 
 
-def test_a_directory_that_cannot_be_made_says_so(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(
         CommandError, match="Choose another --data-dir or set MARGINALIA_JWT_SECRET"

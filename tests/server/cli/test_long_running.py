@@ -24,7 +24,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "REPORT_SECONDS", 0.2)
 
 
-async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
+async def test_a_command_waits_for_a_store_that_fails_during_its_work(table: Table) -> None:
     await Stores(table).comments.put_many(oracle.make_comments("42", 5, seed=1))
     ends: list[float] = []
 
@@ -43,7 +43,7 @@ async def test_a_stall_within_the_work_is_waited_for(table: Table) -> None:
     assert "Press Ctrl-C to stop; run the same command again later." in done.stderr
 
 
-def test_what_cannot_begin_says_nothing_of_what_it_does(tmp_path: Path) -> None:
+def test_a_command_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
     data_dir = tmp_path / "file"
     data_dir.touch()
     done = called("stats", "follow", "--data-dir", data_dir, "--metrics-port", "0")

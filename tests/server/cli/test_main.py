@@ -86,11 +86,11 @@ def test_help_cuts_nothing_off_at_80_columns(name: str) -> None:
         assert one.help is None or " ".join(one.help.split()) in " ".join(outcome.stdout.split())
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_printed() -> None:
     assert marginalia("--version").stdout.startswith("marginalia 0.")
 
 
-def test_no_command_shows_the_help_and_an_unknown_one_is_told() -> None:
+def test_a_missing_command_shows_the_help_and_an_unknown_one_is_refused() -> None:
     assert "Usage: marginalia" in marginalia().stderr
     outcome = marginalia("sreve")
     assert outcome.returncode == 2
@@ -135,7 +135,7 @@ def test_ctrl_c_ends_with_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> No
     assert caught.value.code == 130
 
 
-def test_a_reader_that_has_enough_is_no_fault() -> None:
+def test_a_closed_output_is_not_an_error() -> None:
     reading, writing = os.pipe()
     os.close(reading)
     command = [str(MARGINALIA), "schema"]
@@ -153,7 +153,7 @@ def test_the_schema_is_printed() -> None:
     assert 'extend type Product @key(fields: "productId")' in subgraph
 
 
-def test_contradicting_options_are_told() -> None:
+def test_contradicting_options_are_refused() -> None:
     outcome = called("table", "describe", "--aws", "--endpoint-url", "http://127.0.0.1:1")
     assert outcome.returncode == 2
     assert outcome.stderr == (
@@ -199,7 +199,7 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
     assert not (tmp_path / "unused").exists()
 
 
-def test_an_endpoint_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "DEADLINE", 2)  # seconds during which the request is retried
     outcome = called("table", "describe", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert outcome.returncode == 3
@@ -209,7 +209,7 @@ def test_an_endpoint_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatc
     )
 
 
-def test_missing_aws_settings_are_told(tmp_path: Path) -> None:
+def test_missing_aws_settings_are_reported(tmp_path: Path) -> None:
     nothing = {"AWS_EC2_METADATA_DISABLED": "true", "HOME": str(tmp_path)}
     outcome = called("table", "describe", "--aws", **nothing)
     assert outcome.returncode == 2

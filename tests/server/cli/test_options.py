@@ -73,7 +73,7 @@ CHANGED = {
 }
 
 
-def test_nothing_given_is_every_default() -> None:
+def test_without_options_every_setting_has_its_default() -> None:
     assert asdict(settings_of()) == asdict(
         Settings(trusted_proxies=["127.0.0.1", "::1"])  # Typer makes a list of them
     )

@@ -123,7 +123,7 @@ def holds(data_dir: Path, name: str) -> bool:
         return opened.execute(query, (f"S:{name}",)).fetchone() is not None
 
 
-async def test_what_was_there_is_kept_and_can_be_restored_in_turn(
+async def test_a_restore_keeps_the_old_data_which_can_be_restored_too(
     data: Path, tmp_path: Path
 ) -> None:
     backup = tmp_path / "backup.db"
@@ -143,7 +143,7 @@ async def test_what_was_there_is_kept_and_can_be_restored_in_turn(
     assert holds(data, "second")
 
 
-async def test_what_a_killed_engine_left_in_its_log_is_backed_up_and_kept(
+async def test_writes_in_a_killed_engines_log_are_backed_up_and_kept(
     data: Path, tmp_path: Path
 ) -> None:
     killed = tmp_path / "killed"
@@ -171,7 +171,7 @@ async def test_the_engine_of_a_killed_server_ends_before_a_restore(
         assert engine.wait(60) is not None
 
 
-def test_a_running_server_is_not_restored_under(data: Path, tmp_path: Path) -> None:
+def test_a_restore_is_refused_while_a_server_runs(data: Path, tmp_path: Path) -> None:
     with served(data) as server:
         called("backup", tmp_path / "backup.db", "--data-dir", data)
         line = refused("restore", tmp_path / "backup.db", "--data-dir", data)
@@ -235,7 +235,7 @@ def test_a_backup_replaces_nothing_unless_told(data: Path, tmp_path: Path) -> No
         ("nowhere/b.db", "cannot be written (No such file or directory): name another file."),
     ],
 )
-def test_bad_places_for_a_backup_are_told(
+def test_impossible_files_for_a_backup_are_refused(
     data: Path, tmp_path: Path, file: str, sentence: str
 ) -> None:
     line = refused("backup", tmp_path / file, "--force", "--data-dir", data)
@@ -253,7 +253,7 @@ def test_a_full_disk_leaves_no_backup(data: Path, tmp_path: Path) -> None:
         assert [path.name for path in disk.iterdir()] == ["ballast"]
 
 
-def test_nothing_to_back_up_is_told(tmp_path: Path) -> None:
+def test_a_backup_without_data_is_refused(tmp_path: Path) -> None:
     line = refused("backup", tmp_path / "backup.db", "--data-dir", tmp_path / "data")
     assert line == (
         f"marginalia: There is no data in {tmp_path}/data: name the server's data directory with "
@@ -275,7 +275,7 @@ def test_damaged_data_is_not_backed_up(data: Path, tmp_path: Path, pages: slice)
     assert not list(tmp_path.glob("*backup*"))
 
 
-def test_what_is_no_backup_is_not_restored(data: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_backup_is_not_restored(data: Path, tmp_path: Path) -> None:
     before = (data / "marginalia.db").read_bytes()
     backup = tmp_path / "backup.db"
     called("backup", backup, "--data-dir", data)
@@ -298,7 +298,7 @@ def test_what_is_no_backup_is_not_restored(data: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("action", ["backup", "restore"])
 @pytest.mark.parametrize("store", [["--aws"], ["--endpoint-url", "http://127.0.0.1:9"]])
-def test_other_stores_have_backups_of_their_own(
+def test_the_backup_of_a_store_elsewhere_is_refused(
     tmp_path: Path, action: str, store: list[str]
 ) -> None:
     line = refused(action, tmp_path / "backup.db", *store)

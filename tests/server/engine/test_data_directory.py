@@ -17,7 +17,7 @@ from tests.server.embedded import engine_pid, fill, mounted, refusal, successor
 KEPT = {"PK": {"S": "kept"}, "SK": {"S": "kept"}}
 
 
-async def test_a_file_in_the_directorys_place_is_told(tmp_path: Path) -> None:
+async def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.touch()
     for data_dir in (path, path / "below"):
@@ -27,18 +27,18 @@ async def test_a_file_in_the_directorys_place_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data_dir", [Path("/sys/marginalia"), Path("/proc"), Path("/sys/kernel")])
-async def test_a_directory_that_takes_no_files_is_told(data_dir: Path) -> None:
+async def test_a_directory_without_write_permission_is_reported(data_dir: Path) -> None:
     sentence = await refusal(data_dir)
     assert sentence.startswith(f"The data directory {data_dir} cannot be written (")
     assert sentence.endswith("): make it writable, or choose another with --data-dir.")
 
 
-async def test_a_read_only_disk_is_told(tmp_path: Path) -> None:
+async def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "ro") as data_dir:
         assert "cannot be written (Read-only file system)" in await refusal(data_dir)
 
 
-async def test_a_full_disk_is_told(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_at_the_start(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=1m") as data_dir:
         assert await refusal(data_dir) == (
             f"The disk of the data directory {data_dir} is full: free 16 MB or more, "
@@ -46,7 +46,7 @@ async def test_a_full_disk_is_told(tmp_path: Path) -> None:
         )
 
 
-async def test_a_disk_that_fills_up_is_told_and_loses_nothing_acknowledged(
+async def test_a_disk_that_fills_up_is_reported_and_loses_no_acknowledged_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fill_up(settings: Settings) -> None:

@@ -110,7 +110,7 @@ async def test_an_engine_that_dies_once_in_a_while_is_started_each_time(
         assert not engine.died.done()
 
 
-async def test_an_engine_that_cannot_come_back_is_given_up_with_a_reason(
+async def test_an_engine_that_cannot_restart_is_given_up_with_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with embedded_engine(tmp_path, share=False) as engine:
@@ -208,7 +208,7 @@ async def test_a_port_taken_meanwhile_leads_to_another(
             assert engine.endpoint_url == f"http://127.0.0.1:{free}"
 
 
-async def test_a_broken_record_is_as_good_as_none(tmp_path: Path) -> None:
+async def test_a_broken_record_counts_as_a_missing_record(tmp_path: Path) -> None:
     (tmp_path / "engine.json").write_text('{"owner": ')
     async with embedded_engine(tmp_path, share=False):
         assert psutil.pid_exists(engine_pid(tmp_path))

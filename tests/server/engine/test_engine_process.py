@@ -20,7 +20,7 @@ from tests.engines import ROOT
 from tests.server.embedded import abandoned, engine_pid, refusal
 
 
-async def test_a_taken_port_is_told_apart_from_other_faults(tmp_path: Path) -> None:
+async def test_a_taken_port_is_distinguished_from_other_faults(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(PortTakenError):
         await EngineProcess.start(tmp_path / "x.db", listener.getsockname()[1])
 
@@ -33,7 +33,7 @@ async def test_a_taken_port_is_told_apart_from_other_faults(tmp_path: Path) -> N
         (0o755, "{path} cannot be run (Exec format error): run `make setup` again"),
     ],
 )
-async def test_a_binary_that_does_not_run_is_told(
+async def test_a_binary_that_does_not_run_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None, sentence: str
 ) -> None:
     path = tmp_path / "dynoxide"
@@ -44,7 +44,7 @@ async def test_a_binary_that_does_not_run_is_told(
     assert sentence.format(path=path) in await refusal(tmp_path / "data")
 
 
-async def test_an_engine_that_ends_at_once_leaves_its_last_words(
+async def test_the_message_of_an_engine_that_ends_at_once_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "dynoxide"
@@ -58,7 +58,7 @@ async def test_an_engine_that_ends_at_once_leaves_its_last_words(
     )
 
 
-async def test_an_engine_that_says_nothing_is_given_up(
+async def test_an_engine_that_does_not_start_in_time_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "dynoxide"
@@ -93,7 +93,7 @@ def sleepers(seconds: str) -> list[psutil.Process]:
 
 
 @pytest.mark.parametrize("said", [True, False])
-def test_a_kill_of_who_started_it_ends_a_program(said: bool) -> None:
+def test_a_program_ends_when_the_process_that_started_it_is_killed(said: bool) -> None:
     """Once it runs, or at any moment before."""
     for number in range(3):
         seconds = f"{600 + random.random()}"
@@ -122,7 +122,7 @@ def test_a_kill_of_who_started_it_ends_a_program(said: bool) -> None:
         ("/bin/sleep", ["600"], -signal.SIGKILL),
     ],
 )
-async def test_the_end_tells_how_a_program_ended(
+async def test_the_guard_returns_how_a_program_ended(
     program: str, arguments: list[str], code: int
 ) -> None:
     guard = await guarded(Path(program), *arguments)
@@ -133,7 +133,7 @@ async def test_the_end_tells_how_a_program_ended(
     assert guard.process.returncode is not None
 
 
-async def test_a_killed_guard_takes_nothing_along(tmp_path: Path) -> None:
+async def test_a_killed_guard_does_not_kill_its_program(tmp_path: Path) -> None:
     """The engine serves on, and is stopped as ever."""
     engine = await EngineProcess.start(tmp_path / "x.db", free_port())
     engine.guard.process.kill()

@@ -33,7 +33,7 @@ def used(sample: Path, tmp_path: Path) -> Path:
     return shutil.copytree(sample, tmp_path / "used")
 
 
-async def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_refused_and_kept(tmp_path: Path) -> None:
     database = tmp_path / "marginalia.db"
     database.write_bytes(b"not a database" * 1000)
     assert await refusal(tmp_path) == (
@@ -64,7 +64,7 @@ async def test_a_directory_in_the_files_place_is_refused(tmp_path: Path) -> None
     assert sentence in await refusal(tmp_path)
 
 
-async def test_an_emptied_file_is_told(used: Path) -> None:
+async def test_an_emptied_file_is_reported(used: Path) -> None:
     database = used / "marginalia.db"
     os.truncate(database, 0)
     assert await refusal(used) == (
@@ -74,12 +74,12 @@ async def test_an_emptied_file_is_told(used: Path) -> None:
     assert database.stat().st_size == 0
 
 
-async def test_a_file_that_is_gone_is_told(used: Path) -> None:
+async def test_a_deleted_file_is_reported(used: Path) -> None:
     (used / "marginalia.db").unlink()
     assert f"The data file {used}/marginalia.db is gone, but it held data" in await refusal(used)
 
 
-async def test_a_file_without_its_tables_is_told(used: Path) -> None:
+async def test_a_file_without_its_tables_is_reported(used: Path) -> None:
     """A copy made while the engine runs holds its first page and nothing else."""
     database = used / "marginalia.db"
     database.unlink()
@@ -94,7 +94,7 @@ async def test_an_empty_file_that_never_held_data_is_filled(tmp_path: Path) -> N
         assert await table.get(KEPT) is None
 
 
-async def test_a_directory_that_is_gone_begins_anew(used: Path) -> None:
+async def test_a_deleted_directory_is_created_again(used: Path) -> None:
     shutil.rmtree(used)
     async with open_table(Settings(data_dir=used), share=False) as table:
         assert await table.get(KEPT) is None

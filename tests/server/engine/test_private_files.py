@@ -52,7 +52,7 @@ def test_a_server_its_backups_and_exports(tmp_path: Path) -> None:
     assert open_to_others(*made) == []
 
 
-def test_a_directory_of_an_earlier_version_is_closed_and_told_once(
+def test_a_directory_of_an_earlier_version_becomes_private_and_is_logged_once(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     opened_up(data_dir)
@@ -65,7 +65,7 @@ def test_a_directory_of_an_earlier_version_is_closed_and_told_once(
     )
 
 
-def test_a_directory_that_is_not_ours_alone_stays_open(tmp_path: Path) -> None:
+def test_a_directory_with_other_programs_files_keeps_its_mode(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(0o755)
     (shared / "notes.txt").touch()

@@ -34,7 +34,7 @@ def on(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
     monkeypatch.setattr(platform, "machine", lambda: machine)
 
 
-def test_what_is_named_goes_before_the_package_and_that_before_the_path(
+def test_the_variable_precedes_the_npm_package_which_precedes_the_path(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(monkeypatch, "darwin", "arm64")
@@ -59,7 +59,7 @@ def test_what_is_named_goes_before_the_package_and_that_before_the_path(
         ("freebsd14", "amd64", "cargo install dynoxide-rs`"),
     ],
 )
-def test_where_there_is_none_one_command_is_told(
+def test_without_an_engine_one_command_is_suggested(
     bare: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -74,14 +74,14 @@ def test_where_there_is_none_one_command_is_told(
     assert capsys.readouterr().out == f"{told.value}\n"
 
 
-def test_none_may_be_wanted(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_can_forbid_an_engine(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(bare / "bin/dynoxide")
     monkeypatch.setenv("MARGINALIA_ENGINE", "none")
     with pytest.raises(CommandError, match="give --endpoint-url or --aws"):
         engine_binary()
 
 
-def test_setup_says_nothing_where_there_is_one() -> None:
+def test_setup_prints_nothing_if_the_engine_is_installed() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "server.engine.program"], cwd=ROOT, capture_output=True, check=True
     )

@@ -47,7 +47,7 @@ async def test_a_table_without_the_local_indexes_is_refused(
         assert (await admin.describe(store.table))["TableName"] == settings.table
 
 
-async def test_a_table_that_is_not_there_is_refused(settings: Settings) -> None:
+async def test_a_missing_table_is_refused(settings: Settings) -> None:
     with pytest.raises(StoreRefusedError, match="run `marginalia table create`"):
         async with open_store(settings, share=True):
             pass

@@ -32,7 +32,7 @@ async def running(app: Echo, client: Client) -> None:
     await app.serving.wait()
 
 
-async def test_what_finds_no_place_is_told_to_come_back_at_once() -> None:
+async def test_requests_beyond_the_queue_are_refused_with_a_time_to_retry() -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 3) as (busy, client, probe):
         await running(app, busy)
@@ -68,7 +68,7 @@ async def test_a_browser_gets_a_page_in_its_language(language: str, sentence: st
         assert (await client.ask(POST))[0] == 200
 
 
-async def test_refusals_are_paced_so_that_they_take_no_time_from_who_is_served(
+async def test_refusals_are_delayed_so_that_they_take_no_time_from_served_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "REFUSALS", 20)
@@ -82,7 +82,7 @@ async def test_refusals_are_paced_so_that_they_take_no_time_from_who_is_served(
         app.held.set()
 
 
-async def test_a_client_that_keeps_no_connection_is_told_too() -> None:
+async def test_a_client_without_keep_alive_gets_the_refusal_too() -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
@@ -107,7 +107,9 @@ async def test_a_burst_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
         assert answers == [(200, "/page:abc")] * 10
 
 
-async def test_the_quicker_requests_end_the_more_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_requests_may_wait_if_requests_end_quickly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(admission, "WAIT", 3)
     monkeypatch.setattr(admission, "PACE", 1)
     app = Echo()
@@ -133,7 +135,7 @@ async def test_the_quicker_requests_end_the_more_may_wait(monkeypatch: pytest.Mo
         assert await refused(port) == 0
 
 
-async def test_whoever_has_waited_for_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_that_waited_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
     monkeypatch.setattr(admission, "LONGEST", 0.05)
     app = Echo()
@@ -204,7 +206,7 @@ async def test_a_client_that_fills_the_queue_leaves_room_for_another(
         assert [(await client.answer())[0] for client in many[:3]] == [200] * 3
 
 
-async def test_a_slow_store_is_no_reason_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_requests_run_while_the_store_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
     monkeypatch.setattr(admission, "MOST_WAITING", 4)
     monkeypatch.setattr(admission, "ON_TIME", 5)  # also on a machine that is busy with other things
@@ -219,7 +221,9 @@ async def test_a_slow_store_is_no_reason_to_wait(monkeypatch: pytest.MonkeyPatch
         assert [(await client.answer())[0] for client in others] == [200] * 5
 
 
-async def test_a_process_that_lags_lets_no_more_in(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_with_a_late_event_loop_admits_no_more_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
     monkeypatch.setattr(admission, "MOST_WAITING", 4)
     monkeypatch.setattr(admission, "ON_TIME", 0)
@@ -233,7 +237,7 @@ async def test_a_process_that_lags_lets_no_more_in(monkeypatch: pytest.MonkeyPat
         assert (await client.answer())[0] == 200
 
 
-async def test_whoever_left_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_left_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
@@ -261,7 +265,7 @@ async def test_a_place_is_given_back_by_a_request_that_fails() -> None:
                 assert (await client.ask(GET))[0] == 500
 
 
-async def test_bodies_that_are_yet_to_come_take_no_place() -> None:
+async def test_requests_with_incomplete_bodies_take_no_place() -> None:
     app = Echo()
     async with (
         listening(app, ONE) as port,
@@ -272,7 +276,7 @@ async def test_bodies_that_are_yet_to_come_take_no_place() -> None:
         assert await slow[0].ask(b"c") == (200, "/page:abc")
 
 
-async def test_refusals_are_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+async def test_refusals_are_logged_as_sums(caplog: pytest.LogCaptureFixture) -> None:
     app = Echo()
     with caplog.at_level(logging.WARNING, logger="server.http.admission"):
         async with listening(app, ONE) as port, clients(port, 5) as (busy, *others):

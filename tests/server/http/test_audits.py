@@ -26,7 +26,7 @@ def test_every_audit_of_graphql_http_passes(shown: str) -> None:
     assert [finding for finding in found if not finding.holds] == []
 
 
-def test_graphql_cop_reports_what_is_by_design(shown: str) -> None:
+def test_graphql_cop_reports_only_expected_findings(shown: str) -> None:
     found = graphql_cop.findings(shown)
     assert [finding for finding in found if not finding.holds] == []
 

@@ -46,7 +46,9 @@ async def ask(path: str = "/", app: ASGIApp | None = None, **headers: str) -> ht
         ("gzip, deflate, br, zstd", "br"),
     ],
 )
-async def test_who_asks_gets_less_to_read(asked: str, coding: str, content_type: str) -> None:
+async def test_clients_that_accept_compression_get_it(
+    asked: str, coding: str, content_type: str
+) -> None:
     answer = await ask(app=page(content_type), accept_encoding=asked)
     assert answer.headers["content-encoding"] == coding
     assert int(answer.headers["content-length"]) < 200
@@ -55,7 +57,7 @@ async def test_who_asks_gets_less_to_read(asked: str, coding: str, content_type:
 
 
 @pytest.mark.parametrize("asked", ["", "identity", "gzip;q=0", "deflate", "gzipped"])
-async def test_who_does_not_ask_gets_it_as_it_is(asked: str) -> None:
+async def test_other_clients_get_uncompressed_responses(asked: str) -> None:
     answer = await (ask(accept_encoding=asked) if asked else ask())
     assert "content-encoding" not in answer.headers
     assert answer.headers["content-length"] == "2200"
@@ -64,12 +66,12 @@ async def test_who_does_not_ask_gets_it_as_it_is(asked: str) -> None:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br"])
-async def test_what_a_cookie_brings_is_never_compressed(coding: str) -> None:
+async def test_responses_to_requests_with_a_cookie_are_never_compressed(coding: str) -> None:
     answer = await ask(accept_encoding=coding, cookie="marginalia_jwt=a.b.c")
     assert "content-encoding" not in answer.headers
 
 
-async def test_files_and_what_is_small_are_not_worth_it() -> None:
+async def test_files_and_small_responses_are_not_compressed() -> None:
     file = await ask("/static/pages/x.js", accept_encoding="gzip")
     assert "content-encoding" not in file.headers
     small = await ask(app=Echo(), accept_encoding="gzip")

@@ -41,7 +41,7 @@ async def test_requests_that_never_end_make_room_for_others(sent: bytes) -> None
         assert (await probe.ask(HEALTH))[0] == 200
 
 
-async def test_a_connection_that_makes_room_is_told_why() -> None:
+async def test_a_connection_that_is_closed_for_another_gets_the_reason() -> None:
     async with (
         listening(Echo(), Settings(max_connections=1)) as port,
         clients(port, 1, HALF_A_HEAD) as (first,),
@@ -54,7 +54,7 @@ async def test_a_connection_that_makes_room_is_told_why() -> None:
         assert await first.rest() == b""
 
 
-async def test_no_request_is_given_up_for_another() -> None:
+async def test_no_connection_with_a_request_is_closed_for_another() -> None:
     app = Echo()
     app.held.clear()
     async with (
@@ -89,7 +89,7 @@ async def closed(opened: list[Client], count: int) -> None:
         await asyncio.gather(*waiting, return_exceptions=True)
 
 
-async def test_what_does_not_arrive_in_time_is_ended() -> None:
+async def test_a_request_that_does_not_arrive_in_time_is_refused() -> None:
     settings = Settings(request_timeout=1, keep_alive=1)
     async with listening(Echo(), settings) as port, clients(port, 4) as opened:
         silent, head, body, idle = opened
@@ -149,7 +149,9 @@ async def test_a_client_that_expects_100_is_told_to_send_its_body(earlier: bytes
         (CHUNKED + b"0\r\n", b"a:\r\n" * 1_000, 431),
     ],
 )
-async def test_what_is_too_large_is_read_no_further(start: bytes, more: bytes, status: int) -> None:
+async def test_a_too_large_request_is_not_read_further(
+    start: bytes, more: bytes, status: int
+) -> None:
     async with listening(Echo()) as port, clients(port, 1, start) as (client,):
         answer = asyncio.create_task(client.answer())
         with suppress(ConnectionError):
@@ -217,7 +219,7 @@ BODY = b"1\r\na\r\n0\r\n\r\n"
         (b"\x16\x03\x01", 400),
     ],
 )
-async def test_a_head_with_two_readings_is_refused(sent: bytes, status: int) -> None:
+async def test_an_ambiguous_head_is_refused(sent: bytes, status: int) -> None:
     async with listening(Echo()) as port, clients(port) as (client,):
         answered, text = await client.ask(sent)
         assert (answered, '"BAD_REQUEST"' in text) == (status, status != 200)
@@ -367,7 +369,7 @@ async def test_nothing_is_read_after_an_answer_that_came_early() -> None:
     assert 1_000_000 < sent < 30_000_000
 
 
-async def test_the_end_waits_for_no_request_that_has_not_arrived(
+async def test_a_stop_does_not_wait_for_incomplete_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(serving, "GRACE", 60)
@@ -452,7 +454,7 @@ async def test_a_client_may_offer_to_speak_another_protocol() -> None:
         assert await client.ask(request % b"") == (200, "/page:abc")
 
 
-def test_descriptors_are_raised_as_far_as_is_allowed_and_of_use() -> None:
+def test_the_limit_of_descriptors_is_raised_as_far_as_useful() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))

@@ -47,7 +47,7 @@ async def test_a_page_of_an_allowed_origin_may_ask_and_read(table: Table) -> Non
     assert "Origin" in answer.headers["Vary"]
 
 
-async def test_a_page_of_another_origin_is_told_nothing(table: Table) -> None:
+async def test_a_page_of_another_origin_reads_nothing(table: Table) -> None:
     async with serving(table, cors_origins=[SHOP]) as client:
         preflight, answer = await asked(client, OTHER)
     assert preflight.status_code == 400
@@ -55,7 +55,7 @@ async def test_a_page_of_another_origin_is_told_nothing(table: Table) -> None:
         assert "Access-Control-Allow-Origin" not in told.headers
 
 
-async def test_any_origin_may_ask_where_that_is_said(table: Table) -> None:
+async def test_any_origin_may_send_requests_if_the_operator_allows_it(table: Table) -> None:
     async with serving(table, cors_origins=["*"]) as client:
         preflight, answer = await asked(client, OTHER)
     assert preflight.status_code == 200
@@ -82,7 +82,7 @@ async def test_the_demo_may_be_asked_from_this_machine(
     assert ("Access-Control-Allow-Origin" in answer.headers) is allowed
 
 
-async def test_without_an_origin_nothing_is_said_and_options_is_refused(
+async def test_without_an_origin_there_are_no_cors_headers_and_options_is_refused(
     table: Table,
 ) -> None:
     async with serving(table) as client:
@@ -160,6 +160,6 @@ async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
 @pytest.mark.parametrize(
     "origin", ["shop.example", "https://shop.example/", "https://shop.example/path", "", "null"]
 )
-def test_what_is_no_origin_is_refused_with_a_sentence(origin: str) -> None:
+def test_an_invalid_origin_is_refused_with_a_sentence(origin: str) -> None:
     with pytest.raises(CommandError, match="is neither an origin such as"):
         Settings(cors_origins=[origin])

@@ -57,7 +57,7 @@ async def test_head_is_a_get_without_its_body(client: httpx.AsyncClient) -> None
     assert (answer.status_code, answer.headers["content-type"]) == (200, JSON)
 
 
-async def test_an_empty_parameter_is_none(client: httpx.AsyncClient) -> None:
+async def test_an_empty_parameter_counts_as_missing(client: httpx.AsyncClient) -> None:
     answer = await got(
         client, query="{ __typename }", variables="", operationName="", extensions=""
     )
@@ -74,7 +74,7 @@ async def test_an_empty_parameter_is_none(client: httpx.AsyncClient) -> None:
         ({"query": "{ __typename }", "extensions": "1"}, "'extensions' must be an object"),
     ],
 )
-async def test_what_is_no_operation_by_get_is_told(
+async def test_a_get_without_an_operation_gets_an_error(
     client: httpx.AsyncClient, parameters: dict[str, str], sentence: str
 ) -> None:
     answer = await got(client, None, **parameters)
@@ -118,7 +118,7 @@ async def test_no_page_by_post(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_type_that_no_answer_has_is_not_acceptable(
+async def test_an_unsupported_media_type_is_not_acceptable(
     client: httpx.AsyncClient, method: str
 ) -> None:
     answer = await client.request(method, "/graphql", headers={"Accept": "image/png"})
@@ -168,7 +168,7 @@ async def test_a_field_that_fails_leaves_data(client: httpx.AsyncClient, accept:
     assert "data" in answer.json()
 
 
-async def test_a_fault_of_the_server_before_anything_runs_is_told_as_one(
+async def test_an_internal_error_before_execution_is_a_500(
     client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.delattr("schema.execution.cost.predicted")

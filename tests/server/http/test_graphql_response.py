@@ -63,7 +63,7 @@ async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_much_is_not(
     assert answer.json()["data"] is None
 
 
-def test_the_bound_is_of_bytes() -> None:
+def test_the_limit_of_a_response_is_in_bytes() -> None:
     """Of JSON's own bytes too, and of those that UTF-8 and escapes add."""
     envelope = len(json.dumps({"data": {"a": ""}}, separators=(",", ":")))
     for text, size in (("a", 1), ("é", 2), ("🦊", 4), ('"', 2), ("\x01", 6)):
@@ -74,7 +74,7 @@ def test_the_bound_is_of_bytes() -> None:
         assert json.loads(bytes(beyond.body))["data"] is None
 
 
-def test_no_json_is_made_of_what_is_much_too_large() -> None:
+def test_a_much_too_large_result_is_not_encoded() -> None:
     data = {"rows": [{"text": LONGEST} for _ in range(3_000)]}  # 120 MB as JSON
     tracemalloc.start()
     try:

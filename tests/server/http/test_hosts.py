@@ -82,7 +82,7 @@ def test_a_server_beyond_loopback_answers_for_the_address_of_the_connection() ->
 
 
 @pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "a/b", "", "*a.example"])
-def test_what_is_no_host_is_refused_at_the_start(host: str) -> None:
+def test_an_invalid_host_is_refused_at_the_start(host: str) -> None:
     with pytest.raises(CommandError, match=r"is not a host: give it as shop\.example"):
         Settings(allowed_hosts=[host])
 
@@ -95,7 +95,7 @@ def test_a_public_url_is_scheme_host_and_port(url: str) -> None:
         Settings(public_url=url)
 
 
-async def test_the_application_refuses_in_one_sentence_and_tells_its_health(
+async def test_the_application_refuses_other_hosts_and_answers_health_checks(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(table, site="http://evil.example") as client:
@@ -120,7 +120,7 @@ async def test_no_redirect_is_made_of_the_host(table: Table) -> None:
             assert (await client.get(path)).status_code == 404
 
 
-def test_a_server_beyond_loopback_says_what_it_answers_for(tmp_path: Path) -> None:
+def test_a_server_beyond_loopback_prints_its_allowed_hosts(tmp_path: Path) -> None:
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",

@@ -32,5 +32,5 @@ URQL = f"{GRAPHQL}, application/graphql+json, application/json, text/event-strea
         (";,;q=,", None),
     ],
 )
-def test_the_type_that_is_liked_best(accept: str | None, chosen: str | None) -> None:
+def test_the_preferred_media_type_is_chosen(accept: str | None, chosen: str | None) -> None:
     assert preferred(accept, (HTML, GRAPHQL, JSON)) == chosen

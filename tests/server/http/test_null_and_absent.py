@@ -100,7 +100,7 @@ def inline(of: Update, field: str = "") -> str:
 
 
 @pytest.mark.parametrize("of", [COMMENT, PRODUCT, PROFILE], ids=lambda of: of.mutation)
-async def test_what_is_absent_is_unchanged(client: httpx.AsyncClient, of: Update) -> None:
+async def test_an_absent_field_is_unchanged(client: httpx.AsyncClient, of: Update) -> None:
     (name, *_) = of.full
     await updated(client, of, whole(of), {"input": {**of.which, **of.full}})
     declared = "$value: Int" if name == "rating" else "$value: String"

@@ -78,7 +78,7 @@ async def test_a_trusted_document_is_asked_for_by_id(
 @pytest.mark.parametrize("given", [{"documentId": "other"}, {"doc_id": "other"}, {"id": "other"}])
 @pytest.mark.parametrize(("accept", "status"), [(GRAPHQL, 400), (JSON, 200)])
 @pytest.mark.parametrize("apq", [False, True])
-async def test_an_unknown_id_is_told(
+async def test_an_unknown_document_id_is_an_error(
     table: Table, given: dict[str, Any], accept: str, status: int, apq: bool
 ) -> None:
     async with serving(table, {"view": VIEW}, apq=apq) as client:
@@ -97,7 +97,7 @@ async def test_an_unknown_id_is_told(
         ({"extensions": {"persistedQuery": {"sha256Hash": 1}}}, "'sha256Hash'"),
     ],
 )
-async def test_what_asks_for_no_document_is_a_bad_request(
+async def test_a_request_without_a_document_is_a_bad_request(
     table: Table, body: dict[str, Any], sentence: str
 ) -> None:
     async with serving(table, {"view": VIEW}) as client:
@@ -106,7 +106,7 @@ async def test_what_asks_for_no_document_is_a_bad_request(
     assert sentence in answer.json()["errors"][0]["message"]
 
 
-async def test_an_id_that_none_can_have_is_told(table: Table) -> None:
+async def test_an_impossible_id_is_refused(table: Table) -> None:
     async with serving(table) as client:
         assert code_of(await by_post(client, documentId="a\x00")) == "BAD_ARGUMENT"
 
@@ -124,7 +124,7 @@ async def test_a_trusted_mutation_needs_post_and_a_jwt(table: Table) -> None:
 
 
 @pytest.mark.parametrize("ask", [by_post, by_get])
-async def test_only_trusted_documents_run_where_it_is_said(table: Table, ask: Any) -> None:
+async def test_a_server_of_trusted_documents_runs_no_others(table: Table, ask: Any) -> None:
     async with serving(table, {"view": VIEW}, documents_only=True) as client:
         refused = await ask(client, query="{ __typename }")
         assert code_of(refused) == "UNTRUSTED_DOCUMENT"
@@ -151,7 +151,7 @@ async def test_a_limit_holds_for_a_trusted_document_too(table: Table) -> None:
         assert "data" in (await by_post(client, documentId="a", variables={"first": 1})).json()
 
 
-async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None:
+async def test_a_document_added_to_the_table_is_available_at_once(table: Table) -> None:
     added = "{ added: __typename }"
     async with serving(table, documents_only=True) as client:
         assert code_of(await by_post(client, documentId="added")) == "NOT_FOUND"
@@ -161,7 +161,7 @@ async def test_what_is_added_to_the_table_is_there_at_once(table: Table) -> None
             assert answer.json() == {"data": {"added": "Query"}}
 
 
-async def test_what_is_added_has_its_text_and_hash_at_every_process_at_once(
+async def test_every_process_finds_an_added_document_by_text_and_hash(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if no client has requested it from this process by its id.
@@ -192,7 +192,7 @@ async def test_a_text_that_is_refused_again_and_again_is_looked_up_once(table: T
         assert seen.operations == {"GetItem": 3}
 
 
-async def test_a_broken_one_of_the_table_is_told_and_logged(
+async def test_a_broken_document_in_the_table_is_an_error_and_logged(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     await Stores(table).documents.put({"broken": "{ nothing }"})
@@ -216,7 +216,7 @@ async def test_a_store_that_is_away_is_told(table: Table, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("retry", [by_post, by_get])
-async def test_apollos_and_urqls_links_register_what_is_unknown(table: Table, retry: Any) -> None:
+async def test_apollo_and_urql_register_unknown_documents(table: Table, retry: Any) -> None:
     """Exactly the requests of both: a hash, the text next to it (urql's by GET), and hashes."""
     async with serving(table, apq=True) as client:
         unknown = await by_get(
@@ -247,7 +247,7 @@ async def test_a_text_under_anothers_hash_is_refused(table: Table) -> None:
         assert code_of(await by_post(client, **hashed(sha256(VIEW)))) == "PERSISTED_QUERY_NOT_FOUND"
 
 
-async def test_what_clients_register_is_bounded(
+async def test_registered_documents_are_bounded(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert AUTOMATIC_BYTES == 16_000_000
@@ -278,7 +278,7 @@ async def test_short_texts_take_no_more_memory_than_long_ones(
     assert taken < 1_000_000
 
 
-async def test_what_is_too_long_to_run_drives_out_nothing(table: Table) -> None:
+async def test_a_too_long_text_displaces_no_registered_document(table: Table) -> None:
     async with serving(table, apq=True) as client:
         await by_post(client, query="{ __typename }", **hashed(sha256("{ __typename }")))
         for number in range(17):

@@ -160,7 +160,7 @@ def test_the_declared_fields_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-async def test_what_is_not_for_everybody_is_never_public(
+async def test_private_fields_are_never_public(
     answers: dict[str, dict[str, httpx.Response]], name: str
 ) -> None:
     given = answers[name]
@@ -177,7 +177,7 @@ async def test_what_is_not_for_everybody_is_never_public(
 
 
 @pytest.mark.parametrize("field", ["title", "pictureUrl", "url"])
-def test_what_the_shop_says_of_a_product_is_public(
+def test_product_details_are_public(
     answers: dict[str, dict[str, httpx.Response]], field: str
 ) -> None:
     """Most lists name their products: without these no cache would keep any."""
@@ -203,7 +203,7 @@ PRIVATE_IDS = {
 @pytest.mark.parametrize("kind", PRIVATE_IDS)
 @pytest.mark.parametrize("lookup", ['node(id: "{}")', 'nodes(ids: ["{}"])', 'a: node(id: "{}")'])
 @pytest.mark.usefixtures("answers")
-async def test_a_look_up_of_what_is_private_is_never_public(
+async def test_a_look_up_of_private_objects_is_never_public(
     table: Table, kind: str, lookup: str
 ) -> None:
     asked = lookup.format(to_base64(kind, PRIVATE_IDS[kind]))

@@ -40,7 +40,7 @@ def limited(rate: str = "2/min") -> RateLimitMiddleware:
     return RateLimitMiddleware(Echo(), rate, PROXIES)
 
 
-async def test_a_client_that_asks_too_often_is_told_when_to_come_back() -> None:
+async def test_a_client_above_its_rate_gets_the_time_to_retry() -> None:
     app = limited()
     assert await statuses(app, "203.0.113.9") == [200, 200, 429, 429]
     async with client_of(app, "203.0.113.9") as client:
@@ -84,7 +84,7 @@ async def test_a_burst_may_be_allowed() -> None:
     assert await statuses(limited("1/min burst 3"), "203.0.113.9") == [200, 200, 200, 429]
 
 
-async def test_so_many_clients_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_remembered_clients_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "MAX_CLIENTS", 10)
     app = limited("1/min")
     for i in range(50):
@@ -97,7 +97,7 @@ async def test_so_many_clients_are_remembered(monkeypatch: pytest.MonkeyPatch) -
         assert (await client.get("/page")).status_code == 429
 
 
-async def test_the_client_is_whom_a_trusted_proxy_names() -> None:
+async def test_the_client_is_the_address_that_a_trusted_proxy_forwards() -> None:
     """A client that writes the header itself gains nothing: the proxy's part comes last."""
     app = limited()
 
@@ -156,7 +156,7 @@ async def test_a_client_owes_a_burst_at_most(monkeypatch: pytest.MonkeyPatch) ->
     assert "A document that the server has not seen counts" in answer.text
 
 
-async def test_what_is_owed_to_a_slow_rate_is_paid_in_its_own_time(
+async def test_a_client_above_a_slow_rate_waits_accordingly(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock(monkeypatch, 0.0041)  # two requests more

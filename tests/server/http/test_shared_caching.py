@@ -60,7 +60,7 @@ async def test_tags_differ_by_data_and_by_media_type(table: Table) -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", "W/{}", '"a", {} , "b"'])
-async def test_whoever_has_it_is_told_so(table: Table, form: str) -> None:
+async def test_a_client_with_the_current_response_gets_304(table: Table, form: str) -> None:
     async with serving(table, TEXTS) as client:
         whole = await by_get(client, **ASKED)
         client.headers["If-None-Match"] = form.format(whole.headers["etag"])
@@ -90,7 +90,7 @@ async def test_a_compressed_answer_has_a_tag_of_its_own(table: Table, coding: st
 
 
 @pytest.mark.parametrize("document", ["plan", "cursor", "own", "spread", "schema", "none"])
-async def test_what_is_private_or_fails_is_not_kept(table: Table, document: str) -> None:
+async def test_private_responses_and_errors_are_not_cached(table: Table, document: str) -> None:
     async with serving(table, TEXTS, explain=True) as client:
         answer = await by_get(client, documentId=document, variables={"id": "42"})
         assert (kept(answer), "etag" in answer.headers) == (NOT_KEPT, False)
@@ -98,7 +98,7 @@ async def test_what_is_private_or_fails_is_not_kept(table: Table, document: str)
         assert (await by_get(client, documentId=document)).status_code != 304
 
 
-async def test_what_an_operation_cost_is_not_kept(table: Table) -> None:
+async def test_responses_with_costs_are_not_cached(table: Table) -> None:
     async with serving(table, TEXTS, explain=True) as client:
         answer = await by_get(client, extensions={"cost": True}, **ASKED)
     assert "cost" in answer.json()["extensions"]
@@ -108,7 +108,9 @@ async def test_what_an_operation_cost_is_not_kept(table: Table) -> None:
 @pytest.mark.parametrize(
     "headers", [bearer("ada"), bearer("sam", "staff"), {"Cookie": "a=b"}, {"Cookie": ""}]
 )
-async def test_who_signs_in_gets_what_nobody_keeps(table: Table, headers: dict[str, str]) -> None:
+async def test_responses_to_signed_in_clients_are_not_cached(
+    table: Table, headers: dict[str, str]
+) -> None:
     async with serving(table, TEXTS) as client:
         tag = (await by_get(client, **ASKED)).headers["etag"]
         client.headers.update(headers)
@@ -135,7 +137,7 @@ async def test_only_trusted_documents_by_get_are_kept(table: Table) -> None:
         assert kept(await by_get(client, variables={"id": "42"}, **hashed(sha256(VIEW)))) == KEPT
 
 
-async def test_what_is_refused_is_not_kept(table: Table) -> None:
+async def test_refusals_are_not_cached(table: Table) -> None:
     async with serving(table, TEXTS) as client:
         refused = [
             await client.get("/graphql"),
@@ -158,7 +160,7 @@ async def test_an_answer_that_is_too_large_is_not_kept(
     assert kept(answer) == NOT_KEPT
 
 
-async def test_the_seconds_are_settings_and_0_is_never(table: Table) -> None:
+async def test_the_seconds_of_caching_are_settings_and_0_disables_it(table: Table) -> None:
     async with serving(table, TEXTS, s_maxage=60, stale_while_revalidate=0) as client:
         answer = await by_get(client, **ASKED)
         assert kept(answer) == "public, s-maxage=60, stale-while-revalidate=0"

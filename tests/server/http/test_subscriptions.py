@@ -150,13 +150,13 @@ async def test_a_page_reads_its_list_once_and_follows_it_from_there(
 
 
 @TRANSPORTS
-async def test_what_is_not_kept_is_a_reload(url: str, transport: Any) -> None:
+async def test_a_subscription_after_a_dropped_event_gets_a_reload(url: str, transport: Any) -> None:
     async with transport(url, after=Log().last.cursor) as events:
         assert (await anext(events))["kind"] == "RELOAD"
 
 
 @TRANSPORTS
-async def test_the_server_stops_with_a_word(table: Table, transport: Any) -> None:
+async def test_a_stopping_server_sends_the_reason(table: Table, transport: Any) -> None:
     app = app_of(table)
     async with asyncio.timeout(60):
         async with listening(app) as port:
@@ -203,7 +203,7 @@ def short_lived(monkeypatch: pytest.MonkeyPatch) -> str:
     return f"Bearer {encoded}"
 
 
-async def test_the_end_of_a_jwt_ends_what_was_opened_with_it(
+async def test_an_expired_jwt_ends_its_subscriptions(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authorization = short_lived(monkeypatch)
@@ -284,7 +284,7 @@ async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
 
 
 @pytest.mark.parametrize("transport", [by_idle_socket, by_stream])
-async def test_a_client_that_takes_nothing_is_cut_off(
+async def test_a_client_that_reads_nothing_is_cut_off(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
     monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
@@ -316,7 +316,7 @@ NESTED = "[" * 1_000 + "]" * 1_000
         ([], 4408),
     ],
 )
-async def test_what_is_against_the_protocol_closes_the_connection(
+async def test_a_violation_of_the_protocol_closes_the_connection(
     url: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -339,7 +339,7 @@ async def test_other_subprotocols_are_not_spoken(url: str) -> None:
         assert (await closed(connection))[0] == 4406
 
 
-async def test_subscriptions_have_names_and_a_most(
+async def test_subscriptions_have_ids_and_a_maximum_number(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(websocket, "MAX_SUBSCRIPTIONS", 2)
@@ -430,7 +430,7 @@ async def test_pages_of_other_origins_are_let_in_by_setting(
     assert "allow them with --cors-origin" in caplog.text
 
 
-async def test_one_client_has_so_many_connections(
+async def test_connections_of_one_client_are_limited(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "MAX_SUBSCRIBERS", 2)
@@ -449,7 +449,7 @@ async def test_one_client_has_so_many_connections(
 
 @pytest.mark.parametrize("settings", [Settings(max_concurrency=1)])
 @TRANSPORTS
-async def test_who_listens_keeps_no_request_waiting(
+async def test_subscribers_take_no_place_of_requests(
     url: str, transport: Any, settings: Settings
 ) -> None:
     async with transport(url) as events, transport(url) as others:

@@ -201,7 +201,7 @@ async def test_a_handshake_that_is_refused_ends_the_connection(more: bytes, stat
                 await client.reader.read()
 
 
-async def test_what_comes_before_the_handshake_is_answered_is_dropped() -> None:
+async def test_messages_before_the_end_of_the_handshake_are_dropped() -> None:
     async with listening(Socket()) as port, clients(port) as (client,):
         client.writer.write(HANDSHAKE + wire(PING) * 1_000)
         async with asyncio.timeout(60):

@@ -141,7 +141,7 @@ async def test_metrics_have_the_counts_of_each_piece_of_an_answer() -> None:
         assert at_once[0].get("UNAVAILABLE", 0) < at_once[1]["UNAVAILABLE"]
 
 
-async def test_what_is_off_is_not_there(table: Table) -> None:
+async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
     """A page calls nothing that observes, and the API shows no metrics to anybody."""
     await Stores(table).comments.put_many(comments_of(30))
     body = {"query": PAGE, "variables": {"rating": [1, 3]}}

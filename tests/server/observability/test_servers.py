@@ -55,7 +55,7 @@ def answered(found: Values) -> float:
     return value(found, REQUESTS, route="graphql", status="200")
 
 
-async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None:
+async def test_metrics_are_sums_over_workers(tmp_path: Path) -> None:
     """A scrape sums up their counts, also those of a killed worker, and both send their spans."""
     with (
         collecting() as collector,
@@ -104,7 +104,7 @@ async def test_workers_are_one_server_to_whoever_scrapes(tmp_path: Path) -> None
     assert "ana" not in log.replace("analytics", "")
 
 
-async def test_one_process_tells_the_same_and_of_a_collector_that_is_away_once(
+async def test_one_process_has_the_same_metrics_and_logs_an_unreachable_collector_once(
     tmp_path: Path,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -128,7 +128,7 @@ async def test_one_process_tells_the_same_and_of_a_collector_that_is_away_once(
     assert "operation=Page" in line
 
 
-def test_a_port_that_is_taken_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_taken_metrics_port_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = called("serve", "--port", "0", "--data-dir", tmp_path, "--metrics-port", port)

@@ -76,7 +76,7 @@ async def test_a_trace_is_a_tree_from_the_request_to_each_call(
     assert len(statistics) + len(calls) == spent["requests"] + beside
 
 
-async def test_what_fails_and_is_tried_again_shows(table: Table) -> None:
+async def test_a_trace_shows_failures_and_retries(table: Table) -> None:
     exporter = InMemorySpanExporter()
     busy = errors.ThrottledError("of ana's secret")
     table.service = FaultyClient(table.service, refuse(busy))
@@ -90,7 +90,7 @@ async def test_what_fails_and_is_tried_again_shows(table: Table) -> None:
     assert [event.name for event in field.events] == ["retry"]
 
 
-async def test_no_trace_says_who_or_what_a_client_wrote(table: Table) -> None:
+async def test_no_trace_contains_users_or_texts_of_clients(table: Table) -> None:
     """Names, tokens, texts and messages of errors stay out; user and order keys too."""
     exporter = InMemorySpanExporter()
     text, name, field = "a text of a person", "person-of-that-name", "someones_field"

@@ -53,7 +53,9 @@ def led_to(page: Parsed, start: str) -> list[str]:
     return list(dict.fromkeys(one for one in links if one.startswith(start)))
 
 
-async def test_a_person_goes_through_all_of_it_and_back(visitor: httpx.AsyncClient) -> None:
+async def test_a_visitor_pages_through_an_authors_comments_and_back(
+    visitor: httpx.AsyncClient,
+) -> None:
     walked, address = [], ADDRESS
     pages = []
     while address:
@@ -92,7 +94,7 @@ async def test_names_beside_comments_lead_there(visitor: httpx.AsyncClient) -> N
         ("/authors/Z?lang=de", 404, "Von Z gibt es keine Kommentare."),
     ],
 )
-async def test_what_is_not_there(
+async def test_a_missing_author_has_a_page_with_404(
     visitor: httpx.AsyncClient, address: str, status: int, said: str
 ) -> None:
     answer = await visitor.get(address)

@@ -75,7 +75,7 @@ async def test_a_double_click_writes_once(ann: httpx.AsyncClient, table: Table) 
     assert await titles(table, "w2") == ["Typed title"]
 
 
-async def test_the_same_form_with_other_words_asks_first(
+async def test_a_repeated_form_with_another_text_asks_before_it_saves(
     ann: httpx.AsyncClient, table: Table
 ) -> None:
     body = await form_of(ann, "/products/w3") | TYPED
@@ -111,7 +111,7 @@ def hidden_of(page: Parsed) -> dict[str, str]:
         ({"text": "x" * 10_001}, "text", "10,001 characters"),
     ],
 )
-async def test_errors_stand_beside_their_field_and_the_text_stays(
+async def test_errors_are_next_to_their_field_and_the_text_stays(
     ann: httpx.AsyncClient, table: Table, changed: dict[str, str], name: str, sentence: str
 ) -> None:
     body = await form_of(ann, "/products/w4") | TYPED | changed
@@ -143,7 +143,7 @@ async def test_the_tag_that_was_typed_is_marked_and_not_the_list(ann: httpx.Asyn
     assert marked["aria-describedby"] == "language-error another-hint"
 
 
-async def test_all_errors_stand_there_at_once(ann: httpx.AsyncClient, table: Table) -> None:
+async def test_all_errors_of_a_form_are_shown_at_once(ann: httpx.AsyncClient, table: Table) -> None:
     await stored(table, [COMMENT._replace(comment_id="e9", product_id="at-once")])
     wrong = {"rating": "", "language": "not a tag", "title": "x" * 201, "text": " "}
     for address in ("/products/at-once", "/comments/e9"):
@@ -169,14 +169,16 @@ async def test_a_form_from_elsewhere_changes_nothing(
     assert again.status_code == 303
 
 
-async def test_anothers_form_key_does_not_do(app: ASGIApp, ann: httpx.AsyncClient) -> None:
+async def test_the_form_key_of_another_session_is_refused(
+    app: ASGIApp, ann: httpx.AsyncClient
+) -> None:
     async with client_of(app, jwt_of("bob")) as bob:
         hidden = await form_of(bob, "/products/w6")
     answer = await ann.post("/products/w6", data=hidden | TYPED)
     assert (answer.status_code, OTHER_SESSION in answer.text) == (422, True)
 
 
-async def test_whoever_is_signed_out_keeps_the_text(app: ASGIApp, table: Table) -> None:
+async def test_a_visitor_whose_session_ended_keeps_the_text(app: ASGIApp, table: Table) -> None:
     async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
         answer = await client.post("/products/w7", data=TYPED)
         page = Parsed(answer.text)

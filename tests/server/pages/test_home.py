@@ -57,7 +57,7 @@ async def client(table: Table) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_each_bar_is_told_by_its_stars(client: httpx.AsyncClient) -> None:
+async def test_each_bar_is_labelled_with_its_stars(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/")
     labels = [given["aria-label"] for _, given in page.elements if given.get("class") == "shape"]
     assert labels[0] == "5 stars: 23; 4 stars: 0; 3 stars: 0; 2 stars: 0; 1 star: 0"
@@ -172,7 +172,7 @@ async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> 
             assert (await client.get(path)).status_code == 200
 
 
-async def test_a_browser_gets_a_page_for_what_is_not_there(client: httpx.AsyncClient) -> None:
+async def test_a_browser_gets_a_page_for_an_unknown_address(client: httpx.AsyncClient) -> None:
     answer = await client.get("/nowhere", headers={"Accept": "text/html"})
     assert answer.status_code == 404
     assert "There is no page at /nowhere." in Parsed(answer.text).text

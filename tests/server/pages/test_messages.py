@@ -123,7 +123,7 @@ class _Words(HTMLParser):
 
 
 @pytest.mark.parametrize("path", templates(), ids=lambda path: path.name)
-def test_a_template_says_nothing_untranslated(path: Path) -> None:
+def test_a_template_has_no_untranslated_text(path: Path) -> None:
     text = path.read_text("utf-8")
     beside = _EXPRESSIONS.sub("", _WHOLE.sub("", text))
     assert _Words(beside).found == []
@@ -147,7 +147,7 @@ def _sentences(node: nodes.Node) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: path.name)
-def test_a_fault_says_nothing_untranslated(path: Path) -> None:
+def test_an_error_page_has_no_untranslated_text(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     plain = [
         ast.unparse(call)
@@ -159,7 +159,7 @@ def test_a_fault_says_nothing_untranslated(path: Path) -> None:
     assert plain == []
 
 
-def test_the_hunt_finds_what_is_not_marked() -> None:
+def test_the_search_finds_unmarked_text() -> None:
     assert _Words('<p>Hello <b title="There">5</b> Marginalia</p>').found == ["Hello", "There"]
     plain = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
     within = plain.parse("{{ 'Newer' if a else _('Older') }}{{ b or ' pictured' }}")

@@ -187,7 +187,7 @@ def plan_of(*rows: dict[str, Any], skipped: str | None = None, rest: int = 0) ->
     }
 
 
-def test_a_dot_says_what_became_of_its_row() -> None:
+def test_a_dot_shows_the_outcome_of_its_row() -> None:
     outcomes = [("SHOWN", 0), ("SHOWN", 1), ("FILTERED", 0), ("AROUND", 2), ("HEAD", 0)]
     rows = [
         row(str(n), outcome=outcome, refill=refill) for n, (outcome, refill) in enumerate(outcomes)
@@ -259,7 +259,7 @@ async def test_the_page_draws_the_plan_that_the_api_tells(
     assert invalid_html(tmp_path) == []
 
 
-async def test_who_has_no_plan_has_no_sheet_and_who_has_one_asks_no_more(
+async def test_a_page_without_a_plan_has_no_panel_and_a_panel_needs_no_request(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     await stored(table, numbered("plain", 30))

@@ -140,7 +140,7 @@ async def test_a_products_plan_leads_to_the_same_list(
         ),
     ],
 )
-async def test_what_cannot_be_read_is_a_sentence(
+async def test_an_unreadable_page_is_reported_in_a_sentence(
     client: httpx.AsyncClient, teapot: str, chosen: str, sentence: str
 ) -> None:
     answer = await client.get(teapot + chosen)
@@ -196,7 +196,7 @@ async def test_a_plan_of_the_api_is_drawn_as_the_page_draws_it(
     assert len(ids) == len(set(ids)) == 4
 
 
-async def test_what_a_client_posts_is_escaped(client: httpx.AsyncClient) -> None:
+async def test_posted_text_is_escaped(client: httpx.AsyncClient) -> None:
     evil = "<script>alert(1)</script>"
     plan = {
         "residual": [evil],
@@ -218,7 +218,7 @@ async def test_what_a_client_posts_is_escaped(client: httpx.AsyncClient) -> None
         (b" " * 1_000_001, 413, "The body is larger than 1,000,000 bytes."),
     ],
 )
-async def test_what_cannot_be_drawn_is_a_sentence(
+async def test_an_undrawable_plan_is_reported_in_a_sentence(
     client: httpx.AsyncClient, posted: Any, status: int, sentence: str
 ) -> None:
     body = {"content": posted} if isinstance(posted, bytes) else {"json": posted}
@@ -246,7 +246,7 @@ _PLANS = st.fixed_dictionaries(
 @given(_PLANS | _VALUES)
 @example(POSTED | {"steps": [{**STEP, "segments": 2}, {**STEP, "segments": -1}]})
 @example(POSTED | {"rows": [{**ROW, "segment": -1}]})
-async def test_whatever_is_posted_is_drawn_or_refused(
+async def test_any_posted_plan_is_drawn_or_refused(
     client: httpx.AsyncClient, posted: object
 ) -> None:
     assert (await client.post("/playground/drawing", json=posted)).status_code in {200, 400}

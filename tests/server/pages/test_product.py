@@ -161,7 +161,7 @@ async def test_a_page_has_one_address(
         ),
     ],
 )
-async def test_what_does_not_do_is_told_on_a_page(
+async def test_invalid_filters_are_explained_on_the_page(
     client: httpx.AsyncClient, query: str, status: int, sentence: str
 ) -> None:
     answer = await client.get(f"/products/kettle{query}")
@@ -247,7 +247,7 @@ async def test_a_permalinks_review_names_its_product(client: httpx.AsyncClient) 
         ("?language=fr&rating=5", [0] * 5, {"en": 6, "de": 2, "fr": 0}),
     ],
 )
-async def test_a_number_beside_a_filter_is_what_it_shows(
+async def test_the_number_next_to_a_filter_is_the_length_of_its_list(
     client: httpx.AsyncClient, query: str, ratings: list[int], languages: dict[str, int]
 ) -> None:
     page = await client.get(f"/products/kettle{query}")
@@ -331,7 +331,7 @@ async def test_without_explain_no_plan_is_shown(table: Table) -> None:
     assert "GraphiQL" not in page.text.partition("Write a comment")[2].partition("These pages")[0]
 
 
-async def test_the_panel_tells_how_the_list_was_read(client: httpx.AsyncClient) -> None:
+async def test_the_panel_shows_how_the_list_was_read(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/products/kettle?rating=4&language=de")
     account = page.account
     assert account["Access pattern"] == "AP3a"

@@ -60,7 +60,7 @@ async def test_a_jwt_that_a_terminal_broke_into_lines_signs_in(
         *(("RS256", 683), ("RS256", 470), ("RS256", 171)),
     ],
 )
-def test_words_after_a_jwt_are_not_of_its_signature(algorithm: str, size: int, width: int) -> None:
+def test_words_after_a_pasted_jwt_are_ignored(algorithm: str, size: int, width: int) -> None:
     header = base64.urlsafe_b64encode(b'{"alg":"%s","typ":"JWT"}' % algorithm.encode()).decode()
     jwt = f"{header.rstrip('=')}.eyJzdWIiOiJhbm4ifQ.{'s' * size}"
     lines = "\n".join(jwt[at : at + width] for at in range(0, len(jwt), width))
@@ -117,7 +117,7 @@ async def test_over_https_a_cookie_that_a_sibling_can_set_signs_nobody_in(app: A
         assert "Signed in as" not in (await opened(client, "/")).text
 
 
-async def test_a_bad_jwt_is_told_beside_the_field(client: httpx.AsyncClient) -> None:
+async def test_an_invalid_jwt_is_reported_next_to_the_field(client: httpx.AsyncClient) -> None:
     answer = await client.post("/sign-in", data=FORM | {"jwt": "a.b.c"})
     assert answer.status_code == 422
     page = Parsed(answer.text)
@@ -130,7 +130,7 @@ async def test_a_bad_jwt_is_told_beside_the_field(client: httpx.AsyncClient) -> 
     "elsewhere",
     ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "", "/a\r\nb: c"],
 )
-async def test_it_leads_nowhere_else(client: httpx.AsyncClient, elsewhere: str) -> None:
+async def test_sign_in_leads_to_no_other_site(client: httpx.AsyncClient, elsewhere: str) -> None:
     body = {"jwt": jwt_of("ann"), "next": elsewhere}
     answer = await client.post("/sign-in", data=body)
     assert answer.headers["location"] == "/"
@@ -166,7 +166,7 @@ async def test_a_site_on_a_port_signs_its_own_visitors_in(app: ASGIApp) -> None:
     assert [answer.status_code for answer in answers] == [303, 403]
 
 
-async def test_a_cookie_that_counts_no_more_is_told_once(app: ASGIApp) -> None:
+async def test_an_expired_cookie_is_reported_once(app: ASGIApp) -> None:
     async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
         assert "You are signed out. Your session has expired" in (await opened(client, "/")).text
         assert "You are signed out" not in (await opened(client, "/")).text
@@ -228,7 +228,7 @@ async def test_the_link_that_a_demo_prints_signs_in_once_within_minutes(
     assert not late.take(late.text)
 
 
-async def test_a_server_that_is_no_demo_signs_nobody_in(client: httpx.AsyncClient) -> None:
+async def test_only_a_demo_signs_in_by_one_click(client: httpx.AsyncClient) -> None:
     assert "marginalia token" not in (await opened(client, "/sign-in")).text
     assert "Try it as" not in (await opened(client, "/sign-in")).text
     answer = await client.post("/sign-in", data=FORM | {"demo": "1"})

@@ -78,12 +78,12 @@ def test_an_origin_is_the_same_however_it_is_spelt(origin: str, address: str, sh
 
 
 @pytest.mark.parametrize("origin", ["http://cdn.example", "https://cdn.example/a", "*", "cdn"])
-def test_an_origin_that_is_none_is_refused(origin: str) -> None:
+def test_an_invalid_picture_origin_is_refused(origin: str) -> None:
     with pytest.raises(CommandError, match="is not an origin such as"):
         Settings(picture_origins=[origin])
 
 
-async def test_titles_take_no_request_more(table: Table) -> None:
+async def test_titles_take_no_further_request(table: Table) -> None:
     seen = calls_of(table)
     async with client_of(app_of(table)) as client:
         await opened(client, "/products/own")

@@ -119,7 +119,7 @@ async def _said(
 
 
 @pytest.mark.parametrize("request_", FAULTS.values(), ids=FAULTS)
-async def test_a_fault_is_told_in_the_visitors_language(
+async def test_an_error_is_shown_in_the_visitors_language(
     client: httpx.AsyncClient, request_: tuple[str, str, dict[str, str], bytes]
 ) -> None:
     english = await _said(client, "en", request_)
@@ -143,14 +143,14 @@ PAGES = (
 
 
 @pytest.mark.parametrize("address", PAGES)
-async def test_a_page_says_nothing_in_english(ann: httpx.AsyncClient, address: str) -> None:
+async def test_a_translated_page_has_no_english_text(ann: httpx.AsyncClient, address: str) -> None:
     english = await _said(ann, "en", ("GET", address, {}, b""))
     assert english
     for tag in TRANSLATED:
         assert await _said(ann, tag, ("GET", address, {}, b"")) & english == set()
 
 
-async def test_keys_that_cannot_be_fetched_are_told_so(table: Table) -> None:
+async def test_a_failed_fetch_of_keys_is_explained(table: Table) -> None:
     issuer = Issuer(jwks_url="http://127.0.0.1:9/nobody")
     app = app_of(table, Authenticator(secret=lambda: None, issuer=issuer))
     header = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.AAAA"

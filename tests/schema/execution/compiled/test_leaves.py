@@ -49,7 +49,7 @@ class Scalars:
 
 
 @pytest.mark.parametrize("value", [None, Undefined, ValueError("v")])
-async def test_null_is_no_value_of_a_scalar_that_would_show_it(value: Any) -> None:
+async def test_a_scalar_never_shows_null_as_a_value(value: Any) -> None:
     scalars: dict[object, Any] = {Anything: strawberry.scalar(name="Anything", serialize=str)}
     schema = strawberry.Schema(Scalars, config=StrawberryConfig(scalar_map=scalars))
     root = SimpleNamespace(anything=value)

@@ -39,7 +39,7 @@ def cells(printed: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("│")][1:-1] for line in printed.splitlines()]
 
 
-def test_a_refresh_says_how_many_and_as_of_when(
+def test_a_refresh_prints_its_number_of_rows_and_its_time(
     store: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     run("analytics", "refresh", *store)
@@ -99,7 +99,7 @@ def test_the_password_of_a_server_is_not_printed() -> None:
         (("trend", "42", "--analytics-url", "http://127.0.0.1:1"), "cannot be reached"),
     ],
 )
-def test_what_cannot_be_asked_is_one_sentence(
+def test_an_impossible_question_is_one_sentence(
     store: tuple[str, str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     with pytest.raises((CommandError, DalError)) as refused:

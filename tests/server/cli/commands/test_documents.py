@@ -57,7 +57,7 @@ def test_a_server_refuses_broken_manifests(tmp_path: Path, workers: str) -> None
     )
 
 
-def test_what_excludes_each_other_is_told() -> None:
+def test_options_that_exclude_each_other_are_refused() -> None:
     for option, what in (
         ("--apq", "give one of them."),
         ("--federation", "a gateway writes its own documents."),

@@ -28,7 +28,7 @@ async def test_one_page_is_read_and_shown(store: list[str], comments: CommentRep
     assert f"--after {page.edges[-1].cursor}" in said.stdout
 
 
-async def test_what_else_was_weighed_is_a_table(
+async def test_the_rejected_indexes_are_a_table(
     store: list[str], comments: CommentRepository
 ) -> None:
     asked = ("explain", "42", "--rating", "4", "--rating", "5", "--language", "en")

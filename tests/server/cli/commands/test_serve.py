@@ -124,7 +124,7 @@ LISTEN = (
 )
 
 
-def test_who_leaves_together_with_the_request_is_not_served_on(tmp_path: Path) -> None:
+def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> None:
     """As a browser that lets go of a stream it has just opened; the next one has its place."""
     with served(tmp_path, "--rate-limit", "off") as server:
         address = urlsplit(server.url)
@@ -180,7 +180,7 @@ def refusal(*arguments: str | Path, **settings: str) -> str:
     return line
 
 
-def test_a_taken_port_is_told(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
         assert refusal("serve", "--port", port, "--data-dir", tmp_path) == (
@@ -196,7 +196,7 @@ def test_a_taken_port_is_told(tmp_path: Path) -> None:
         ("192.0.2.1", "192.0.2.1 is not an address of this machine"),
     ],
 )
-def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: str) -> None:
+def test_a_host_of_another_machine_is_reported(tmp_path: Path, host: str, sentence: str) -> None:
     line = refusal("serve", "--host", host, "--port", "0", "--data-dir", tmp_path)
     assert line == f"marginalia: {sentence}: choose another with --host."
 
@@ -213,7 +213,7 @@ def test_a_host_that_is_not_here_is_told(tmp_path: Path, host: str, sentence: st
         ),
     ],
 )
-def test_limits_that_make_no_sense_are_told(option: str, value: str, sentence: str) -> None:
+def test_impossible_limits_are_refused(option: str, value: str, sentence: str) -> None:
     assert refusal("serve", option, value) == f"marginalia: {option} {value} {sentence}"
 
 
@@ -225,7 +225,7 @@ def test_limits_are_set_by_options_and_by_the_environment(tmp_path: Path) -> Non
             assert client.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_second_server_on_the_same_directory_is_told(running: Served) -> None:
+def test_a_second_server_on_the_same_directory_is_refused(running: Served) -> None:
     assert refusal("serve", "--port", "0", "--data-dir", running.data_dir) == (
         f"marginalia: The data directory {running.data_dir} is in use by another marginalia "
         f"(process {running.process.pid}): stop that one, or choose another directory with "
@@ -239,7 +239,7 @@ def test_a_table_is_described_beside_a_running_server(running: Served) -> None:
     assert orjson.loads(answer.stdout)["TableName"] == "marginalia"
 
 
-def test_bad_directories_are_told(tmp_path: Path) -> None:
+def test_bad_directories_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path / "file")
     assert line.endswith("/file is not a directory: choose another with --data-dir.")
@@ -247,7 +247,7 @@ def test_bad_directories_are_told(tmp_path: Path) -> None:
     assert line.startswith("marginalia: The data directory /proc/marginalia cannot be written (")
 
 
-def test_a_file_size_limit_is_told_as_a_full_disk(tmp_path: Path) -> None:
+def test_a_file_size_limit_is_reported_as_a_full_disk(tmp_path: Path) -> None:
     limited = ["bash", "-c", 'ulimit -f 1024 && exec "$0" "$@"', str(MARGINALIA)]
     command = [*limited, "serve", "--port", "0", "--data-dir", str(tmp_path)]
     outcome = subprocess.run(
@@ -260,7 +260,7 @@ def test_a_file_size_limit_is_told_as_a_full_disk(tmp_path: Path) -> None:
     )
 
 
-async def test_a_disk_that_fills_up_while_serving_is_told_and_mends(tmp_path: Path) -> None:
+async def test_a_server_reports_a_full_disk_and_recovers(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=24m") as data_dir, served(data_dir) as server:
         ballast = data_dir / "ballast"
         async with client_of(server) as client:
@@ -275,7 +275,7 @@ async def test_a_disk_that_fills_up_while_serving_is_told_and_mends(tmp_path: Pa
         server.end()
 
 
-def test_a_damaged_data_file_and_a_missing_binary_are_told(tmp_path: Path) -> None:
+def test_a_damaged_data_file_and_a_missing_binary_are_reported(tmp_path: Path) -> None:
     line = refusal(
         "serve", "--port", "0", "--data-dir", tmp_path, MARGINALIA_ENGINE="/nowhere/dynoxide"
     )

@@ -39,7 +39,7 @@ def run(*arguments: str) -> None:
     build(list(arguments))(arguments, standalone_mode=False)
 
 
-def test_what_is_wrong_is_shown_rebuilt_and_right(
+def test_wrong_counts_are_shown_and_rebuilt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
@@ -63,7 +63,7 @@ def test_what_is_wrong_is_shown_rebuilt_and_right(
     assert EXACT in capsys.readouterr().out
 
 
-def test_a_stream_is_followed_until_told_to_stop(tmp_path: Path) -> None:
+def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
     store = ("--data-dir", str(tmp_path))
     run("table", "create", *store)
     with pytest.raises(CommandError, match="run `marginalia stats rebuild --mode stream`"):
@@ -80,7 +80,7 @@ def test_a_stream_is_followed_until_told_to_stop(tmp_path: Path) -> None:
     assert (following.returncode, said, complained) == (0, "", "")
 
 
-def test_where_writers_count_no_code_of_streams_runs(tmp_path: Path) -> None:
+def test_transactional_mode_runs_no_code_of_streams(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from server.cli.main import build\n"
@@ -108,7 +108,7 @@ def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> 
     return "--endpoint-url", dynoxide_url, "--table", table.name
 
 
-async def test_running_servers_are_waited_for(
+async def test_a_rebuild_waits_for_running_servers(
     table: Table, beside: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     await Stores(table).comments.put_many(ROWS)
@@ -121,7 +121,9 @@ async def test_running_servers_are_waited_for(
     assert EXACT in capsys.readouterr().out
 
 
-async def test_there_and_back_again(table: Table, beside: tuple[str, ...]) -> None:
+async def test_the_mode_is_switched_to_stream_and_back(
+    table: Table, beside: tuple[str, ...]
+) -> None:
     await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     for mode in (MaintenanceMode.STREAM, MaintenanceMode.TRANSACTIONAL):

@@ -57,7 +57,7 @@ def test_lifetime(tmp_path: Path, text: str, seconds: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0d", "-1h", "1", "h", "1w", "1.5h"])
-def test_a_lifetime_that_is_none_is_a_usage_error(tmp_path: Path, text: str) -> None:
+def test_an_invalid_lifetime_is_a_usage_error(tmp_path: Path, text: str) -> None:
     result = run("--user", "ada", f"--lifetime={text}", "--data-dir", tmp_path)
     assert result.exit_code == 2
     assert "30m, 12h or 7d" in result.output
@@ -77,13 +77,13 @@ def test_the_environments_secret_leaves_the_directory_alone(
     assert not (tmp_path / FILE_NAME).exists()
 
 
-def test_a_short_secret_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_secret_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MARGINALIA_JWT_SECRET", "short")
     result = run("--user", "ada", "--data-dir", tmp_path)
     assert isinstance(result.exception, CommandError)
     assert "MARGINALIA_JWT_SECRET holds 5 bytes" in str(result.exception)
 
 
-def test_a_user_that_cannot_stand_in_a_key_is_told(tmp_path: Path) -> None:
+def test_an_invalid_user_name_is_refused(tmp_path: Path) -> None:
     result = run("--user", "", "--data-dir", tmp_path)
     assert isinstance(result.exception, InvalidArgumentError)

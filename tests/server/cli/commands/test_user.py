@@ -22,7 +22,7 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
     assert not (await Stores(table).standings.permission("a/b")).blocked
 
 
-def test_a_reason_has_to_be_given(store: list[str]) -> None:
+def test_a_block_needs_a_reason(store: list[str]) -> None:
     blank = called("user", "block", "bob", "--reason", " ", *store, **AWS)
     assert (blank.returncode, blank.stderr) == (
         2,
