@@ -195,7 +195,7 @@ def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
     """Ask the operator; raise CommandError without a terminal, and Abort for no."""
     if not sys.stdin.isatty():
         raise CommandError("Without a terminal nobody can be asked: add --yes to erase.")
-    typer.echo(f"The data of {name}: {_listed(found, choices)}.")
+    typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
     typer.confirm("Erase this user for good?", abort=True)
 
 
@@ -203,14 +203,15 @@ def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
     return Counter(kind for item in items if (kind := kind_in(item, name)) is not None)
 
 
-def _listed(counts: Counter[Kind], choices: Choices | None = None) -> str:
-    """Return counts as text; with ``choices`` also what becomes of each kind."""
+def _listed(counts: Counter[Kind], choices: Choices | None = None, tense: str = "") -> str:
+    """Return counts as text; with ``choices`` also what becomes of each kind, in a ``tense``."""
     fates = {Kind.DECISION: "rename", Kind.BLOCK: "rename"}
     if choices is not None:
         fates |= {Kind.COMMENT: choices.comments, Kind.ORDER: choices.orders}
         fates |= {Kind.TICKET: choices.tickets}
     parts = [
-        counted(counts[kind], noun) + (f" {_FATES[fates.get(kind, 'delete')]}" if choices else "")
+        counted(counts[kind], noun)
+        + (f" {tense}{_FATES[fates.get(kind, 'delete')]}" if choices else "")
         for kind, noun in _NOUNS.items()
         if counts[kind]
     ]

@@ -95,6 +95,6 @@ async def test_an_operator_is_asked_with_counts(
     done = called("user", "erase", NAME, *store, **AWS)
     assert done.returncode == 1
     assert asked == ["Erase this user for good?"]
-    assert "5 comments deleted" in done.stdout
-    assert "1 order kept" in done.stdout
+    assert "5 comments will be deleted" in done.stdout
+    assert "1 order will be kept" in done.stdout
     assert (await Stores(table).users.profile(NAME)) is not None
