@@ -67,12 +67,13 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
         await stores.tickets.create(_named(row, f"{of}{organization}"))
     await table.write([{"Delete": {"Key": user_key(LEFT, name)}}])
     instant = "2024-05-01T00:00:00.000000Z"
-    report = primary_key(f"CASE#{of}other", f"REPORT#{escape(name)}") | packed({"reason": "SPAM"})
+    data = packed({"reason": "SPAM", "text": "", "at": instant, "product": "42"})
+    report = primary_key(f"CASE#{of}other", f"REPORT#{escape(name)}") | data
     report |= {
         "GSI5PK": {"S": f"DID#{escape(name)}"},
         "GSISK": {"S": f"REPORT#{instant}#{of}other"},
     }
-    theirs = primary_key(f"CASE#{of}c1", "REPORT#other") | packed({"reason": "SPAM"})
+    theirs = primary_key(f"CASE#{of}c1", "REPORT#other") | data
     mark = primary_key(f"USER#{escape(name)}", "COMMENTED#42") | {"comment": {"S": f"{of}c1"}}
     purchase = primary_key(f"USER#{escape(name)}", "PURCHASE#42")
     await table.put_many([report, theirs, mark, purchase])
