@@ -114,7 +114,8 @@ MAX_OPAQUE = 1_400
 
 MAX_TITLE = 200
 MAX_TEXT = 10_000
-"""Characters of a title and of a text."""
+MAX_EXPLANATION = 500
+"""Characters of a title, of a text, and of the explanation of a report."""
 
 MAX_REPLY = 2_000
 """Characters of the shop's reply to a comment: lists read it with the comment."""

@@ -8,6 +8,7 @@ from dal.repositories.moderation import ModerationRepository
 from dal.repositories.orders import OrderRepository
 from dal.repositories.organizations import OrganizationRepository
 from dal.repositories.products import ProductRepository
+from dal.repositories.reports import ReportRepository
 from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
@@ -28,6 +29,7 @@ class Stores:
             table, self.statistics, self.maintenance, self.boards, observer
         )
         self.moderation = ModerationRepository(table, self.comments)
+        self.reports = ReportRepository(table, self.comments)
         self.leaderboard = LeaderboardRepository(table)
         self.products = ProductRepository(table)
         self.orders = OrderRepository(table)

@@ -7,9 +7,10 @@ import strawberry
 
 from dal.model import rules
 from dal.model.standings import Block
+from dal.query.pagination import Page
 from resolvers.authorization import require_moderator, require_viewer
 from resolvers.mutations import Rule, UserError, checked, reported
-from resolvers.selection import Info
+from resolvers.selection import Info, slice_of
 
 _WHO: Mapping[str, Rule] = {"username": rules.identifier}
 _BLOCK = {**_WHO, "reason": rules.stated_title}
@@ -63,3 +64,15 @@ async def unblock_user(info: Info, input: UnblockUserInput) -> UnblockPayload:  
     username = checked(input, _WHO)["username"]
     await info.context.stores.standings.unblock(username)
     return UnblockPayload(username)
+
+
+async def blocked_users(
+    info: Info,
+    first: int | None = None,
+    after: str | None = None,
+    last: int | None = None,
+    before: str | None = None,
+) -> Page[Block]:
+    """Return a page of the blocked users; for moderators."""
+    require_moderator(require_viewer(info.context), "see who is blocked")
+    return await info.context.stores.standings.blocked(slice_of(info, first, after, last, before))

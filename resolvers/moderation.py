@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import strawberry
@@ -10,10 +10,17 @@ import strawberry
 from dal.errors import InvalidArgumentError
 from dal.model import Comment, User, rules
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
+from dal.model.reports import CommentReports, ReportReason
 from dal.model.submissions import QueueEntry, Submission
 from dal.query.pagination import Edge, Page
 from dal.repositories.moderation import SubmissionSelection
-from resolvers.authorization import can_change, is_moderator, require_moderator, require_viewer
+from resolvers.authorization import (
+    can_change,
+    is_moderator,
+    may_write,
+    require_moderator,
+    require_viewer,
+)
 from resolvers.mutations import (
     Rule,
     UserError,
@@ -23,7 +30,15 @@ from resolvers.mutations import (
     reported,
 )
 from resolvers.node_ids import own_id_of
-from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
+from resolvers.selection import (
+    CreatedBefore,
+    CreatedFrom,
+    DateOrder,
+    Info,
+    OrderBy,
+    selects,
+    slice_of,
+)
 
 MOST_DECISIONS = 25
 """The most decisions of one mutation."""
@@ -32,6 +47,12 @@ _DECIDED: Mapping[str, Rule] = {
     "id": own_id_of("Comment", "Submission"),
     "seen": rules.instant,
     "reason": rules.stated_title,
+}
+
+
+_REPORTED: Mapping[str, Rule] = {
+    "id": own_id_of("Comment", "Submission"),
+    "text": rules.explanation,
 }
 
 
@@ -97,6 +118,25 @@ class DecisionPayload:
     def comment(self) -> Comment | None:
         """The comment itself."""
         return self.comment_edge.node if self.comment_edge else None
+
+
+@strawberry.input(description="A report of a comment.")
+class ReportCommentInput:
+    """A comment, and why a reader reports it."""
+
+    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
+    reason: ReportReason = strawberry.field(description="Why you report the comment.")
+    text: str | None = strawberry.field(
+        default=None, description="Explanation, for moderators. Maximum 500 characters."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPayload:
+    """The global id of the reported comment, as it was given."""
+
+    reported_id: strawberry.ID | None = None
+    user_errors: list[UserError] = field(default_factory=list)
 
 
 @reported(DecisionPayload)
@@ -199,13 +239,33 @@ async def queue(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[QueueEntry]:
-    """Return a page of the comments that wait for a moderator; for moderators."""
-    del kind
+    """Return a page of a queue, with its length if that is selected; for moderators."""
     require_moderator(require_viewer(info.context), "see what waits for review")
     cut = slice_of(info, first, after, last, before)
-    return await info.context.stores.moderation.queue(cut)
+    stores = info.context.stores
+    store = stores.reports if kind is QueueKind.REPORTED else stores.moderation
+    if not selects(info, "totalCount"):
+        return await store.queue(cut)
+    page, total = await asyncio.gather(store.queue(cut), stores.moderation.queue_length(kind))
+    return replace(page, total_count=total)
 
 
-async def queue_length(info: Info) -> int | None:
-    """Return how many rows the queue has; None if they are too many to count."""
-    return await info.context.stores.moderation.queue_length()
+async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentReports:
+    """Return the reports of a comment in a queue; only moderators see queues."""
+    return await info.context.stores.reports.reports(root.comment_id)
+
+
+@reported(ReportPayload)
+async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload:  # noqa: A002
+    """Report a published comment, once for each user."""
+    viewer = require_viewer(info.context)
+    given = checked(input, _REPORTED)
+    await info.context.stores.reports.report(
+        given["id"],
+        viewer.user_id,
+        input.reason,
+        given.get("text", ""),
+        info.context.moderation.review_at,
+        may_write,
+    )
+    return ReportPayload(input.id)

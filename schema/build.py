@@ -141,10 +141,12 @@ READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
     "Query.nodes": _KEY,  # for each id
     "Query.comment": _KEY,
-    "Query.moderationQueue": Reads(QUEUE_REQUESTS, 0.5, paged=True),
+    "Query.moderationQueue": Reads(QUEUE_REQUESTS + 1, 0.5, paged=True),
+    "ModerationQueueEntry.reports": _ROW,
     "ModerationQueueConnection.totalCount": Reads(
         QUEUE_REQUESTS, 0.5 * ceil(MOST_COUNTED * ROW_BYTES / UNIT_BYTES)
     ),
+    "Query.blockedUsers": _PAGE,
     "Query.leaderboard": Reads(2, 0.5, paged=True, further=ceil(RANKS_BYTES / UNIT_BYTES)),
     "Query.productSearch": _PAGE,
     "Query.user": _NOTHING,
@@ -199,6 +201,7 @@ READS: Mapping[str, Reads] = {
     "Mutation.approveComment": _WRITE,
     "Mutation.rejectComment": _WRITE,
     "Mutation.decideComments": Reads(5 * MOST_DECISIONS),
+    "Mutation.reportComment": _WRITE,
     "Mutation.blockUser": _WRITE,
     "Mutation.unblockUser": _WRITE,
     "Mutation.updateProduct": _WRITE,
@@ -216,6 +219,8 @@ READS: Mapping[str, Reads] = {
     "CommentFacets.ratings": _rows(5),
     "CommentStatistics.histogram": _rows(5),
     "CommentStatistics.languages": _rows(5),
+    "CommentReports.reasons": _rows(2),
+    "CommentReports.reports": _rows(5),
     "Order.lines": _rows(5),
     "PlanAlternative.segments": _rows(5),
     "QueryPlan.alternatives": _rows(4),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import strawberry
 
 from dal import model
+from dal.model import reports as report_model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
 from resolvers import blocks, moderation, products, users
@@ -50,7 +51,10 @@ show_enum(
 show_enum(
     QueueKind,
     "What a moderators' queue lists.",
-    {QueueKind.PENDING: "Comments that wait for a moderator before they are published."},
+    {
+        QueueKind.PENDING: "Comments that wait for a moderator before they are published.",
+        QueueKind.REPORTED: "Published comments with reports that no moderator has decided on.",
+    },
     name="ModerationQueueKind",
 )
 
@@ -117,7 +121,53 @@ class SubmissionConnection(Connection[Submission]):
     """Shows dal.query.pagination.Page of submissions."""
 
 
-@strawberry.type(description="A row of the moderators' queue.")
+show_enum(
+    report_model.ReportReason,
+    "Why a reader reports a comment.",
+    {
+        report_model.ReportReason.SPAM: "Advertising, or a text that is posted again and again.",
+        report_model.ReportReason.OFFENSIVE: "Insults, hate or threats.",
+        report_model.ReportReason.OFF_TOPIC: "The text is not about the product.",
+        report_model.ReportReason.PRIVATE: "The text contains personal data.",
+        report_model.ReportReason.OTHER: "Another reason; `text` explains it.",
+    },
+)
+
+
+@strawberry.type(description="A reader's report of a comment.")
+class CommentReport:
+    """Shows dal.model.reports.Report."""
+
+    username: str = strawberry.field(description="User name of the reader.")
+    reason: report_model.ReportReason = strawberry.field(description="Reason.")
+    text: str = strawberry.field(description="Explanation; may be empty. Maximum 500 characters.")
+    at: datetime = strawberry.field(name="reportedAt", description="Time of the report.")
+
+
+@strawberry.type(description="How many reports give a reason.")
+class ReportReasonCount:
+    """Shows dal.model.reports.ReasonCount."""
+
+    reason: report_model.ReportReason = strawberry.field(description="Reason.")
+    count: int = strawberry.field(description="Number of reports.")
+
+
+@strawberry.type(description="The reports of a comment.")
+class CommentReports:
+    """Shows dal.model.reports.CommentReports."""
+
+    total: int | None = strawberry.field(
+        description="Number of reports; null if there are 100 or more."
+    )
+    reasons: list[ReportReasonCount] = strawberry.field(
+        description="Reasons, most frequent first. Counts at most 100 reports."
+    )
+    reports: list[CommentReport] = strawberry.field(
+        description="Reports, oldest first. At most 100."
+    )
+
+
+@strawberry.type(description="A row of a moderators' queue.")
 class ModerationQueueEntry:
     """Shows dal.model.submissions.QueueEntry."""
 
@@ -127,6 +177,14 @@ class ModerationQueueEntry:
     submission: Submission | None = strawberry.field(
         description="The comment that waits. Set in the queue PENDING."
     )
+    comment: Comment | None = strawberry.field(
+        description="The published comment with reports. Set in the queue REPORTED."
+    )
+    reports: report_model.CommentReports = strawberry.field(
+        resolver=moderation.reports,
+        graphql_type=CommentReports,
+        description="Reports of the comment, also those made before the latest decision.",
+    )
 
 
 @strawberry.type(description="One page of a list.")
@@ -134,7 +192,6 @@ class ModerationQueueConnection(Connection[ModerationQueueEntry]):
     """Shows dal.query.pagination.Page of queue entries."""
 
     total_count: int | None = strawberry.field(
-        resolver=moderation.queue_length,
         description="Number of rows on all pages; null if there are several thousand.",
     )
 
@@ -183,6 +240,11 @@ class BlockedUser:
     )
 
 
+@strawberry.type(description="One page of a list.")
+class BlockedUserConnection(Connection[BlockedUser]):
+    """Shows dal.query.pagination.Page of blocks."""
+
+
 @strawberry.type(description="Result of `blockUser`.")
 class BlockUserPayload:
     """Shows resolvers.blocks.BlockPayload."""
@@ -203,6 +265,16 @@ class UnblockUserPayload:
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
+@strawberry.type(description="Result of `reportComment`.")
+class ReportCommentPayload:
+    """Shows resolvers.moderation.ReportPayload."""
+
+    reported_id: strawberry.ID | None = strawberry.field(
+        description="Input `id` of the comment; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
 @strawberry.type
 class ModerationMutation:
     """Binds each mutation to its resolver."""
@@ -210,8 +282,8 @@ class ModerationMutation:
     approve_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.approve_comment,
         graphql_type=ApproveCommentPayload | None,
-        description="Publish a submission. A comment that is already published is returned "
-        "unchanged. For moderators.",
+        description="Publish a submission, or keep a published comment and close its reports. "
+        "Without open reports a published comment is returned unchanged. For moderators.",
     )
     reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.reject_comment,
@@ -224,6 +296,13 @@ class ModerationMutation:
         graphql_type=DecideCommentsPayload | None,
         description="Approve and reject up to 25 comments, each as `approveComment` and "
         "`rejectComment` do. For moderators.",
+    )
+    report_comment: moderation.ReportPayload | None = strawberry.mutation(
+        resolver=moderation.report_comment,
+        graphql_type=ReportCommentPayload | None,
+        description="Report a published comment to the moderators, as the JWT's user. A user's "
+        "second report of a comment changes nothing. A comment with several reports may be hidden "
+        "until a moderator decides.",
     )
     block_user: blocks.BlockPayload | None = strawberry.mutation(
         resolver=blocks.block_user,

@@ -10,9 +10,11 @@ import strawberry
 from dal import model
 from dal.analytics import questions
 from dal.live import changes
+from dal.model import standings
 from dal.query import pagination
 from resolvers import (
     analytics,
+    blocks,
     comments,
     moderation,
     orders,
@@ -41,7 +43,7 @@ from schema.comments import (
     ProductConnection,
     ProductMutation,
 )
-from schema.moderation import ModerationMutation, ModerationQueueConnection
+from schema.moderation import BlockedUserConnection, ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
 from schema.statistics import Movers
 from schema.types import Node
@@ -89,7 +91,13 @@ class Query:
     moderation_queue: pagination.Page[Any] = strawberry.field(
         resolver=moderation.queue,
         graphql_type=ModerationQueueConnection | None,
-        description="Comments that wait for a moderator, longest waiting first. For moderators.",
+        description="Comments that wait for a moderator, or have reports, longest waiting first. "
+        "For moderators.",
+    )
+    blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
+        resolver=blocks.blocked_users,
+        graphql_type=BlockedUserConnection | None,
+        description="Blocked users, latest block first. Lags writes by moments. For moderators.",
     )
     author: model.Author | None = strawberry.field(
         resolver=users.author,

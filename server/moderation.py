@@ -13,7 +13,8 @@ def moderation_of(settings: Settings) -> Moderation:
     """
     file = settings.moderation_words
     if settings.moderation != "words" or file is None:
-        return Moderation(before_publishing=settings.moderation == "before-publishing")
+        before = settings.moderation == "before-publishing"
+        return Moderation(before_publishing=before, review_at=settings.review_at)
     try:
         lines = file.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
@@ -30,7 +31,7 @@ def moderation_of(settings: Settings) -> Moderation:
             f"The list of words {file} is empty: write a word or a phrase in each line."
         )
     try:
-        return Moderation(words=WordList(phrases.values()))
+        return Moderation(words=WordList(phrases.values()), review_at=settings.review_at)
     except ValueError as error:
         number = list(phrases)[error.args[0]]
         raise CommandError(

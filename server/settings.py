@@ -200,6 +200,11 @@ class Settings:
     moderation_words: Path | None = _setting(
         None, "File of words and phrases for --moderation words, in UTF-8, one a line."
     )
+    review_at: int = _setting(
+        5,
+        "Reports of a published comment after which the comment waits for a moderator.",
+        bounds=(1, 100),
+    )
     cors_origins: Sequence[str] = _setting(
         (),
         "Origin of pages that may call the API from a browser, such as https://shop.example; '*' "

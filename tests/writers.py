@@ -14,7 +14,8 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
 from dal.model.moderation import ReviewCause
-from dal.repositories.moderation import version
+from dal.model.reports import ReportReason
+from dal.repositories.comment_writes import version
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
 from dal.stores import Stores
@@ -68,7 +69,10 @@ _EXPECTED = (
 """What may become of a write."""
 
 
-KINDS = ("add", "update", "text", "delete", "put_many", "hold", "review", "decide")
+KINDS = (
+    *("add", "update", "text", "delete", "put_many"),
+    *("hold", "review", "decide", "report"),
+)
 
 
 class Writers:
@@ -115,14 +119,16 @@ class Writers:
 
     async def _write(self, number: int) -> None:
         chance, store = self._chance, self.stores[number % 2].comments
-        row = self._changed(chance.choice(ROWS))
+        row, standings = self._changed(chance.choice(ROWS)), self.stores[number % 2].standings
         with suppress(*_EXPECTED):
             match chance.choice(KINDS):
                 case "add":
                     new = row._replace(comment_id=f"new-{chance.randrange(60)}")
                     key = chance.choice([None, new.comment_id])
-                    await store.add(new, key)
-                    await store.add(new, key or "once")
+                    blocked = (await standings.permission(new.username)).blocked
+                    cause = ReviewCause.BLOCKED if blocked else None
+                    await store.add(new, key, cause=cause)
+                    await store.add(new, key or "once", cause=cause)
                 case "update":
                     changes = {"rating": row.rating, "language": row.language}
                     await store.update(row.comment_id, changes, lambda _: None)
@@ -145,6 +151,8 @@ class Writers:
                     await self._decide(
                         number, chance.choice([row.comment_id, f"new-{chance.randrange(60)}"])
                     )
+                case "report":
+                    await self._report(number, row)
                 case _:
                     rows = [self._changed(one) for one in chance.sample(ROWS, 5)]
                     await store.put_many([*rows, *chance.sample(ROWS, 3)])
@@ -158,6 +166,18 @@ class Writers:
             await moderation.approve(comment_id, version(held), "mo")
         elif (one := held or there) is not None:
             await moderation.reject(comment_id, version(one), "mo", "no")
+
+    async def _report(self, number: int, row: Comment) -> None:
+        """Let one of a few people report one of a few comments; block its author, or unblock."""
+        comment_id = self._chance.choice(["new-1", "new-2", ROWS[0].comment_id, row.comment_id])
+        person = f"person{self._chance.randrange(9)}"
+        reports = self.stores[number % 2].reports
+        standings = self.stores[number % 2].standings
+        if self._chance.random() < 0.2:
+            await standings.block(row.username, f"why {self._chance.random()}", "mo")
+        elif self._chance.random() < 0.2:
+            await standings.unblock(row.username)
+        await reports.report(comment_id, person, ReportReason.SPAM, "", review_at=4)
 
     def _changed(self, row: Comment) -> Comment:
         chance = self._chance

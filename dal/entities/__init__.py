@@ -5,11 +5,13 @@
 
 from typing import Any
 
+from dal.entities.case import CASE
 from dal.entities.comment import COMMENT
 from dal.entities.entity import Entity
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
 from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, PRODUCT_DETAILS
+from dal.entities.standing import STANDING
 from dal.entities.submission import SUBMISSION
 from dal.entities.ticket import TICKET
 from dal.table.index import Index
@@ -17,9 +19,11 @@ from dal.table.index import Index
 ENTITIES: tuple[Entity[Any], ...] = (
     COMMENT,
     SUBMISSION,
+    CASE,
     ORDER,
     ORGANIZATION_USER,
     PRODUCT_DETAILS,
+    STANDING,
     TICKET,
 )
 

@@ -1,50 +1,171 @@
-"""Cases: a moderator's latest decision on a comment, next to the comment's reports.
+"""Cases and reports as items: a comment's reports, and a moderator's latest decision on it.
 
-An item has ``data`` (S) with the decision, and a key of the moderator's partition of ``byAuthor``.
-If the moderator approved a text, ``approved`` (S) is the text's version, which conditions of other
-writes compare.
+All items of a comment have one partition: the case, then the reports by user name. A case has one
+packed ``data`` (S) with the decision, and the moderator's partition of ``byAuthor``. While the case
+is open, ``GSI1`` has it in the queue of reported comments. A report has ``data`` (S), and its
+person's partition of ``byAuthor``.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from dal.entities.comment import BY_AUTHOR
-from dal.entities.entity import packed
-from dal.model.key_parts import escape, format_instant
+from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.entities.submission import BY_WAITING, QUEUE
+from dal.model.key_parts import LAST_CHARACTER, escape, format_instant, parse_instant, unescape
+from dal.model.moderation import QueueKind
+from dal.model.reports import Report, ReportReason
+from dal.table.index import Index
 from dal.table.items import Item, primary_key
+from dal.table.ranges import Range
+
+_CASE = "CASE"
+_REPORT = "REPORT#"
+
+REPORTED = Index(
+    QUEUE.name,
+    QUEUE.partition_key,
+    QUEUE.sort_key,
+    QUEUE.entity,
+    ("state",),
+    BY_WAITING,
+    projects=("data",),
+    shards=QUEUE.shards,
+    covers={"state": frozenset({QueueKind.REPORTED})},
+)
+
+CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
+"""The sort keys of a case and its reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A moderator's decision on the version ``seen`` of a text. With a reason it is a rejection."""
 
-    comment_id: str
     by: str
     at: datetime
     seen: datetime
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The case of a comment: open since its first report, or not, and the latest decision."""
+
+    comment_id: str
+    opened_at: datetime | None = None
+    decision: Decision | None = None
+
+    def approves(self, version: datetime) -> bool:
+        """Return whether a moderator has approved the text of this version."""
+        decision = self.decision
+        return decision is not None and decision.reason is None and decision.seen == version
+
+    def undecided(self, report: Report) -> bool:
+        """Return whether a report was made after the latest decision."""
+        return self.decision is None or report.at > self.decision.at
+
+
+def case_partition(comment_id: str) -> str:
+    """Return the partition key of a comment's case and reports."""
+    return f"{_CASE}#{escape(comment_id)}"
+
+
 def case_key(comment_id: str) -> Item:
-    """Return the primary key of a comment's case; its reports have the same partition."""
-    return primary_key(f"CASE#{escape(comment_id)}", "CASE")
+    """Return the primary key of a comment's case."""
+    return primary_key(case_partition(comment_id), _CASE)
 
 
-def encode_decision(decision: Decision) -> Item:
-    """Return the item of a decided case, which is in no queue."""
-    at, seen = format_instant(decision.at), format_instant(decision.seen)
-    approved = decision.reason is None
+def commented_id(item: Item) -> str | None:
+    """Return the comment of a case or a report; None for any other item or key."""
+    kind, _, comment_id = str(item["PK"].get("S", "")).partition("#")
+    return unescape(comment_id) if kind == _CASE else None
+
+
+def is_report(key: Item) -> bool:
+    """Return whether a key or an item in a case's partition is a report's."""
+    return str(key["SK"]["S"]).startswith(_REPORT)
+
+
+def case_in(item: Item) -> Case:
+    """Return the case of a whole item."""
+    return CASE.decode_row(Row("", item, {}))
+
+
+def encode_report(report: Report) -> Item:
+    """Return the whole item of a report. A person has one for each comment."""
+    at = format_instant(report.at)
     data = {
-        "decision": "APPROVED" if approved else "REJECTED",
+        "reason": report.reason,
+        "text": report.text,
+        "at": at,
+        "product": report.product_id,
+    }
+    return {
+        **primary_key(case_partition(report.comment_id), _REPORT + escape(report.username)),
+        BY_AUTHOR.partition_key: {"S": f"DID#{escape(report.username)}"},
+        BY_AUTHOR.sort_key: {"S": f"{_REPORT}{at}#{escape(report.comment_id)}"},
+        **packed(data),
+    }
+
+
+def decode_report(item: Item) -> Report:
+    """Return the report of a whole item."""
+    data = unpacked(item)
+    return Report(
+        comment_id=commented_id(item) or "",
+        product_id=data["product"],
+        username=unescape(item["SK"]["S"][len(_REPORT) :]),
+        reason=ReportReason(data["reason"]),
+        text=data["text"],
+        at=parse_instant(data["at"]),
+    )
+
+
+def _position(case: Case) -> str | None:
+    if case.opened_at is None:
+        return None
+    return f"{format_instant(case.opened_at)}#{escape(case.comment_id)}"
+
+
+def _attributes(case: Case) -> Item:
+    decision = case.decision
+    opened = {} if case.opened_at is None else {"openedAt": format_instant(case.opened_at)}
+    if decision is None:
+        return packed(opened)
+    at = format_instant(decision.at)
+    data = {
+        "decision": "APPROVED" if decision.reason is None else "REJECTED",
         "by": decision.by,
         "at": at,
-        "seen": seen,
+        "seen": format_instant(decision.seen),
         "reason": decision.reason,
     }
     return {
-        **case_key(decision.comment_id),
         BY_AUTHOR.partition_key: {"S": f"DID#{escape(decision.by)}"},
-        BY_AUTHOR.sort_key: {"S": f"DECISION#{at}#{escape(decision.comment_id)}"},
-        **({"approved": {"S": seen}} if approved else {}),
-        **packed(data),
+        BY_AUTHOR.sort_key: {"S": f"DECISION#{at}#{escape(case.comment_id)}"},
+        **packed(data | opened),
     }
+
+
+def _decode(row: Row) -> Case:
+    data: dict[str, Any] = unpacked(row.item)
+    opened_at = data.get("openedAt")
+    decision = None
+    if "decision" in data:
+        at, seen = parse_instant(data["at"]), parse_instant(data["seen"])
+        decision = Decision(data["by"], at, seen, data["reason"])
+    return Case(
+        commented_id(row.item) or "", parse_instant(opened_at) if opened_at else None, decision
+    )
+
+
+CASE: Entity[Case] = Entity(
+    key=lambda case: case_key(case.comment_id),
+    fields={"state": lambda _: QueueKind.REPORTED},
+    positions={BY_WAITING: _position},
+    indexes=(REPORTED,),
+    attributes=_attributes,
+    decode_row=_decode,
+)

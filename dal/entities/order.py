@@ -16,6 +16,7 @@ from dal.table.items import Item, primary_key
 
 _USER = "USER#"
 _ORDER = "ORDER#"
+_PURCHASE = "PURCHASE#"
 
 _SHOWN = ("OrderStatusDate", "data")
 _of_user = partial(
@@ -49,7 +50,12 @@ def order_key(username: str, order_id: str) -> Item:
 
 def purchase_key(username: str, product_id: str) -> Item:
     """Return the primary key of the item that proves that a user received a product."""
-    return primary_key(_USER + escape(username), f"PURCHASE#{escape(product_id)}")
+    return primary_key(_USER + escape(username), _PURCHASE + escape(product_id))
+
+
+def is_purchase(key: Item) -> bool:
+    """Return whether a key or an item proves that a user received a product."""
+    return str(key["PK"]["S"]).startswith(_USER) and str(key["SK"]["S"]).startswith(_PURCHASE)
 
 
 def order_position(order: Order) -> str:

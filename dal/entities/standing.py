@@ -4,14 +4,15 @@ An item has one packed ``data`` (S). A block puts the item into the list of bloc
 ``GSI1``, and into the moderator's partition of ``byAuthor``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dal.entities.comment import BY_AUTHOR
 from dal.entities.entity import Entity, Row, packed, unpacked
+from dal.entities.order import is_purchase
 from dal.model.key_parts import escape, format_instant, parse_instant, unescape
-from dal.model.standings import Block
+from dal.model.standings import Block, Permission
 from dal.table.index import Index
 from dal.table.items import Item, primary_key
 
@@ -50,6 +51,21 @@ def is_standing(key: Item) -> bool:
 def standing_in(item: Item) -> Standing:
     """Return the standing of a whole item."""
     return STANDING.decode_row(Row("", item, {}))
+
+
+def permission_in(items: Iterable[Item]) -> Permission:
+    """Return what a user may write, by the user's standing and a purchase, if they exist."""
+    standings, bought = [], False
+    for item in items:
+        if is_standing(item):
+            standings.append(standing_in(item))
+        else:
+            bought = bought or is_purchase(item)
+    return Permission(
+        blocked=any(one.block is not None for one in standings),
+        erasing=any(one.erasing is not None for one in standings),
+        bought=bought,
+    )
 
 
 def _position(standing: Standing) -> str | None:

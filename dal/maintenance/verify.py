@@ -6,7 +6,8 @@ counts differ, verification scans the table again, and reports only differences 
 amount in every scan.
 
 Places on leaderboards follow the stored counts some seconds later. Verification corrects wrong
-places, as do reads of a product's statistics.
+places, as do reads of a product's statistics. It also opens the cases of reported comments, and
+removes those of deleted comments, where a process was killed before it did so.
 """
 
 import asyncio
@@ -15,7 +16,9 @@ from dataclasses import dataclass, field
 
 from dal.client.scan import Progress, scan_all
 from dal.client.table import Table
+from dal.entities.case import commented_id
 from dal.entities.comment import comment_in
+from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards, misplaced
 from dal.statistics.counter_items import StoredCounts, stored_in
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
@@ -33,6 +36,8 @@ class ScannedCounts:
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
     """The items by language, and the item of all languages, which has only leaderboard keys."""
+    reported: set[str] = field(default_factory=set)
+    """The comments with reports or a decision."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -40,6 +45,7 @@ class ScannedCounts:
         for key, counts in found.items():
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
         self.stored |= {one.key: one for one in stored_in(items)}
+        self.reported |= {one for item in items if (one := commented_id(item)) is not None}
 
     def misplaced(self) -> Iterator[str]:
         """Yield the products with a wrong place on a leaderboard."""
@@ -71,14 +77,17 @@ async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
     return scanned
 
 
-async def verify(table: Table, seen: Progress, boards: Boards | None = None) -> list[Difference]:
+async def verify(
+    table: Table, seen: Progress, boards: Boards | None = None, cases: Cases | None = None
+) -> list[Difference]:
     """Return the differences between the stored statistics and the comments, in order of products.
 
     Under concurrent writes, each returned difference was the same in three scans. ``boards``
-    corrects the places on leaderboards that differ from the counts.
+    corrects the places on leaderboards that differ from the counts, and ``cases`` the cases.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
+    await (cases or Cases(table)).correct(scanned.reported)
     found = differences(scanned)
     for _ in range(PASSES - 1):
         if not found:

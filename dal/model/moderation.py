@@ -38,6 +38,7 @@ class QueueKind(StrEnum):
     """What a moderators' queue lists."""
 
     PENDING = "PENDING"
+    REPORTED = "REPORTED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class Moderation:
 
     before_publishing: bool = False
     words: "WordList | None" = None
+    review_at: int = 5
+    """Reports after which a published comment waits."""
 
     def cause(self, *texts: str) -> ReviewCause | None:
         """Return why a comment with these texts waits; None if it is published at once."""

@@ -20,6 +20,7 @@ from dal.limits import (
     MAX_ADDRESS,
     MAX_AMOUNT,
     MAX_EMAIL,
+    MAX_EXPLANATION,
     MAX_IDENTIFIER_BYTES,
     MAX_LANGUAGE,
     MAX_LINES,
@@ -149,6 +150,11 @@ def title(argument: str, value: str) -> str:
 def text(argument: str, value: str) -> str:
     """Return ``value``, a comment's or ticket's text, if it is short enough."""
     return _characters(argument, value, MAX_TEXT)
+
+
+def explanation(argument: str, value: str) -> str:
+    """Return ``value``, the explanation of a report, if it is short enough."""
+    return _characters(argument, value, MAX_EXPLANATION)
 
 
 def stated_title(argument: str, value: str) -> str:

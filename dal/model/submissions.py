@@ -60,6 +60,14 @@ class QueueEntry:
 
     waiting_since: datetime
     submission: Submission | None = None
+    comment: Comment | None = None
+
+    @property
+    def comment_id(self) -> str:
+        """The id of the comment or the submission."""
+        one = self.submission or self.comment
+        assert one is not None  # noqa: S101 - an entry has one of them
+        return one.comment_id
 
 
 def pending(comment: Comment, cause: ReviewCause, queued_at: datetime) -> Submission:

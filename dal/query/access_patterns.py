@@ -8,6 +8,7 @@ not pass the filters.
 
 from dataclasses import dataclass
 
+from dal.entities.case import REPORTED
 from dal.entities.comment import (
     ALL,
     BY_AUTHOR,
@@ -19,6 +20,7 @@ from dal.entities.comment import (
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import ORGANIZATIONS_OF_USER, USERS_OF_ORGANIZATION
 from dal.entities.product import LEADERS, LEADERS_BY_LANGUAGE, TITLES
+from dal.entities.standing import BLOCKED_USERS
 from dal.entities.submission import HELD_BY_AUTHOR, QUEUE
 from dal.entities.ticket import (
     OPEN_TICKETS,
@@ -158,7 +160,13 @@ ACCESS_PATTERNS = (
     AccessPattern(
         "AP14", "comments that wait for a moderator, longest waiting first", QUEUE, "state"
     ),
+    AccessPattern(
+        "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
+    ),
+    AccessPattern("AP16", "the reports of a comment, and the decision on it"),
     AccessPattern("AP17", "a comment that is not published by its id"),
+    AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
+    AccessPattern("AP19", "whether a user may comment on a product, and has bought it"),
     AccessPattern("product details", "a product's title, picture and address"),
     AccessPattern(
         "product search",

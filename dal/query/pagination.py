@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from dal.entities.entity import Row
 from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
@@ -35,11 +35,10 @@ from dal.model.key_parts import (
     parse_instant,
     unescape,
 )
-from dal.query.executor import Executor
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.items import Item
-from dal.table.ranges import HEADS, UNBOUNDED
+from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD = struct.Struct(">BI")
@@ -193,11 +192,32 @@ class Page(Generic[Node]):
         return [edge.node for edge in self.edges]
 
 
+class RowReader(Protocol):
+    """Reads rows of a query in order: an executor, or a filter of its rows."""
+
+    async def first(
+        self,
+        query: Query,
+        span: Range,
+        stats: ExecutionStatistics,
+        *,
+        descending: bool,
+        count: int,
+        plan_by: PlanBasis | None = None,
+    ) -> list[Row]:
+        """Return the first ``count`` rows of ``query`` within ``span``."""
+
+    async def any(
+        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
+    ) -> bool:
+        """Return whether ``query`` has a row within ``span``."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
     """Reads pages of one entity's rows; ``descending`` is the usual order of the list."""
 
-    executor: Executor
+    executor: RowReader
     decode: Callable[[Row], Node]
     descending: bool
 

@@ -1,5 +1,7 @@
 """Writes of comments: each is one conditional write of the item under the comment's key."""
 
+import asyncio
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,12 +21,18 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
 from dal.repositories.bulk_write import BulkWriter, Outcome
+from dal.repositories.cases import remove_case
 from dal.repositories.one_per_person import named
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.mode import MaintenanceStore
 from dal.table.items import Item, further_units
+
+_log = logging.getLogger(__name__)
+
+_REMOVAL_SECONDS = 1.0
+"""How long a deletion waits for the removal of reports."""
 
 Written: TypeAlias = Edge[Comment] | Submission
 """A written comment with its place in its product's list, or a submission."""
@@ -127,6 +135,7 @@ class CommentWriter:
             return CommentChange(item, idempotency.tombstone(item))
 
         await self.rewrite(comment_id, deleted)
+        await self._remove_case(comment_id)
         return gone[0]
 
     async def reply(self, comment_id: str, text: str | None) -> Comment:
@@ -165,8 +174,9 @@ class CommentWriter:
 
         ``step`` receives the item, read consistently, and its comment or submission. It returns the
         change, or None to write nothing. If the item has changed meanwhile, ``step`` is called
-        again. Raises NotFoundError if there is neither a comment nor a submission, and
-        ConflictError if other writes keep changing the item.
+        again. Raises NotFoundError if there is neither a comment nor a submission, ConflictError if
+        other writes keep changing the item, and ConditionFailedError if only conditions of the
+        change's further actions fail.
         """
         elsewhere = False
 
@@ -189,6 +199,8 @@ class CommentWriter:
             except errors.ConditionFailedError as error:
                 if change.is_naming(error.failed):
                     elsewhere = not elsewhere
+                elif 0 not in error.failed:
+                    raise
                 raise errors.ConflictError(
                     "Other requests keep changing this comment: try again in a moment."
                 ) from None
@@ -207,6 +219,25 @@ class CommentWriter:
         if not others:
             raise errors.ConflictError("The comment that was there is deleted: try again.")
         return others.popitem()[1]
+
+    async def _remove_case(self, comment_id: str) -> None:
+        """Delete the case and the reports of a deleted comment.
+
+        A long removal goes on after the answer. ``verify`` removes what a failure leaves.
+        """
+        removal = asyncio.create_task(remove_case(self._table, comment_id))
+
+        async def finish() -> None:
+            await asyncio.wait([removal])
+
+        def ended(_: object) -> None:
+            self._table.unfinished.discard(finish)
+            if not removal.cancelled() and (error := removal.exception()) is not None:
+                _log.warning("Reports of a deleted comment are left to verify: %s", error)
+
+        self._table.unfinished.add(finish)
+        removal.add_done_callback(ended)
+        await asyncio.wait([removal], timeout=_REMOVAL_SECONDS)
 
     async def _added_before(self, comment: Comment, *, keyed: bool) -> Written:
         """Return what an earlier attempt of the same add stored."""
@@ -231,6 +262,11 @@ def written(one: Stored | None) -> Written:
     """
     assert one is not None  # noqa: S101 - it was written
     return Edge(one, comment_position(one)) if isinstance(one, Comment) else one
+
+
+def version(one: Stored) -> datetime:
+    """Return the version of a text: the instant of its last edit, or of its add."""
+    return one.updated_at or one.created_at
 
 
 def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:

@@ -7,22 +7,24 @@ from datetime import UTC, datetime
 from dal import errors
 from dal.account import note_hidden
 from dal.client.concurrency import in_parallel
+from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
-from dal.entities.case import Decision, encode_decision
-from dal.entities.comment import comment_key, comment_position
+from dal.entities.case import CASE, Case, Decision, case_in, case_key
+from dal.entities.comment import STATE, comment_key, comment_position
 from dal.entities.entity import Row
 from dal.entities.submission import HELD, QUEUE, SUBMISSION, encode, submission_in
 from dal.model import Comment
+from dal.model.moderation import QueueKind
 from dal.model.submissions import QueueEntry, Submission, SubmissionState, rejected
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
-from dal.repositories.comment_writes import CommentWriter, Stored
+from dal.repositories.comment_writes import CommentWriter, Stored, version
 from dal.statistics.comment_changes import CommentChange
 from dal.table.index import QUEUE_SHARDS, QueryRequest
-from dal.table.items import Item, further_units
+from dal.table.items import Item, further_units, unchanged
 from dal.table.ranges import between
 
 
@@ -84,10 +86,9 @@ class ModerationRepository:
         """Return one page of the comments that wait, longest waiting first (AP14)."""
         return await self._queue.read(query_of(_PENDING), cut)
 
-    async def queue_length(self) -> int | None:
-        """Return the number of waiting comments; None if a shard has more than 500."""
-        values = {"state": SubmissionState.PENDING}
-        partitions = [QUEUE.partition_of(values, shard) for shard in range(QUEUE.shards)]
+    async def queue_length(self, kind: QueueKind) -> int | None:
+        """Return the number of rows of a queue; None if a shard has more than 500."""
+        partitions = [QUEUE.partition_of({"state": kind}, shard) for shard in range(QUEUE.shards)]
         counts = await in_parallel(
             [
                 self._table.count(QueryRequest(QUEUE, one, limit=MOST_COUNTED), lambda _: None)
@@ -99,21 +100,56 @@ class ModerationRepository:
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
         """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
 
-        A published comment is returned unchanged. Raises NotFoundError if there is no submission or
-        comment, and ConflictError if the author has edited the text.
+        If the comment is published, its open case is closed. Without an open case nothing is
+        written. Raises NotFoundError if there is no submission or comment, and ConflictError if the
+        author has edited the text.
         """
 
-        def step(item: Item, one: Stored) -> CommentChange | None:
-            if isinstance(one, Comment) or version(one) != seen:
-                return None
-            now = datetime.now(UTC)
-            comment = one.published()._replace(touched_at=now)
-            return _decided(item, comment, Decision(comment_id, by, now, seen))
+        async def attempt() -> Comment | None:
+            there: Item | None = None
 
-        there = await self._writes.rewrite(comment_id, step)
-        if not isinstance(there, Comment):
+            def step(item: Item, one: Stored) -> CommentChange | None:
+                nonlocal there
+                there = item if isinstance(one, Comment) else None
+                if isinstance(one, Comment) or version(one) != seen:
+                    return None
+                now = datetime.now(UTC)
+                comment = one.published()._replace(touched_at=now)
+                return _decided(item, comment, Decision(by, now, seen))
+
+            one = await self._writes.rewrite(comment_id, step)
+            if not isinstance(one, Comment):
+                return None
+            closed = there is None or await self._closed(
+                there, one, Decision(by, datetime.now(UTC), seen)
+            )
+            return one if closed else None
+
+        approved = await retry_on_conflict(attempt)
+        if approved is None:
             raise errors.ConflictError(_EDITED)
-        return Edge(there, comment_position(there))
+        return Edge(approved, comment_position(approved))
+
+    async def _closed(self, item: Item, comment: Comment, decision: Decision) -> bool:
+        """Close the open case of a published comment, if it has one.
+
+        Return False if the text is of another version than the decision's. Raises ConflictError if
+        the comment changes meanwhile.
+        """
+        case = await self._table.get(case_key(comment.comment_id))
+        if case is None or case_in(case).opened_at is None:
+            return True
+        if version(comment) != decision.seen:
+            return False
+        key, as_read = comment_key(comment.comment_id), unchanged(item, ("data", STATE))
+        decided = CASE.encode(Case(comment.comment_id, None, decision))
+        try:
+            await self._table.write(
+                [{"ConditionCheck": {"Key": key, **as_read}}, {"Put": {"Item": decided}}]
+            )
+        except errors.ConditionFailedError:
+            raise errors.ConflictError(_EDITED) from None
+        return True
 
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
         """Reject a comment or a submission. The arguments and errors are those of ``approve``.
@@ -125,7 +161,7 @@ class ModerationRepository:
             if version(one) != seen or (isinstance(one, Submission) and one.reason == reason):
                 return None
             now = datetime.now(UTC)
-            decision = Decision(comment_id, by, now, seen, reason)
+            decision = Decision(by, now, seen, reason)
             return _decided(item, rejected(one, reason, now), decision)
 
         there = await self._writes.rewrite(comment_id, step)
@@ -134,15 +170,11 @@ class ModerationRepository:
         return there
 
 
-def version(one: Stored) -> datetime:
-    """Return the version of a text: the instant of its last edit, or of its add."""
-    return one.updated_at or one.created_at
-
-
 def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
     """Return the change of an item to ``new``, and the write of the decision on its case."""
     image = encode(new) | idempotency.kept_mark(item)
-    return CommentChange(item, image, [{"Put": {"Item": encode_decision(decision)}}])
+    case = CASE.encode(Case(new.comment_id, None, decision))
+    return CommentChange(item, image, [{"Put": {"Item": case}}])
 
 
 def _queued(row: Row) -> QueueEntry:

@@ -7,23 +7,30 @@ from datetime import UTC, datetime
 from dal import errors
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
+from dal.entities.entity import Row
 from dal.entities.order import purchase_key
 from dal.entities.standing import (
+    IS_BLOCKED,
     STANDING,
     Standing,
-    is_standing,
+    permission_in,
     standing_in,
     standing_key,
 )
 from dal.model.standings import Block, Permission
+from dal.query.access_patterns import query_of
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
 from dal.table.items import ABSENT, Action, key_of, unchanged
 
 
 class StandingRepository:
-    """All access to standings."""
+    """All access to standings. The list of blocked users is eventually consistent."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
+        executor = Executor(table.query, STANDING.indexes)
+        self._pages = PageReader(executor, _block, descending=True)
 
     async def permission(self, username: str, product_id: str | None = None) -> Permission:
         """Return what a user may write about a product, by one BatchGetItem (AP19).
@@ -34,13 +41,7 @@ class StandingRepository:
         keys = [standing_key(username)]
         if product_id is not None:
             keys.append(purchase_key(username, product_id))
-        found = await self._table.get_many(keys, consistent=False)
-        standings = [standing_in(item) for item in found if is_standing(item)]
-        return Permission(
-            blocked=any(one.block is not None for one in standings),
-            erasing=any(one.erasing is not None for one in standings),
-            bought=len(found) > len(standings),
-        )
+        return permission_in(await self._table.get_many(keys, consistent=False))
 
     async def block(self, username: str, reason: str, by: str | None) -> Block:
         """Block a user; ``by`` is a moderator, or None for a command.
@@ -60,6 +61,10 @@ class StandingRepository:
     async def unblock(self, username: str) -> None:
         """End the block of a user; what waits is left to the moderators."""
         await self.rewrite(username, lambda standing: replace(standing, block=None))
+
+    async def blocked(self, cut: Slice) -> Page[Block]:
+        """Return one page of the blocked users, latest block first (AP18)."""
+        return await self._pages.read(query_of(IS_BLOCKED), cut)
 
     async def rewrite(self, username: str, step: Callable[[Standing], Standing]) -> Standing:
         """Write what ``step`` makes of a user's standing, on condition that it has not changed.
@@ -87,3 +92,9 @@ class StandingRepository:
             return new
 
         return await retry_on_conflict(attempt)
+
+
+def _block(row: Row) -> Block:
+    block = STANDING.decode_row(row).block
+    assert block is not None  # noqa: S101 - the list has blocked users alone
+    return block

@@ -82,9 +82,9 @@ COMMANDS = {
     ),
     "user": Command(
         "user",
-        "Block or unblock users, or export or erase the data of a user.",
+        "Block or unblock users, list the blocked users, or export or erase the data of a user.",
         "marginalia user export bob --output bob.json",
-        ("block", "unblock", "export", "erase"),
+        ("block", "unblock", "blocked", "export", "erase"),
     ),
     "analytics": Command(
         "analytics",

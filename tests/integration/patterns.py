@@ -24,6 +24,7 @@ from dal.model import (
     UserType,
 )
 from dal.model.moderation import ReviewCause
+from dal.model.reports import ReportReason
 from dal.query.pagination import encode_cursor
 from dal.stores import Stores
 from resolvers.context import Viewer
@@ -111,6 +112,7 @@ async def fill(stores: Stores) -> None:
     await stores.comments.put_many([_comment(number) for number in range(10)])
     await stores.comments.add(comment("held", created_at=DAYS[9]), cause=ReviewCause.SETTING)
     await stores.boards.finish()
+    await stores.reports.report("c1", "bob", ReportReason.SPAM, "Buy", review_at=5)
     await stores.standings.block("eve", "Spam", by="mo")
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
     await stores.products.update("42", {"title": "Kettle"})

@@ -28,8 +28,9 @@ from dal.live.log import InProcessBroker
 from dal.maintenance.export import export_pages
 from dal.model.key_parts import format_instant
 from dal.model.moderation import ReviewCause
+from dal.model.reports import ReportReason
 from dal.query.pagination import Edge
-from dal.repositories.moderation import version
+from dal.repositories.comment_writes import version
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -200,6 +201,8 @@ class World:
             await self.stores.moderation.reject(one.comment_id, version(one), "mo", "No.")
         if state == "deleted":
             await self.stores.comments.delete(one.comment_id, anybody)
+        if state == "published":
+            await self.stores.reports.report(one.comment_id, "reader", ReportReason.SPAM, "", 5)
         assert one.comment_id == idempotency.comment_id("ann", key)
         kind = "Comment" if state == "published" else "Submission"
         fields = f'rating: {rating}, language: "en", title: "{one.title}", text: "$TEXT"'

@@ -13,8 +13,8 @@ from dal.model.loaded import CommentState, state_of
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
+from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
-from dal.repositories.moderation import version
 from dal.stores import Stores
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS

@@ -18,7 +18,7 @@ from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.repositories.bulk_write import Outcome
-from dal.repositories.moderation import version
+from dal.repositories.comment_writes import version
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore, OnePerPerson
 from dal.stores import Stores
 from dal.table.items import Item

@@ -18,8 +18,8 @@ from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice
+from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
-from dal.repositories.moderation import version
 from dal.stores import Stores
 from resolvers.context import Viewer
 from schema.build import build_schema

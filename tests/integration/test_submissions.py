@@ -13,12 +13,13 @@ from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.model.key_parts import escape
-from dal.model.moderation import Moderation, ReviewCause, WordList
+from dal.model.moderation import Moderation, QueueKind, ReviewCause, WordList
 from dal.model.submissions import Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
+from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
-from dal.repositories.moderation import SubmissionSelection, version
+from dal.repositories.moderation import SubmissionSelection
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
@@ -74,7 +75,7 @@ async def test_the_queue_is_the_oracles(each_table: Table) -> None:
         rows = await oracle.walk_pages(stores.moderation.queue, size, backward=backward)
         found = [row.submission.published() for row in rows if row.submission]
         assert found == sorted(held, key=lambda one: (one.created_at, escape(one.comment_id)))
-    assert await stores.moderation.queue_length() == len(held)
+    assert await stores.moderation.queue_length(QueueKind.PENDING) == len(held)
 
 
 class Client:
@@ -292,7 +293,7 @@ async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) ->
         {"field": ["input", "decisions", "24"], "code": "NOT_FOUND"},
     ]
     assert await client.stores.comments.total(Selection("42")) == 20
-    assert await client.stores.moderation.queue_length() == 2
+    assert await client.stores.moderation.queue_length(QueueKind.PENDING) == 2
     assert calls.operations["TransactWriteItems"] < 10, (
         "approvals of a product are written together"
     )
@@ -305,7 +306,7 @@ async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) ->
     assert (await decide(decision(rows[23]), unexplained))["userErrors"] == [
         {"field": ["input", "decisions", "1", "reason"], "code": "BAD_ARGUMENT"}
     ]
-    assert await client.stores.moderation.queue_length() == 2
+    assert await client.stores.moderation.queue_length(QueueKind.PENDING) == 2
     assert await verify(client.stores.comments._table, ignore) == []
 
 

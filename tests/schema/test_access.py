@@ -17,11 +17,13 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.client.table import Table
+from dal.entities.case import encode_report
 from dal.entities.organization import organization_key, user_key
 from dal.entities.submission import SUBMISSION
 from dal.model import OrderStatus, Profile
 from dal.model.key_parts import escape
 from dal.model.moderation import ReviewCause
+from dal.model.reports import Report, ReportReason
 from dal.model.submissions import SubmissionState, pending
 from dal.stores import Stores
 from resolvers.context import Viewer
@@ -65,7 +67,8 @@ PRIVATE = {
     *("Ticket", "TicketConnection", "TicketEdge"),
     *("Submission", "SubmissionConnection", "SubmissionEdge"),
     *("ModerationQueueConnection", "ModerationQueueEntryEdge", "ModerationQueueEntry"),
-    "BlockedUser",
+    *("BlockedUserConnection", "BlockedUserEdge", "BlockedUser"),
+    *("CommentReports", "CommentReport", "ReportReasonCount"),
 }
 OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload", "AddCommentPayload"}
 """They show what the mutation itself has written."""
@@ -182,6 +185,10 @@ class World:
         await self.table.put_many([SUBMISSION.encode(one) for one in (HELD, REJECTED)])
         await stores.standings.unblock("bob")
         await stores.standings.block("eve", "secret-block", by="mo")
+        await stores.comments.put_many([comment("reported", username="ann", product_id="9")])
+        await stores.reports.report("reported", "cy", ReportReason.SPAM, "secret-report", 9)
+        grievance = Report("held", "42", "cy", ReportReason.SPAM, "secret-grievance", TIES[0])
+        await self.table.put_many([encode_report(grievance)])
         made = (organization_key("new"), user_key(ACME.name, "new"))
         await self.table.write([{"Delete": {"Key": key}} for key in made])
         self.intact = True

@@ -8,6 +8,7 @@ import asyncio
 import tempfile
 import tomllib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -20,6 +21,7 @@ import typer
 from dal.client.table import Table
 from dal.entities import idempotency
 from dal.entities.comment import ALL, COMMENT, comment_position
+from dal.errors import NotFoundError
 from dal.model import (
     RATINGS,
     Comment,
@@ -33,6 +35,7 @@ from dal.model import (
     Ticket,
 )
 from dal.model.moderation import ReviewCause
+from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
@@ -155,6 +158,8 @@ _A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d",
 _E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
 _H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
 _J = comment("j", 3)._replace(verified_purchase=True)
+_K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
+_REPORTED = comment("reported", 3).comment_id
 _SEEN = (_F.comment_id, _F.created_at)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
 _ANY, _ONE, _TWO = (
@@ -185,6 +190,38 @@ async def _hold_many(stores: Stores) -> None:
     for each in stored("held", 40):
         added = each._replace(username="ann")
         await stores.comments.add(added, cause=ReviewCause.SETTING)
+
+
+def _report(person: str, of: Comment | None = None, review_at: int = 9) -> Act:
+    comment_id = (of or _K).comment_id
+    return lambda one: one.reports.report(comment_id, person, ReportReason.SPAM, "", review_at)
+
+
+def _refused(act: Act) -> Act:
+    async def refused(stores: MeteredStores) -> None:
+        with suppress(NotFoundError):
+            await act(stores)
+
+    return refused
+
+
+def _add_and_report(added: Comment, *people: str) -> Act:
+    async def act(stores: MeteredStores) -> None:
+        await stores.comments.add(added)
+        for person in people or ("ann",):
+            await _report(person, added)(stores)
+
+    return act
+
+
+async def _report_many(stores: MeteredStores) -> None:
+    for each in stored("reported", 40):
+        await _add_and_report(each)(stores)
+
+
+async def _block_many(stores: MeteredStores) -> None:
+    for number in range(40):
+        await stores.standings.block(f"user{number:04}", "Spam", "mo")
 
 
 def _read(selection: Selection) -> Act:
@@ -288,6 +325,38 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             _hold_many,
         ),
         Operation("a page of 20 of the queue", lambda one: one.moderation.queue(Slice(20))),
+    ),
+    "Comments are reported, and users blocked": (
+        Operation("report one", _report("ann"), lambda one: one.comments.add(_K)),
+        Operation("report one that others have reported", _report("bob")),
+        Operation("report one again", _report("bob")),
+        Operation("report one, and send it to review", _report("cy", review_at=3)),
+        Operation("report one that is not published", _refused(_report("di"))),
+        Operation(
+            "approve a published one with reports",
+            lambda one: one.moderation.approve(_L.comment_id, _L.created_at, "mo"),
+            _add_and_report(_L),
+        ),
+        Operation(
+            "delete one with 4 reports",
+            _delete(_M),
+            _add_and_report(_M, "ann", "bob", "cy", "di"),
+        ),
+        Operation(
+            "a page of 20 with reports", lambda one: one.reports.queue(Slice(20)), _report_many
+        ),
+        Operation("the reports of one", lambda one: one.reports.reports(_REPORTED)),
+        Operation(
+            "look up what a user may write",
+            lambda one: one.standings.permission("ann", PRODUCT),
+        ),
+        Operation("block a user", lambda one: one.standings.block("bob", "Spam", "mo")),
+        Operation(
+            "a page of 20 blocked users",
+            lambda one: one.standings.blocked(Slice(20)),
+            _block_many,
+        ),
+        Operation("unblock a user", lambda one: one.standings.unblock("bob")),
     ),
     "Comments are read": (
         Operation("a page of 20", _read(_ANY), _first(_ANY)),

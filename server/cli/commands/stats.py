@@ -20,6 +20,7 @@ from dal.client.table import connect_streams
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
+from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
@@ -90,17 +91,23 @@ async def rebuild(
 async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the statistics; exit code 1 if any differs.
 
-    The command also corrects the places of products on leaderboards.
+    The command also corrects the places of products on leaderboards, lists reported comments that
+    are missing from the moderators' queue, and removes reports of deleted comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         mode = (await MaintenanceStore(store.table).read()).mode
-        boards = Boards(store.table)
+        boards, cases = Boards(store.table), Cases(store.table)
         async with scanning(store) as (_, seen):
-            found = await verify_table(store.table, seen, boards)
+            found = await verify_table(store.table, seen, boards, cases)
     if boards.moved:
         typer.echo(
             f"{boards.moved:,} places on leaderboards were behind their counts; they are corrected."
+        )
+    if cases.opened or cases.removed:
+        typer.echo(
+            f"{cases.opened:,} reported comments were missing from the queue; they are listed. "
+            f"Reports of {cases.removed:,} deleted comments are removed."
         )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")

@@ -1,17 +1,25 @@
 """``marginalia user``: blocks of users, and users' rights."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table as Grid
 
 from dal.model import rules
+from dal.model.standings import Block
+from dal.query.pagination import Slice
+from dal.repositories.standings import StandingRepository
 from dal.stores import Stores
 from server.cli.commands.personal_data import erase, export
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
 from server.settings import Settings
 
-__all__ = ["block", "erase", "export", "unblock"]
+__all__ = ["block", "blocked", "erase", "export", "unblock"]
+
+_ROWS_AT_ONCE = 100
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.", show_default=False)]
 
@@ -43,3 +51,27 @@ async def unblock(name: Name, *, settings: Settings) -> None:
     async with open_table(settings, share=True) as table:
         await Stores(table).standings.unblock(name)
     typer.echo(f"User {name} is not blocked.")
+
+
+@takes(*STORE)
+async def blocked(*, settings: Settings) -> None:
+    """List the blocked users, latest block first."""
+    async with open_table(settings, share=True) as table:
+        found = [one async for one in _all(Stores(table).standings)]
+    grid = Grid(title=f"{len(found):,} blocked users", title_justify="left")
+    for heading in ("User", "Since (UTC)", "By", "Reason"):
+        grid.add_column(heading, overflow="fold")
+    for one in found:
+        grid.add_row(one.username, f"{one.at:%Y-%m-%d %H:%M}", one.by or "(command)", one.reason)
+    Console().print(grid)
+
+
+async def _all(standings: StandingRepository) -> AsyncIterator[Block]:
+    after = None
+    while True:
+        page = await standings.blocked(Slice(_ROWS_AT_ONCE, after=after, next_page=True))
+        for one in page.nodes:
+            yield one
+        if not page.page_info.has_next_page:
+            return
+        after = page.edges[-1].position

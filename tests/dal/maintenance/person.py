@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from dal.client.table import Table
+from dal.entities.case import encode_report
 from dal.entities.comment import comment_key
-from dal.entities.entity import packed
 from dal.entities.organization import user_key
 from dal.maintenance.personal_data import Kind
 from dal.model import Organization, OrganizationUser, Profile, Roster, Ticket, UserType
 from dal.model.key_parts import escape
 from dal.model.moderation import ReviewCause
-from dal.repositories.moderation import version
+from dal.model.reports import Report, ReportReason
+from dal.repositories.comment_writes import version
 from dal.stores import Stores
 from dal.table.items import Item, primary_key
 from tests.organizations import ticket
@@ -23,6 +25,8 @@ from tests.strategies import comment, order
 NAME = "zoë/5%#1"
 SHOWN = "Zoë Example"
 ORGANIZATION, LEFT = "ac/me#1%", "former"
+
+INSTANT = datetime(2024, 5, 1, tzinfo=UTC)
 
 COUNTS = {
     Kind.COMMENT: 5,
@@ -66,14 +70,10 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
         row = ticket(len(organization), name, organization)
         await stores.tickets.create(_named(row, f"{of}{organization}"))
     await table.write([{"Delete": {"Key": user_key(LEFT, name)}}])
-    instant = "2024-05-01T00:00:00.000000Z"
-    data = packed({"reason": "SPAM", "text": "", "at": instant, "product": "42"})
-    report = primary_key(f"CASE#{of}other", f"REPORT#{escape(name)}") | data
-    report |= {
-        "GSI5PK": {"S": f"DID#{escape(name)}"},
-        "GSISK": {"S": f"REPORT#{instant}#{of}other"},
-    }
-    theirs = primary_key(f"CASE#{of}c1", "REPORT#other") | data
+    report, theirs = (
+        encode_report(Report(f"{of}{comment_id}", "42", by, ReportReason.SPAM, "", INSTANT))
+        for comment_id, by in (("other", name), ("c1", "other"))
+    )
     mark = primary_key(f"USER#{escape(name)}", "COMMENTED#42") | {"comment": {"S": f"{of}c1"}}
     purchase = primary_key(f"USER#{escape(name)}", "PURCHASE#42")
     await table.put_many([report, theirs, mark, purchase])

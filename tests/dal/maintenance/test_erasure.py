@@ -20,7 +20,7 @@ from dal.maintenance.commented_marking import switch_on
 from dal.maintenance.erasure import Choices, Erased, Erasure
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
 from dal.maintenance.verify import verify
-from dal.model.key_parts import escape
+from dal.model.key_parts import escape, format_instant
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
@@ -31,6 +31,7 @@ from tests import recount
 from tests.amazon import settle
 from tests.dal.maintenance.person import (
     COUNTS,
+    INSTANT,
     NAME,
     SHOWN,
     all_items,
@@ -88,7 +89,8 @@ async def test_an_export_has_every_item_that_names_the_user(each_table: Table) -
     ]
     assert {one["name"] for one in data["comments"]} == {SHOWN}
     assert data["profile"] == {"fullName": SHOWN, "email": "z@example.org"}
-    assert [(one["commentId"], one["reason"]) for one in data["reports"]] == [("other", "SPAM")]
+    reported = {"reason": "SPAM", "text": "", "at": format_instant(INSTANT), "product": "42"}
+    assert data["reports"] == [{"commentId": "other", **reported}]
     assert [(one["commentId"], one["decision"]) for one in data["decisions"]] == [
         ("theirs", "REJECTED")
     ]

@@ -7,9 +7,13 @@ from dal.client.table import Table
 from dal.entities.standing import Standing, standing_in, standing_key
 from dal.model import OrderStatus
 from dal.model.standings import Permission
+from dal.query.pagination import Slice
 from dal.stores import Stores
+from tests import oracle
 from tests.calls import calls_of
 from tests.strategies import order
+
+NAMES = ["ana", "a/b", "a#b", "ü", *(f"user{number}" for number in range(9))]
 
 
 async def test_what_a_user_may_write_is_read_at_once(each_table: Table) -> None:
@@ -28,12 +32,24 @@ async def test_what_a_user_may_write_is_read_at_once(each_table: Table) -> None:
     assert await stores.standings.permission("a/b", "42") == Permission(False, False, True)
 
 
+async def test_the_blocked_users_are_the_oracles(each_table: Table) -> None:
+    standings = Stores(each_table).standings
+    made = [await standings.block(name, f"why {name}", by=None) for name in NAMES]
+    for backward in (False, True):
+        assert await oracle.walk_pages(standings.blocked, 4, backward=backward) == made[::-1]
+    for name in NAMES[::2]:
+        await standings.unblock(name)
+    assert (await standings.blocked(Slice(99))).nodes == made[::-1][1::2]
+    assert await each_table.get(standing_key(NAMES[0])) is None, "nothing is left"
+
+
 async def test_a_block_is_repeated_replaced_and_keeps_the_rest(table: Table) -> None:
     standings = Stores(table).standings
     first = await standings.block("ana", "Spam", by="mo")
     assert await standings.block("ana", "Spam", by="max") == first
     second = await standings.block("ana", "Insults", by="max")
     assert (second.reason, second.by) == ("Insults", "max")
+    assert (await standings.blocked(Slice(9))).nodes == [second]
     await standings.rewrite("ana", lambda one: replace(one, erasing={"name": "x"}))
     await standings.unblock("ana")
     await standings.unblock("ana")

@@ -234,8 +234,9 @@ def test_every_field_that_reads_has_a_cost() -> None:
     declared = {
         name for name, reads in READS.items() if reads.rows is None and name.count(".") == 1
     }
-    # These read only if their object does not have the value yet.
-    assert reading == declared - {"Author.name", "CommentConnection.totalCount", "User.name"}
+    # Their object has the value: the page's resolver reads it, or reads it if it is missing.
+    known = {"Author.name", "CommentConnection.totalCount", "User.name"}
+    assert reading == declared - known - {"ModerationQueueConnection.totalCount"}
 
 
 TOO_COSTLY = {

@@ -34,6 +34,9 @@ export default [
             types: [
               "BlockedUser",
               "CommentEvent",
+              "CommentReport",
+              "CommentReports",
+              "ReportReasonCount",
               "CommentStatistics",
               "LanguageCount",
               "CommentFacets",

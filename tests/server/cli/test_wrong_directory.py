@@ -36,6 +36,7 @@ REFUSED = {
     "stats follow": ("", NO_DATA),
     "user block": ("bob --reason Spam", NO_DATA),
     "user unblock": ("bob", NO_DATA),
+    "user blocked": ("", NO_DATA),
     "user export": ("bob", NO_DATA),
     "user erase": ("bob --yes", NO_DATA),
     "analytics refresh": ("", NO_DATA),

@@ -17,8 +17,15 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
     blocked = called("user", "block", "a/b", "--reason", "Advertising", *store, **AWS)
     assert (blocked.returncode, blocked.stderr) == (0, "")
     assert blocked.stdout == "User a/b is blocked: new comments and edits wait for a moderator.\n"
-    assert (await Stores(table).standings.permission("a/b")).blocked
+    await Stores(table).standings.block("eve", "Insults", by="mo")
+    listed = called("user", "blocked", *store, **AWS).stdout.splitlines()
+    assert "2 blocked users" in listed[0]
+    rows = [line for line in listed if "Insults" in line or "Advertising" in line]
+    assert ["eve" in rows[0], "mo" in rows[0], "a/b" in rows[1], "(command)" in rows[1]] == [
+        True
+    ] * 4
     assert called("user", "unblock", "a/b", *store, **AWS).stdout == "User a/b is not blocked.\n"
+    assert "1 blocked users" in called("user", "blocked", *store, **AWS).stdout
     assert not (await Stores(table).standings.permission("a/b")).blocked
 
 

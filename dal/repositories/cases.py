@@ -1,0 +1,120 @@
+"""Cases: the reports of comments and the decisions on them, as moderators and writes need them."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+
+from dal import errors
+from dal.client.concurrency import batched, in_parallel
+from dal.client.table import Table
+from dal.entities.case import (
+    CASE,
+    CASE_ITEMS,
+    Case,
+    case_in,
+    case_partition,
+    decode_report,
+    is_report,
+)
+from dal.entities.comment import comment_in, comment_key, is_tombstone
+from dal.entities.entity import UNREADABLE
+from dal.model.reports import MOST_READ, Report
+from dal.table.index import TABLE, QueryRequest, query_all
+from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+
+_AT_ONCE = 100
+"""Comments that one request reads."""
+
+CHANGING = "Other requests keep changing this comment's case: try again in a moment."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCase:
+    """A case as it was read, with reports of its comment."""
+
+    case: Case
+    reports: Sequence[Report]
+    item: Item | None
+    """The item of the case; None if it has none."""
+    complete: bool = True
+    """Whether these are all reports."""
+
+    @property
+    def undecided(self) -> list[Report]:
+        """The reports that no decision has followed, oldest first."""
+        return sorted(filter(self.case.undecided, self.reports), key=attrgetter("at"))
+
+    def put(self, case: Case) -> Action:
+        """Return the action that writes a case if it has not changed since it was read."""
+        as_read = ABSENT if self.item is None else unchanged(self.item, ("data",))
+        return {"Put": {"Item": CASE.encode(case), **as_read}}
+
+
+async def read_case(
+    table: Table, comment_id: str, limit: int = MOST_READ, *, consistent: bool = True
+) -> StoredCase:
+    """Return the case of a comment with up to ``limit`` of its reports, by one Query (AP16)."""
+    partition = case_partition(comment_id)
+    request = QueryRequest(TABLE, partition, CASE_ITEMS, limit=limit + 1, consistent=consistent)
+    response = await table.query(request)
+    case, item, reports = Case(comment_id), None, list[Report]()
+    for one in response.items:
+        with suppress(*UNREADABLE):  # another program wrote it
+            if is_report(one):
+                reports.append(decode_report(one))
+            else:
+                item = one
+                case = case_in(one)
+    complete = response.last_key is None and len(reports) <= limit
+    return StoredCase(case, reports[:limit], item, complete)
+
+
+async def open_case(table: Table, stored: StoredCase, since: datetime) -> None:
+    """Put a case into the queue; ConflictError if it has changed since it was read."""
+    case = Case(stored.case.comment_id, since, stored.case.decision)
+    try:
+        await table.write([stored.put(case)])
+    except errors.ConditionFailedError:
+        raise errors.ConflictError(CHANGING) from None
+
+
+async def remove_case(table: Table, comment_id: str) -> None:
+    """Delete the case and the reports of a comment."""
+    request = QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS, limit=MOST_READ)
+    async for response in query_all(table.query, request):
+        deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
+        await in_parallel([table.write([delete]) for delete in deletes])
+
+
+class Cases:
+    """Corrects cases after a scan: of deleted comments, and of reports that a killed process left.
+
+    ``opened`` and ``removed`` are how many were corrected.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.opened = 0
+        self.removed = 0
+
+    async def correct(self, comment_ids: Iterable[str]) -> None:
+        """Open or remove the cases of comments that have reports or a decision."""
+        for some in batched(sorted(comment_ids), _AT_ONCE):
+            items = await self._table.get_many([comment_key(one) for one in some])
+            there = {item["PK"]["S"]: item for item in items}
+            for comment_id in some:
+                item = there.get(comment_key(comment_id)["PK"]["S"])
+                if item is None or is_tombstone(item):
+                    await remove_case(self._table, comment_id)
+                    self.removed += 1
+                elif comment_in(item) is not None:
+                    await self._open(comment_id)
+
+    async def _open(self, comment_id: str) -> None:
+        stored = await read_case(self._table, comment_id)
+        if stored.undecided and stored.case.opened_at is None:
+            with suppress(errors.ConflictError):  # a report or a moderator was faster
+                await open_case(self._table, stored, stored.undecided[0].at)
+                self.opened += 1

@@ -1,0 +1,180 @@
+"""Reports of comments: a comment with enough reports waits for a moderator.
+
+A report is written in steps. Each step can be repeated, so the next report goes on where a killed
+process ended. ``verify`` opens the case if no report follows.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+
+from dal import errors
+from dal.account import note_hidden
+from dal.client.retries import retry_on_conflict
+from dal.client.table import Table
+from dal.entities import idempotency
+from dal.entities.case import CASE, Case, encode_report
+from dal.entities.comment import comment_in, comment_key, is_comment
+from dal.entities.entity import Row
+from dal.entities.standing import permission_in, standing_key
+from dal.entities.submission import encode
+from dal.model import Comment
+from dal.model.moderation import QueueKind, ReviewCause
+from dal.model.reports import CommentReports, Report, ReportReason
+from dal.model.standings import Permission
+from dal.model.submissions import QueueEntry, Submission, pending
+from dal.query.access_patterns import query_of
+from dal.query.executor import Executor
+from dal.query.pagination import Page, PageReader, Slice
+from dal.query.plan import PlanBasis, Query
+from dal.query.trace import ExecutionStatistics
+from dal.repositories.cases import CHANGING, StoredCase, open_case, read_case
+from dal.repositories.comment_writes import CommentWriter, Stored, version
+from dal.statistics.comment_changes import CommentChange
+from dal.table.items import ABSENT, Item, further_units
+from dal.table.ranges import Range
+
+_REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
+
+_READ_ON = 20
+"""The fewest rows that are read next when the comments of some rows are not published."""
+
+
+class ReportRepository:
+    """All access to reports. Pages of the queue are eventually consistent."""
+
+    def __init__(self, table: Table, writes: CommentWriter) -> None:
+        self._table = table
+        self._writes = writes
+        self._executor = Executor(table.query, CASE.indexes)
+
+    async def report(
+        self,
+        comment_id: str,
+        username: str,
+        reason: ReportReason,
+        text: str,
+        review_at: int,
+        check: Callable[[Permission], None] = lambda _: None,
+    ) -> None:
+        """Store a person's report of a published comment once; ``check`` may refuse the person.
+
+        With ``review_at`` reports the comment waits for a moderator, unless a moderator has
+        approved its text. Reports before the latest decision do not count. Raises NotFoundError if
+        the comment is not published, and InvalidArgumentError if it is the person's own.
+        """
+        keys = [standing_key(username), comment_key(comment_id)]
+        items = await self._table.get_many(keys, consistent=False)
+        check(permission_in(items))
+        comment = next(filter(None, map(comment_in, items)), None)
+        if comment is None:
+            note_hidden(sum(further_units(item) for item in items if is_comment(item)) / 2)
+            raise errors.NotFoundError("Comment not found.")
+        if comment.username == username:
+            raise errors.InvalidArgumentError(
+                "id", "id is your own comment: edit or delete the comment instead."
+            )
+        report = Report(
+            comment_id, comment.product_id, username, reason, text, at=datetime.now(UTC)
+        )
+        with suppress(errors.ConditionFailedError):  # the person's first report counts
+            await self._table.write([{"Put": {"Item": encode_report(report), **ABSENT}}])
+        await retry_on_conflict(partial(self._act, comment_id, review_at))
+
+    async def reports(self, comment_id: str) -> CommentReports:
+        """Return the reports of a comment (AP16)."""
+        stored = await read_case(self._table, comment_id, consistent=False)
+        reports = sorted(stored.reports, key=lambda report: report.at)
+        return CommentReports(reports, stored.complete)
+
+    async def queue(self, cut: Slice) -> Page[QueueEntry]:
+        """Return one page of the published comments with reports, longest waiting first (AP15)."""
+        rows = _PublishedRows(self._table, self._executor)
+        return await PageReader(rows, rows.entry, descending=False).read(query_of(_REPORTED), cut)
+
+    async def _act(self, comment_id: str, review_at: int) -> None:
+        """Send a reported comment to review, or open its case; ConflictError if either changes."""
+        stored = await read_case(self._table, comment_id, review_at)
+        if stored.case.decision is not None and not stored.complete:
+            stored = await read_case(self._table, comment_id)
+        undecided = stored.undecided
+        if len(undecided) >= review_at and await self._sent_to_review(stored):
+            return
+        if undecided and stored.case.opened_at is None:
+            await open_case(self._table, stored, undecided[0].at)
+
+    async def _sent_to_review(self, stored: StoredCase) -> bool:
+        """Return whether the comment is not published; it is left as it is if it was approved."""
+
+        def step(item: Item, one: Stored) -> CommentChange | None:
+            if isinstance(one, Submission) or stored.case.approves(version(one)):
+                return None
+            held = pending(one, ReviewCause.REPORTS, datetime.now(UTC))
+            case = Case(one.comment_id, None, stored.case.decision)
+            image = encode(held) | idempotency.kept_mark(item)
+            return CommentChange(item, image, [stored.put(case)])
+
+        try:
+            there = await self._writes.rewrite(stored.case.comment_id, step)
+        except errors.NotFoundError:
+            return True
+        except errors.ConditionFailedError as changed:
+            raise errors.ConflictError(CHANGING) from changed
+        return isinstance(there, Submission)
+
+
+class _PublishedRows:
+    """Reads the rows of open cases as an executor does, without those of unpublished comments."""
+
+    def __init__(self, table: Table, executor: Executor) -> None:
+        self._table, self._executor = table, executor
+        self._comments: dict[str, Comment] = {}
+
+    async def first(
+        self,
+        query: Query,
+        span: Range,
+        stats: ExecutionStatistics,
+        *,
+        descending: bool,
+        count: int,
+        plan_by: PlanBasis | None = None,
+    ) -> list[Row]:
+        """Return the first ``count`` rows within ``span``."""
+        found: list[Row] = []
+        most = count
+        while True:
+            rows = await self._executor.first(
+                query, span, stats, descending=descending, count=most, plan_by=plan_by
+            )
+            shown = await self._published(rows)
+            found += [row for row in rows if _comment_id(row) in shown]
+            if len(rows) < most or len(found) >= count:
+                return found[:count]
+            span = span.beyond(rows[-1].position, descending=descending)
+            most = max(_READ_ON, count - len(found))
+
+    async def any(
+        self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
+    ) -> bool:
+        """Return whether a row is within ``span``."""
+        return bool(await self.first(query, span, stats, descending=descending, count=1))
+
+    def entry(self, row: Row) -> QueueEntry:
+        """Return the queue's entry of a row that was read."""
+        case = CASE.decode_row(row)
+        assert case.opened_at is not None  # noqa: S101 - the queue has open cases alone
+        return QueueEntry(case.opened_at, comment=self._comments[case.comment_id])
+
+    async def _published(self, rows: list[Row]) -> Mapping[str, Comment]:
+        keys = [comment_key(_comment_id(row)) for row in rows]
+        items = await self._table.get_many(keys, consistent=False) if keys else []
+        self._comments |= {
+            one.comment_id: one for item in items if (one := comment_in(item)) is not None
+        }
+        return self._comments
+
+
+def _comment_id(row: Row) -> str:
+    return CASE.decode_row(row).comment_id

@@ -1,0 +1,418 @@
+"""Reports of comments: once for each person, review by number, the queue, kills and leftovers."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from strawberry import Schema
+from strawberry.relay.utils import to_base64
+
+from dal import errors
+from dal.client.scan import scan_all
+from dal.client.table import Table
+from dal.entities.case import commented_id, encode_report, is_report
+from dal.entities.comment import comment_in
+from dal.maintenance.verify import verify
+from dal.model.key_parts import escape
+from dal.model.moderation import Moderation, QueueKind, ReviewCause
+from dal.model.reports import Report, ReportReason
+from dal.model.submissions import Submission, SubmissionState
+from dal.query.pagination import Slice
+from dal.repositories.cases import Cases, read_case
+from dal.repositories.comment_writes import version
+from dal.repositories.comments import Selection
+from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from dal.stores import Stores
+from dal.table.items import Item
+from resolvers.context import Context, Viewer
+from schema.build import build_schema
+from tests import oracle
+from tests.dal.repositories.test_observer import Recorder
+from tests.fakes import anybody
+from tests.schema.conftest import ANN, BOB, MODERATOR
+from tests.strategies import comment
+from tests.writers import ROWS, Engine, Killed, Writers, ignore
+
+ONE = comment("one", username="ann")
+SPAM = ReportReason.SPAM
+REPORT = """mutation Report($input: ReportCommentInput!) { reportComment(input: $input) {
+  reportedId userErrors { field code } } }"""
+DECIDE = """mutation Decide($input: DecideCommentsInput!) { decideComments(input: $input) {
+  ids userErrors { field code } } }"""
+QUEUE = """{ moderationQueue(kind: REPORTED) { totalCount nodes { waitingSince submission { id }
+  comment { text } reports { total reasons { reason count } reports { username text } } } } }"""
+
+
+async def in_mode(table: Table, mode: MaintenanceMode) -> None:
+    store = MaintenanceStore(table)
+    await store.announce(await store.read(), mode=mode)
+
+
+async def everything(table: Table) -> list[Item]:
+    items: list[Item] = []
+    await scan_all(table, ignore, items.extend)
+    return items
+
+
+async def check_cases(table: Table) -> None:
+    """The queue has the published comments with undecided reports, and no reports are left over."""
+    items = await everything(table)
+    published = {one.comment_id for one in map(comment_in, items) if one is not None}
+    there = {item["PK"]["S"] for item in items if "data" in item}
+    reported = {one for item in items if (one := commented_id(item)) is not None}
+    assert {f"COMMENT#{escape(one)}" for one in reported} <= there
+    undecided = {one for one in reported & published if (await read_case(table, one)).undecided}
+    rows = await oracle.walk_pages(Stores(table).reports.queue, 7, backward=False)
+    assert {row.comment_id for row in rows} == undecided
+
+
+async def reports_in(table: Table) -> list[Item]:
+    return [item for item in await everything(table) if commented_id(item) and is_report(item)]
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_two_hundred_people_at_once_are_counted_once_each(
+    table: Table, mode: MaintenanceMode
+) -> None:
+    await in_mode(table, mode)
+    recorder = Recorder()
+    servers = [Stores(table, recorder) for _ in range(2)]
+    await servers[0].comments.add(ONE)
+
+    async def report(number: int) -> str | None:
+        person = f"person{number}"
+        try:
+            await servers[number % 2].reports.report("one", person, SPAM, "", 5)
+        except errors.NotFoundError:  # it waits already
+            return None
+        return person
+
+    reported = {one for one in await asyncio.gather(*map(report, range(200))) if one}
+    assert len(reported) >= 5
+    items = await reports_in(table)
+    assert {item["SK"]["S"] for item in items} == {f"REPORT#{one}" for one in reported}
+    held = await servers[0].moderation.get("one")
+    assert held is not None
+    assert (held.state, held.cause) == (SubmissionState.PENDING, ReviewCause.REPORTS)
+    assert recorder.told == [(None, ONE), (ONE, None)]
+    assert await servers[0].moderation.queue_length(QueueKind.REPORTED) == 0
+    await verify(table, ignore)
+    await check_cases(table)
+
+
+async def test_a_person_reports_once_however_often_they_ask(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    await asyncio.gather(*(stores.reports.report("one", "bob", SPAM, "", 2) for _ in range(20)))
+    await stores.reports.report("one", "bob", ReportReason.OTHER, "again", 2)
+    assert len(await reports_in(table)) == 1
+    (row,) = (await stores.reports.queue(Slice(9))).nodes
+    assert row.comment == ONE
+    assert (await stores.reports.reports("one")).total == 1
+
+
+async def test_reports_never_undo_a_decision_on_the_same_text(each_table: Table) -> None:
+    stores = Stores(each_table)
+    await stores.comments.add(ONE)
+    store = stores.reports
+
+    async def report(*numbers: int) -> None:
+        for number in numbers:
+            await store.report("one", f"person{number}", SPAM, "", 3)
+
+    async def listed() -> list[str]:
+        return [row.comment_id for row in (await store.queue(Slice(9))).nodes]
+
+    await report(1)
+    assert await listed() == ["one"]
+    approved = await stores.moderation.approve("one", ONE.created_at, "mo")
+    assert approved.node == ONE, "its case is closed, and it is not published again"
+    assert await listed() == []
+    await report(1)
+    assert await listed() == [], "the report was decided on"
+    await report(2, 3, 4, 5)
+    assert await listed() == ["one"], "it is listed again, and stays published"
+    assert await stores.comments.get("one") == ONE
+    edited = await stores.comments.update("one", {"text": "new"}, anybody)
+    with pytest.raises(errors.ConflictError, match="edited since you read it"):
+        await stores.moderation.approve("one", ONE.created_at, "mo")
+    await report(6)
+    held = await stores.moderation.get("one")
+    assert held is not None
+    assert (held.cause, held.text) == (ReviewCause.REPORTS, "new")
+    assert await listed() == []
+    with pytest.raises(errors.NotFoundError):
+        await report(7)
+    assert not isinstance(edited, Submission)
+    await stores.moderation.approve("one", version(edited.node), "mo")
+    assert await stores.comments.total(Selection("42")) == 1
+    await report(8, 9)
+    edited = await stores.comments.update("one", {"text": "newer"}, anybody)
+    assert not isinstance(edited, Submission)
+    rejected = await stores.moderation.reject("one", version(edited.node), "mo", "Spam")
+    assert await listed() == []
+    assert rejected.state is SubmissionState.REJECTED
+    assert await verify(each_table, ignore) == []
+    await check_cases(each_table)
+
+
+async def test_a_text_that_is_edited_after_an_approval_needs_new_reports(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    for number in range(9):
+        await stores.reports.report("one", f"before{number}", SPAM, "", 10)
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    await stores.comments.update("one", {"text": "new"}, anybody)
+    for number in range(4):
+        await stores.reports.report("one", f"after{number}", SPAM, "", 5)
+    assert await stores.comments.get("one") is not None
+    await stores.reports.report("one", "last", SPAM, "", 5)
+    assert await stores.comments.get("one") is None
+
+
+@pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("mended", ["by the next report", "by verify"])
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_a_kill_between_steps_is_mended(
+    table: Table, mode: MaintenanceMode, mended: str, *, done: bool
+) -> None:
+    await in_mode(table, mode)
+    stores = Stores(table)
+    kills = 0
+    for at in range(12):
+        one = comment(f"c{at}", username="ann")
+        await stores.comments.add(one)
+        await stores.reports.report(one.comment_id, "first", SPAM, "", 9)
+        await stores.moderation.approve(one.comment_id, one.created_at, "mo")
+        await stores.comments.update(one.comment_id, {"text": "edited"}, anybody)
+        engine = Engine(table.service)
+        engine.left, engine.done_before_death = at % 6, done
+        review_at = 1 + at // 6
+        try:
+            killed = Stores(Table(engine, table.name))
+            await killed.reports.report(one.comment_id, "second", SPAM, "", review_at)
+        except (Killed, BaseExceptionGroup):
+            kills += 1
+        if mended == "by the next report":
+            with suppress(errors.NotFoundError):
+                await stores.reports.report(one.comment_id, "third", SPAM, "", 2)
+            there = {item["SK"]["S"] for item in await reports_in(table)}
+            if "REPORT#second" in there:
+                assert (await read_case(table, one.comment_id)).undecided
+    assert kills > 4
+    found = await verify(table, ignore)
+    assert found == [] or mode is MaintenanceMode.STREAM
+    await check_cases(table)
+
+
+def _held_by_its_words(*_: object) -> ReviewCause:
+    return ReviewCause.WORDS
+
+
+@pytest.mark.parametrize("backward", [False, True])
+async def test_the_reported_are_the_oracles_while_states_change(
+    each_table: Table, *, backward: bool
+) -> None:
+    stores = Stores(each_table)
+    chance = random.Random(7)
+    comments = [comment(f"c{number}", username="ann") for number in range(60)]
+    await stores.comments.put_many(comments)
+    for one in chance.sample(comments, 50):
+        await stores.reports.report(one.comment_id, "bob", SPAM, "", 5)
+    rows = await oracle.walk_pages(stores.reports.queue, 7, backward=backward)
+    assert [row.waiting_since for row in rows] == sorted(row.waiting_since for row in rows)
+    assert len(rows) == 50
+    gone = {row.comment_id for row in chance.sample(rows, 25)}
+    for number, comment_id in enumerate(sorted(gone)):
+        if number % 3 == 0:  # its row stays in the index
+            await stores.comments.update(comment_id, {"text": "x"}, anybody, _held_by_its_words)
+        elif number % 3 == 1:
+            await stores.comments.delete(comment_id, anybody)
+        else:
+            one = next(one for one in comments if one.comment_id == comment_id)
+            await stores.moderation.approve(comment_id, one.created_at, "mo")
+    left = [row for row in rows if row.comment_id not in gone]
+    assert await oracle.walk_pages(stores.reports.queue, 7, backward=backward) == left
+    # A row that leaves between two pages is missing from the later page, and no other row.
+    seen: list[Any] = []
+    end: str | None = None
+    while True:
+        page = await stores.reports.queue(oracle.next_cut(3, end, backward=backward, reverse=False))
+        seen += reversed(page.nodes) if backward else page.nodes
+        info = page.page_info
+        if not (info.has_previous_page if backward else info.has_next_page):
+            break
+        end = page.edges[0 if backward else -1].position
+        waiting = [row for row in left if row not in seen]
+        for row in (chance.choice(waiting), page.nodes[0]):
+            if row in left:
+                left = [one for one in left if one is not row or one in seen]
+                with suppress(errors.NotFoundError):
+                    await stores.comments.delete(row.comment_id, anybody)
+    assert seen == (left[::-1] if backward else left)
+
+
+async def test_a_deleted_comment_leaves_no_reports(each_table: Table) -> None:
+    stores = Stores(each_table)
+    await stores.comments.add(ONE)
+    for number in range(3):
+        await stores.reports.report("one", f"person{number}", SPAM, "", 5)
+    await stores.comments.delete("one", anybody)
+    await each_table.drain()
+    assert not [item for item in await everything(each_table) if commented_id(item)]
+
+
+async def test_verify_removes_what_a_report_left_of_a_deleted_comment(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    now = datetime.now(UTC)
+    late = [Report(one, "42", "bob", SPAM, "", now) for one in ("one", "gone", "a/b#")]
+    await table.put_many([encode_report(report) for report in late])
+    cases = Cases(table)
+    assert await verify(table, ignore, cases=cases) == []
+    assert (cases.opened, cases.removed) == (1, 2)
+    await check_cases(table)
+
+
+async def test_thousands_of_reports_of_an_approved_comment_break_nothing(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    await stores.reports.report("one", "first", SPAM, "", 5)
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    now = datetime.now(UTC)
+    await table.put_many(
+        [
+            encode_report(Report("one", "42", f"person{number}", SPAM, "x" * 500, now))
+            for number in range(1_500)
+        ]
+    )
+    await stores.reports.report("one", "last", SPAM, "", 5)
+    (row,) = (await stores.reports.queue(Slice(9))).nodes
+    found = await stores.reports.reports(row.comment_id)
+    assert (found.total, len(found.reports)) == (None, 100)
+    assert await stores.comments.get("one") == ONE
+    await stores.comments.delete("one", anybody)
+    await table.drain()
+    assert await verify(table, ignore) == []
+    assert await reports_in(table) == []
+
+
+class Asking:
+    """Executes operations with their variables, and returns the answers' data."""
+
+    def __init__(self, schema: Schema, table: Table) -> None:
+        self.schema, self.stores = schema, Stores(table)
+
+    async def ask(self, operation: str, viewer: Viewer, **given: object) -> Any:
+        context = Context(viewer, self.stores, moderation=Moderation(review_at=3))
+        variables = {"input": given} if given else {}
+        result = await self.schema.execute(operation, variables, context_value=context)
+        assert not result.errors
+        assert result.data is not None
+        (payload,) = result.data.values()
+        return payload
+
+    async def report(self, comment_id: str, viewer: Viewer = BOB, **given: object) -> Any:
+        node_id = to_base64("Comment", comment_id)
+        return await self.ask(REPORT, viewer, **{"id": node_id, "reason": "SPAM", **given})
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return build_schema()
+
+
+@pytest.fixture
+def client(schema: Schema, table: Table) -> Asking:
+    return Asking(schema, table)
+
+
+async def test_a_report_is_answered_listed_and_decided(client: Asking) -> None:
+    await client.stores.comments.add(ONE)
+    node_id = to_base64("Comment", "one")
+    for _ in range(2):
+        assert await client.report("one", text="Buy!") == {"reportedId": node_id, "userErrors": []}
+    await client.report("one", Viewer("cy"), reason="OFF_TOPIC")
+    queue = await client.ask(QUEUE, MODERATOR)
+    (row,) = queue["nodes"]
+    assert queue["totalCount"] == 1
+    assert row["comment"] == {"text": ONE.text}
+    assert row["reports"] == {
+        "total": 2,
+        "reasons": [{"reason": "SPAM", "count": 1}, {"reason": "OFF_TOPIC", "count": 1}],
+        "reports": [{"username": "bob", "text": "Buy!"}, {"username": "cy", "text": ""}],
+    }
+    decision = {"id": node_id, "seen": ONE.created_at.isoformat(), "verdict": "APPROVE"}
+    decided = await client.ask(DECIDE, MODERATOR, decisions=[decision])
+    assert decided == {"ids": [node_id], "userErrors": []}
+    assert await client.ask(QUEUE, MODERATOR) == {"totalCount": 0, "nodes": []}
+    await client.stores.comments.add(comment("two", username="ann"))
+    for name in ("bob", "cy", "di"):
+        assert (await client.report("two", Viewer(name)))["userErrors"] == []
+    assert await client.stores.comments.get("two") is None
+    again = await client.report("two", Viewer("ed"))
+    assert again == {"reportedId": None, "userErrors": [{"field": None, "code": "NOT_FOUND"}]}
+
+
+BAD: dict[str, tuple[Viewer, dict[str, object], Sequence[str] | None, str]] = {
+    "one's own": (ANN, {}, ["input", "id"], "BAD_ARGUMENT"),
+    "pending": (BOB, {"id": to_base64("Comment", "held")}, None, "NOT_FOUND"),
+    "a submission": (BOB, {"id": to_base64("Submission", "held")}, None, "NOT_FOUND"),
+    "one's own pending": (ANN, {"id": to_base64("Submission", "held")}, None, "NOT_FOUND"),
+    "unknown": (BOB, {"id": to_base64("Comment", "none")}, None, "NOT_FOUND"),
+    "no comment": (BOB, {"id": to_base64("Order", "one")}, ["input", "id"], "BAD_ARGUMENT"),
+    "long": (BOB, {"text": "x" * 501}, ["input", "text"], "BAD_ARGUMENT"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+async def test_what_cannot_be_reported_is_refused(client: Asking, what: str) -> None:
+    viewer, given, field, code = BAD[what]
+    await client.stores.comments.add(ONE)
+    await client.stores.comments.add(comment("held", username="ann"), cause=ReviewCause.SETTING)
+    refused = await client.report("one", viewer, **given)
+    path = None if field is None else list(field)
+    assert refused == {"reportedId": None, "userErrors": [{"field": path, "code": code}]}
+    assert await reports_in(client.stores.comments._table) == []
+
+
+async def test_nobody_reports_while_their_data_is_erased(client: Asking) -> None:
+    await client.stores.comments.add(ONE)
+    await client.stores.standings.rewrite("bob", lambda one: replace(one, erasing={}))
+    given = {"id": to_base64("Comment", "one"), "reason": "SPAM"}
+    context = Context(BOB, client.stores)
+    refused = await client.schema.execute(REPORT, {"input": given}, context_value=context)
+    assert "being erased" in str(refused.errors)
+    assert await reports_in(client.stores.comments._table) == []
+
+
+async def test_a_decision_while_the_author_edits_is_a_conflict(client: Asking) -> None:
+    await client.stores.comments.add(ONE)
+    await client.report("one")
+    await client.stores.comments.update("one", {"text": "new"}, anybody)
+    node_id = to_base64("Comment", "one")
+    decision = {"id": node_id, "seen": ONE.created_at.isoformat(), "verdict": "APPROVE"}
+    decided = await client.ask(DECIDE, MODERATOR, decisions=[decision])
+    assert [one["code"] for one in decided["userErrors"]] == ["CONFLICT"]
+    assert (await client.ask(QUEUE, MODERATOR))["totalCount"] == 1
+
+
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_after_any_history_the_queue_has_what_is_undecided(
+    each_table: Table, mode: MaintenanceMode
+) -> None:
+    await in_mode(each_table, mode)
+    writers = Writers(each_table, 11)
+    await Stores(each_table).comments.put_many(ROWS[:40])
+    for number in range(0, 400, 4):
+        await asyncio.gather(*(writers._write(number + one) for one in range(4)))
+    await each_table.drain()
+    found = await verify(each_table, ignore)
+    assert found == [] or mode is MaintenanceMode.STREAM
+    assert await reports_in(each_table)
+    await check_cases(each_table)
