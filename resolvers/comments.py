@@ -26,7 +26,7 @@ from resolvers.authorization import (
     require_merchant,
     require_viewer,
 )
-from resolvers.context import NO_DETAILS
+from resolvers.context import NO_DETAILS, Context
 from resolvers.mutations import Rule, UserError, changed, checked, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
@@ -37,7 +37,6 @@ _STATED: Mapping[str, Rule] = {
     "rating": rules.rating,
     "language": rules.language,
     "title": rules.title,
-    "text": rules.stated_text,
 }
 _WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment", "Submission")}
 _NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.identifier}
@@ -55,7 +54,10 @@ class AddCommentInput:
         description="Language, as a BCP 47 tag such as `en` or `pt-BR`."
     )
     title: str = strawberry.field(default="", description="Title. Maximum 200 characters.")
-    text: str = strawberry.field(description="Plain text. Maximum 10,000 characters.")
+    text: str = strawberry.field(
+        description="Plain text. Maximum 10,000 characters. May be empty if the shop allows "
+        "ratings without text."
+    )
     idempotency_key: str | None = strawberry.field(
         default=None,
         description="Makes retries safe: a user's requests with the same key store one comment.",
@@ -79,7 +81,9 @@ class UpdateCommentInput:
         default=strawberry.UNSET, description="Title. Maximum 200 characters; null removes it."
     )
     text: str | None = strawberry.field(
-        default=strawberry.UNSET, description="Plain text. Maximum 10,000 characters; not null."
+        default=strawberry.UNSET,
+        description="Plain text. Maximum 10,000 characters; not null. An empty string removes "
+        "it if the shop allows ratings without text.",
     )
 
 
@@ -160,7 +164,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     comment does not wait. Raises NotBoughtError if the server takes comments of buyers only.
     """
     viewer = require_viewer(info.context)
-    stated = checked(input, _NEW)
+    stated = checked(input, _NEW | _text_rule(info.context))
     if info.context.known_products_only:
         await _require_known(info, stated["product_id"])
     key = stated.pop("idempotency_key", None)
@@ -182,6 +186,10 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     return CommentPayload(
         await info.context.stores.comments.add(new, key, dated=False, cause=cause)
     )
+
+
+def _text_rule(context: Context) -> dict[str, Rule]:
+    return {"text": rules.optional_text if context.allow_empty_text else rules.stated_text}
 
 
 def _review(
@@ -207,7 +215,7 @@ async def _require_known(info: Info, product_id: str) -> None:
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
     """Change a comment of the viewer, or any comment as a moderator."""
     viewer = require_viewer(info.context)
-    changes = changed(input, _CHANGES, {"title"})
+    changes = changed(input, _CHANGES | _text_rule(info.context), {"title"})
     review = None
     if not is_moderator(viewer):
         permission = await info.context.stores.standings.permission(viewer.user_id)

@@ -172,6 +172,8 @@ class Context:
     """Whether comments on products without stored details are refused."""
     buyers_only: bool = False
     """Whether comments of users who have not received the product are refused."""
+    allow_empty_text: bool = False
+    """Whether a comment may have an empty text."""
     moderation: Moderation = field(default_factory=Moderation)
     """Which comments wait for a moderator."""
     cache: RequestCache = field(default_factory=RequestCache)

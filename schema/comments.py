@@ -87,7 +87,9 @@ class Comment(Node):
         "change.",
     )
     title: str = strawberry.field(description="Title; may be empty. Maximum 200 characters.")
-    text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
+    text: str = strawberry.field(
+        description="Plain text, not HTML; may be empty. Maximum 10,000 characters."
+    )
     username: str = strawberry.field(description="User name of the author: the author's id.")
     author_name: str = strawberry.field(
         description="Display name of the author when the comment was added. Edits keep it."

@@ -192,6 +192,9 @@ class Settings:
         "Refuse comments of users who have not received the product, by their delivered orders.",
         off="anybody",
     )
+    allow_empty_text: bool = _setting(
+        False, "Accept comments without a text: a rating alone.", off="require-text"
+    )
     moderation: ModerationRule = _setting(
         "off",
         "Which new and edited comments wait for a moderator: none, all, or those with a word of "

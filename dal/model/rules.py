@@ -157,6 +157,12 @@ def explanation(argument: str, value: str) -> str:
     return _characters(argument, value, MAX_EXPLANATION)
 
 
+def optional_text(argument: str, value: str) -> str:
+    """Return ``value`` as ``text`` does; empty if it is blank."""
+    value = text(argument, value)
+    return "" if _is_blank(value) else value
+
+
 def stated_title(argument: str, value: str) -> str:
     """Return ``value`` as ``title`` does; it must not be blank."""
     return _stated(argument, title(argument, value))
@@ -174,9 +180,13 @@ def stated_reply(argument: str, value: str) -> str:
 
 def _stated(argument: str, value: str) -> str:
     """Return ``value`` if it has a visible character."""
-    if all(unicodedata.category(char)[0] in _SHAPELESS for char in value):
+    if _is_blank(value):
         raise InvalidArgumentError(argument, f"{argument} is empty: write something.")
     return value
+
+
+def _is_blank(value: str) -> bool:
+    return all(unicodedata.category(char)[0] in _SHAPELESS for char in value)
 
 
 def _characters(argument: str, value: str, most: int) -> str:

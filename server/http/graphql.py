@@ -219,6 +219,7 @@ class GraphQLView:
             explain=settings.explain,
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
+            allow_empty_text=settings.allow_empty_text,
             moderation=moderation_of(settings),
             broker=broker if settings.live else None,
             analytics=analytics,

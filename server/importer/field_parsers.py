@@ -57,7 +57,7 @@ def _optional(rule: Callable[[str, str], str]) -> TextParser:
 
 title = _checked(rules.title)
 subject = _checked(rules.stated_title)
-review = _checked(rules.text)
+review = _checked(rules.optional_text)
 """The text of a comment, which may be empty: shops' exports contain ratings without text."""
 body = _checked(rules.stated_text)
 reply = _checked(rules.stated_reply)

@@ -92,10 +92,11 @@ class CommentForm:
         """Return the same form with error messages and, if given, a new key."""
         return replace(self, key=key or self.key, errors=errors)
 
-    def shown(self, accepted: str, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the template's data: fields, their maximum lengths, and the languages to offer."""
-        choice = LanguageChoice.offered(self.language, accepted, known)
-        return asdict(self) | {"choice": asdict(choice), "most": _MOST}
+    def shown(self, request: PageRequest, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the template's data: fields, their limits, and the languages to offer."""
+        choice = LanguageChoice.offered(self.language, request.accepted, known)
+        optional = request.session.context.allow_empty_text
+        return asdict(self) | {"choice": asdict(choice), "most": _MOST, "text_optional": optional}
 
     def input(self) -> dict[str, Any]:
         """Return the fields of the mutation's input; the mutation refuses 0 for no rating."""
@@ -238,7 +239,7 @@ async def _page(
         path=comment_path(comment["commentId"]),
         canonical=comment_path(comment["commentId"]),
         mine=mine,
-        form=form and form.shown(request.accepted),
+        form=form and form.shown(request),
         reply=reply and reply | {"most": _MOST["reply"]},
         linked=linked_review(request.site, comment),
     )

@@ -68,9 +68,10 @@ def _review(site: str, comment: dict[str, Any]) -> dict[str, Any]:
         "datePublished": comment["createdAt"],
         "inLanguage": comment["language"],
         "name": comment["title"],
-        "reviewBody": comment["text"],
         "reviewRating": _RATING | {"ratingValue": comment["rating"]},
     }
+    if comment["text"]:
+        review["reviewBody"] = comment["text"]
     if comment["reply"]:
         review["comment"] = {
             "@type": "Comment",

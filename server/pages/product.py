@@ -140,8 +140,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         trend=trend,
         linked=linked_product(request.site, product, comments),
         account=plan_account(connection.get("plan"), result, playground.address),
-        form=form
-        and form.shown(request.accepted, [one["language"] for one in facets["languages"]]),
+        form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
         closed=gettext(UNLISTED) if closed else None,
         buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
     )

@@ -25,9 +25,11 @@ export function CommentCard({ comment, onDelete }: { comment: Comment; onDelete?
           </h3>
         )}
       </header>
-      <p lang={language} dir="auto">
-        {comment.text}
-      </p>
+      {comment.text && (
+        <p lang={language} dir="auto">
+          {comment.text}
+        </p>
+      )}
       <footer>
         {authorName} · <time dateTime={comment.createdAt}>{day(comment.createdAt)}</time> · {language}
         {comment.verifiedPurchase && " · verified purchase"}

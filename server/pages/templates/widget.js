@@ -123,7 +123,7 @@
           {},
           element("p", {}, stars(one.rating), " ", element("strong", { dir: "auto", lang: one.language }, one.title || "")),
           element("p", { class: "faint" }, ...facts.flatMap((fact, place) => (place ? [" · ", fact] : [fact]))),
-          element("p", { class: "text", dir: "auto", lang: one.language }, one.text),
+          ...(one.text ? [element("p", { class: "text", dir: "auto", lang: one.language }, one.text)] : []),
         );
       };
       const add = ({ nodes, pageInfo }) => {

@@ -67,6 +67,7 @@ async def test_a_csv_with_other_column_names(
         "\ufeffId,ProductId,ProfileName,Score,Time,Summary,Text\r\n"
         '1,B1,"Ann ""A."" Lee",5,1303862400,Good,"Two\r\nlines"\r\n'
         "2,B1,bo,1,1303862400,,Bad\r\n"
+        "3,B1,bo,1,1303862400,,\r\n"
     )
     path = put(tmp_path, "reviews.csv", content)
     pairs = (
@@ -74,7 +75,7 @@ async def test_a_csv_with_other_column_names(
         "title=Summary text=Text"
     )
     options = [part for pair in pairs.split() for part in ("--map", pair)]
-    for tally in ("2 new, 0 changed, 0 unchanged", "0 new, 0 changed, 2 unchanged"):
+    for tally in ("3 new, 0 changed, 0 unchanged", "0 new, 0 changed, 3 unchanged"):
         output = f"{path}: {tally}, 0 rejected.\n"
         assert load(path, store, *options, "--set", "language=EN") == (0, output, "")
     assert names_in(tmp_path) == [path.name]
@@ -82,6 +83,9 @@ async def test_a_csv_with_other_column_names(
     assert comment is not None
     assert (comment.username, comment.language) == ('Ann "A." Lee', "en")
     assert comment.text == "Two\r\nlines"
+    alone = await comments.get("3")
+    assert alone is not None
+    assert alone.text == ""
     assert comment.created_at.isoformat() == "2011-04-27T00:00:00+00:00"
 
 
