@@ -13,6 +13,7 @@ LANGUAGES = {
     "console",
     "diff",
     "graphql",
+    "html",
     "jinja",
     "js",
     "json",

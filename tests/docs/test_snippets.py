@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import httpx
 import pytest
@@ -124,6 +125,10 @@ class Reader:
         """A function of another program, which Node.js parses."""
         checked = self.shell.run(f"node --check - <<'END'\n{fence.text}\nEND")
         assert checked.returncode == 0, checked.stderr
+
+    def _html(self, fence: Fence) -> None:
+        """A part of another site's page, whose elements all end."""
+        ElementTree.fromstring(f"<body>{fence.text.replace(' async ', ' ')}</body>")
 
     def _jinja(self, fence: Fence) -> None:
         Environment(extensions=["jinja2.ext.i18n"], autoescape=True).parse(fence.text)

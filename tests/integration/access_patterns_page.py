@@ -50,18 +50,21 @@ def _rows(section: str) -> Iterator[str]:
         example = EXAMPLES[name]
         if re.match(_SECTIONS[section], name):
             first, *others = example.reads.indexes or [""]
-            either = " or " if "up to" in example.reads.requests else " and "
-            indexes = either.join(_code([one for one in (first, *others) if one != "table"]))
-            if "table" in others:
-                indexes += "; `table`"
-            elif first == "table":
-                indexes = "`table`"
+            chosen = "up to" in example.reads.requests
+            either = " or " if chosen else " and "
+            named = [one for one in (first, *others) if one != "table" or one == first]
+            indexes = either.join(_code(named))
+            conditions = example.reads.conditions
+            if chosen and conditions:
+                # The optimizer's other choices have coarser partitions, named by their index.
+                key = conditions[0].partition(" ")[0]
+                conditions = [one for one in conditions if one.startswith(f"{key} ")]
             yield _row(
                 (
                     f"**{name}**",
                     QUESTIONS[pattern_of(name)],
                     indexes or NONE,
-                    ", ".join(_code(example.reads.conditions)) or NONE,
+                    ", ".join(_code(conditions)) or NONE,
                     example.reads.requests,
                 )
             )

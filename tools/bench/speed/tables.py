@@ -89,7 +89,7 @@ def sections(outcome: Outcome) -> list[Section]:
 def page_sections(outcome: Outcome, clients: int) -> list[Section]:
     """Return what docs/speed.md shows: the lines with ``clients`` clients, in fewer columns."""
     full, *others = sections(outcome)
-    left_out = {"clients", "p50 ms", "answers"}
+    left_out = {"clients", "pages/s", "p50 ms", "p99 ms", "answers"}
     kept = [place for place, name in enumerate(full.columns) if name not in left_out]
     rows = [
         [row[place] for place in kept]
