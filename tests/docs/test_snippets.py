@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import httpx
 import pytest
@@ -128,7 +128,7 @@ class Reader:
 
     def _html(self, fence: Fence) -> None:
         """A part of another site's page, whose elements all end."""
-        ElementTree.fromstring(f"<body>{fence.text.replace(' async ', ' ')}</body>")
+        ET.fromstring(f"<body>{fence.text.replace(' async ', ' ')}</body>")
 
     def _jinja(self, fence: Fence) -> None:
         Environment(extensions=["jinja2.ext.i18n"], autoescape=True).parse(fence.text)
