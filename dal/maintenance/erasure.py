@@ -32,12 +32,12 @@ from dal.entities.ticket import TICKET
 from dal.errors import ConditionFailedError, ConflictError, NotFoundError, StoreRefusedError
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
-from dal.model.key_parts import escape, format_instant, unescape
+from dal.model.key_parts import format_instant, unescape
+from dal.repositories.cases import remove_case
 from dal.repositories.comment_writes import Stored
 from dal.statistics.comment_changes import CommentChange
 from dal.statistics.mode import WaitForWriters
 from dal.stores import Stores
-from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 CommentFate: TypeAlias = Literal["delete", "anonymize"]
@@ -271,18 +271,11 @@ class Erasure:
             return CommentChange(there, encode(replace(one, username=_new_name(), name=None)))
 
         if deletes:
-            await self._delete_case(comment_id)
+            await remove_case(self._table, comment_id)
         try:
             await self._comments.rewrite(comment_id, step)
         except NotFoundError:  # an item that cannot be decoded is not counted either
             await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
-
-    async def _delete_case(self, comment_id: str) -> None:
-        """Delete the decision on a comment, and the comment's reports."""
-        case = QueryRequest(TABLE, f"CASE#{escape(comment_id)}", limit=_AT_ONCE, consistent=True)
-        async for response in query_all(self._table.query, case):
-            keys = map(key_of, response.items)
-            await in_parallel([self._table.write([{"Delete": {"Key": key}}]) for key in keys])
 
     def _conflict(self) -> ConflictError:
         return ConflictError(

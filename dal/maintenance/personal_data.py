@@ -17,6 +17,7 @@ from typing import Any
 
 from dal.client.scan import Progress, scan_all
 from dal.client.table import Table
+from dal.entities.case import decode_report
 from dal.entities.comment import BY_AUTHOR, KEYED, is_comment
 from dal.entities.entity import UNREADABLE, unpacked
 from dal.entities.order import ORDER, is_order
@@ -206,7 +207,7 @@ def _comment(item: Item) -> dict[str, Any]:
 
 _decoders: Mapping[Kind, Callable[[Item], Any]] = {
     Kind.COMMENT: _comment,
-    Kind.REPORT: lambda item: {"comment_id": _first(item), **unpacked(item)},
+    Kind.REPORT: decode_report,
     Kind.DECISION: lambda item: {"comment_id": _first(item), **unpacked(item)},
     Kind.BLOCK: lambda item: {"username": _first(item), **unpacked(item)["block"]},
     Kind.TICKET: TICKET.decode,

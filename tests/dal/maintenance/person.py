@@ -2,31 +2,28 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from dal.client.table import Table
-from dal.entities.case import encode_report
 from dal.entities.comment import comment_key
 from dal.entities.organization import user_key
 from dal.maintenance.personal_data import Kind
 from dal.model import Organization, OrganizationUser, Profile, Roster, Ticket, UserType
 from dal.model.key_parts import escape
 from dal.model.moderation import ReviewCause
-from dal.model.reports import Report, ReportReason
+from dal.model.reports import ReportReason
 from dal.repositories.comment_writes import version
 from dal.stores import Stores
 from dal.table.items import Item, primary_key
+from tests.fakes import anybody
 from tests.organizations import ticket
 from tests.strategies import comment, order
 
 NAME = "zoë/5%#1"
 SHOWN = "Zoë Example"
 ORGANIZATION, LEFT = "ac/me#1%", "former"
-
-INSTANT = datetime(2024, 5, 1, tzinfo=UTC)
 
 COUNTS = {
     Kind.COMMENT: 5,
@@ -70,13 +67,12 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
         row = ticket(len(organization), name, organization)
         await stores.tickets.create(_named(row, f"{of}{organization}"))
     await table.write([{"Delete": {"Key": user_key(LEFT, name)}}])
-    report, theirs = (
-        encode_report(Report(f"{of}{comment_id}", "42", by, ReportReason.SPAM, "", INSTANT))
-        for comment_id, by in (("other", name), ("c1", "other"))
-    )
+    for comment_id, by in (("other", name), ("c1", "other")):
+        spam, review_at = ReportReason.SPAM, 9
+        await stores.reports.report(f"{of}{comment_id}", by, spam, "It is.", review_at, anybody)
     mark = primary_key(f"USER#{escape(name)}", "COMMENTED#42") | {"comment": {"S": f"{of}c1"}}
     purchase = primary_key(f"USER#{escape(name)}", "PURCHASE#42")
-    await table.put_many([report, theirs, mark, purchase])
+    await table.put_many([mark, purchase])
     await stores.orders.put_many([order(f"{of}1", username=name, name=SHOWN)])
 
 
