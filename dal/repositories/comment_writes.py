@@ -11,6 +11,7 @@ from dal import errors
 from dal.account import note_hidden
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
+from dal.deadline import Deadline, deadline
 from dal.entities import idempotency
 from dal.entities.comment import comment_key, comment_position, is_tombstone
 from dal.entities.commented import commented_key
@@ -223,9 +224,11 @@ class CommentWriter:
     async def _remove_case(self, comment_id: str) -> None:
         """Delete the case and the reports of a deleted comment.
 
-        A long removal goes on after the answer. ``verify`` removes what a failure leaves.
+        A long removal goes on after the answer and its deadline. ``verify`` removes what a failure
+        leaves.
         """
-        removal = asyncio.create_task(remove_case(self._table, comment_id))
+        with deadline(Deadline()):
+            removal = asyncio.create_task(remove_case(self._table, comment_id))
 
         async def finish() -> None:
             await asyncio.wait([removal])

@@ -5,7 +5,6 @@ process ended. ``verify`` opens the case if no report follows.
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
@@ -78,9 +77,12 @@ class ReportRepository:
         report = Report(
             comment_id, comment.product_id, username, reason, text, at=datetime.now(UTC)
         )
-        with suppress(errors.ConditionFailedError):  # the person's first report counts
+        added: Report | None = report
+        try:
             await self._table.write([{"Put": {"Item": encode_report(report), **ABSENT}}])
-        await retry_on_conflict(partial(self._act, comment_id, review_at))
+        except errors.ConditionFailedError:  # the person's first report counts
+            added = None
+        await retry_on_conflict(partial(self._act, comment_id, review_at, added))
 
     async def reports(self, comment_id: str) -> CommentReports:
         """Return the reports of a comment (AP16)."""
@@ -93,12 +95,17 @@ class ReportRepository:
         rows = _PublishedRows(self._table, self._executor)
         return await PageReader(rows, rows.entry, descending=False).read(query_of(_REPORTED), cut)
 
-    async def _act(self, comment_id: str, review_at: int) -> None:
-        """Send a reported comment to review, or open its case; ConflictError if either changes."""
+    async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
+        """Send a reported comment to review, or open its case; ConflictError if either changes.
+
+        ``added`` counts even if it is not among the reports that are read.
+        """
         stored = await read_case(self._table, comment_id, review_at)
         if stored.case.decision is not None and not stored.complete:
             stored = await read_case(self._table, comment_id)
         undecided = stored.undecided
+        if added is not None and added not in stored.reports and stored.case.undecided(added):
+            undecided.append(added)
         if len(undecided) >= review_at and await self._sent_to_review(stored):
             return
         if undecided and stored.case.opened_at is None:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from strawberry import Schema
@@ -15,6 +16,7 @@ from strawberry.relay.utils import to_base64
 from dal import errors
 from dal.client.scan import scan_all
 from dal.client.table import Table
+from dal.deadline import Deadline, deadline
 from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
 from dal.maintenance.verify import verify
@@ -28,6 +30,7 @@ from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
+from dal.table.index import QueryRequest, QueryResponse
 from dal.table.items import Item
 from resolvers.context import Context, Viewer
 from schema.build import build_schema
@@ -277,6 +280,40 @@ async def test_verify_removes_what_a_report_left_of_a_deleted_comment(table: Tab
     assert await verify(table, ignore, cases=cases) == []
     assert (cases.opened, cases.removed) == (1, 2)
     await check_cases(table)
+
+
+async def test_a_report_after_a_hundred_decided_ones_is_listed(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    decided = datetime.now(UTC)
+    reports = [Report("one", "42", f"a{number:03}", SPAM, "", decided) for number in range(101)]
+    await table.put_many([encode_report(report) for report in reports])
+    await stores.reports.report("one", "b", SPAM, "", 5)
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    assert (await stores.reports.queue(Slice(9))).nodes == []
+    await stores.reports.report("one", "c", SPAM, "", 5)
+    assert [row.comment_id for row in (await stores.reports.queue(Slice(9))).nodes] == ["one"]
+    await stores.moderation.approve("one", ONE.created_at, "mo")
+    await stores.reports.report("one", "c", SPAM, "", 5)
+    assert (await stores.reports.queue(Slice(9))).nodes == [], "a repetition is no report"
+
+
+async def test_reports_are_removed_after_the_deadline_of_the_deletion(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    reports = [Report("one", "42", f"a{n}", SPAM, "", datetime.now(UTC)) for n in range(250)]
+    await table.put_many([encode_report(report) for report in reports])
+    within = Deadline(asyncio.get_running_loop().time() + 60)
+    query = table.query
+
+    async def too_late(request: QueryRequest) -> QueryResponse:
+        within.at = 0.0
+        return await query(request)
+
+    with deadline(within), patch.object(table, "query", too_late):
+        await stores.comments.delete("one", anybody)
+        await table.drain()
+    assert await reports_in(table) == []
 
 
 async def test_thousands_of_reports_of_an_approved_comment_break_nothing(table: Table) -> None:
