@@ -23,7 +23,7 @@ from dal.client.table import Table
 from dal.entities.comment import comment_key
 from dal.entities.commented import NAMED, commented, commented_key
 from dal.entities.submission import stored
-from dal.errors import ConditionFailedError, DalError
+from dal.errors import ConditionFailedError, ConflictError, DalError
 from dal.model import Comment
 from dal.model.key_parts import escape, unescape
 from dal.model.submissions import Submission
@@ -52,7 +52,8 @@ async def switch_on(
     """Allow a person one comment on each product; return the further comments that persons have.
 
     The further comments stay as they are. Raises NoTransactionsError on an endpoint without
-    transactions, and StoreRefusedError during a rebuild or an upgrade.
+    transactions, StoreRefusedError during a rebuild or an upgrade, and ConflictError if another
+    command has switched it off meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()
@@ -63,7 +64,12 @@ async def switch_on(
         await wait_for_writers()
         scan = ResumableScan(table, f"{_FURTHER}#{state.since}", _PROGRESS_SECONDS)
         await scan.run(partial(_name, table), progress)
-        await store.announce(await store.read(), one_per_person=OnePerPerson.ON)
+        latest = await store.read()
+        if latest.since != state.since:  # adds between two announcements may not be named
+            raise ConflictError(
+                "Another command has changed the maintenance mode of this table: run this again."
+            )
+        await store.announce(latest, one_per_person=OnePerPerson.ON)
         with suppress(DalError):  # the items expire
             await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return await _further(table)

@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from unittest.mock import patch
 
 import pytest
 from strawberry.relay.utils import to_base64
@@ -12,7 +14,7 @@ from dal.client.scan import scan_all
 from dal.client.table import Table
 from dal.entities.commented import NAMED, commented, of_same_person
 from dal.entities.submission import stored
-from dal.errors import AlreadyCommentedError, StoreRefusedError
+from dal.errors import AlreadyCommentedError, ConflictError, StoreRefusedError
 from dal.maintenance.commented_marking import switch_off, switch_on
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
@@ -286,3 +288,21 @@ async def test_killed_at_this_request_the_switch_continues(table: Table, kill: i
     }
     assert await names(table) == {(who, "42"): one.comment_id for who, one in newest.items()}
     assert len(further) == len(rows) - len(newest)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["off", "off and on"])
+async def test_a_switch_that_another_command_undoes_does_not_end(
+    table: Table, *, again: bool
+) -> None:
+    store = MaintenanceStore(table)
+
+    async def undone() -> None:
+        await switch_off(table)
+        if again:
+            off = await store.read()
+            await store.announce(off, one_per_person=OnePerPerson.MARKING)
+
+    with patch("dal.statistics.mode.time", count(1).__next__), pytest.raises(ConflictError):
+        await switch_on(table, undone, ignore)
+    expected = OnePerPerson.MARKING if again else OnePerPerson.OFF
+    assert (await store.read()).one_per_person is expected
