@@ -238,7 +238,9 @@ class BlockedUser:
     reason: str = strawberry.field(description="The moderator's reason. Maximum 200 characters.")
     at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
     by: str | None = strawberry.field(
-        name="blockedBy", description="User name of the moderator; null for a block by command."
+        name="blockedBy",
+        description="User name of the moderator; null for a block by command or by an erased "
+        "moderator.",
     )
 
 

@@ -41,9 +41,12 @@ CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A moderator's decision on the version ``seen`` of a text. With a reason it is a rejection."""
+    """A moderator's decision on the version ``seen`` of a text. With a reason it is a rejection.
 
-    by: str
+    ``by`` is None if the moderator's data was erased.
+    """
+
+    by: str | None
     at: datetime
     seen: datetime
     reason: str | None = None
@@ -142,11 +145,13 @@ def _attributes(case: Case) -> Item:
         "seen": format_instant(decision.seen),
         "reason": decision.reason,
     }
-    return {
-        BY_AUTHOR.partition_key: {"S": f"DID#{escape(decision.by)}"},
-        BY_AUTHOR.sort_key: {"S": f"DECISION#{at}#{escape(case.comment_id)}"},
-        **packed(data | opened),
-    }
+    item = packed(data | opened)
+    if decision.by is not None:
+        item |= {
+            BY_AUTHOR.partition_key: {"S": f"DID#{escape(decision.by)}"},
+            BY_AUTHOR.sort_key: {"S": f"DECISION#{at}#{escape(case.comment_id)}"},
+        }
+    return item
 
 
 def _decode(row: Row) -> Case:

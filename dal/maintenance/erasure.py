@@ -51,8 +51,6 @@ MOST_PROOFS = 3
 """Passes and scans after which other programs are writing faster than the erasure erases."""
 
 _AT_ONCE = 16
-_NOBODY = "erased"
-"""The name in decisions and blocks of an erased moderator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +246,7 @@ class Erasure:
             return {
                 name: without_name(value)
                 if isinstance(value, dict)
-                else _NOBODY
+                else None
                 if name in NAMED_IN_DATA and value == self._name
                 else value
                 for name, value in data.items()

@@ -12,7 +12,7 @@ class Block:
     reason: str
     at: datetime
     by: str | None = None
-    """The moderator; None if the block was set by command."""
+    """The moderator; None if a command set the block, or the moderator's data was erased."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ async def blocked(*, settings: Settings) -> None:
     for heading in ("User", "Since (UTC)", "By", "Reason"):
         grid.add_column(heading, overflow="fold")
     for one in found:
-        grid.add_row(one.username, f"{one.at:%Y-%m-%d %H:%M}", one.by or "(command)", one.reason)
+        grid.add_row(one.username, f"{one.at:%Y-%m-%d %H:%M}", one.by or "(none)", one.reason)
     Console().print(grid)
 
 

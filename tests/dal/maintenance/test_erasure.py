@@ -22,6 +22,7 @@ from dal.maintenance.erasure import Choices, Erased, Erasure
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
 from dal.maintenance.verify import verify
 from dal.model.key_parts import escape
+from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
 from dal.repositories.comments import AuthorSelection, Selection
 from dal.stores import Stores
@@ -145,6 +146,18 @@ async def test_a_user_is_erased_where_each_may_comment_once(table: Table, choice
     further = await switch_on(table, at_once, ignore)
     assert {one.username for one in further} == {"other"}
     assert await verify(table, ignore) == []
+
+
+async def test_two_erased_moderators_leave_no_name_that_a_user_may_have(table: Table) -> None:
+    stores = Stores(table)
+    for name in (NAME, "erased"):
+        of = escape(name)
+        await fill(stores, table, name, of)
+        await erase(table, name=name)
+        assert await counted(table, name) == {}
+        await stores.reports.report(f"{of}other", "late", ReportReason.SPAM, "", 9)
+        await stores.standings.block(f"{of}eve", "Spam", by="mo")
+    assert await counted(table, "erased") == {}
 
 
 async def test_namesakes_stay_as_they_are(table: Table) -> None:
