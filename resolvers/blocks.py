@@ -33,7 +33,7 @@ class UnblockUserInput:
 
 @dataclass(frozen=True, slots=True)
 class BlockPayload:
-    """The user's block."""
+    """Result of ``blockUser``: the stored block."""
 
     block: Block | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -41,7 +41,7 @@ class BlockPayload:
 
 @dataclass(frozen=True, slots=True)
 class UnblockPayload:
-    """The user who is not blocked."""
+    """Result of ``unblockUser``: the user, who is no longer blocked."""
 
     username: str | None = None
     user_errors: list[UserError] = field(default_factory=list)

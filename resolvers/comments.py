@@ -113,7 +113,7 @@ class RemoveReplyInput:
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """What was stored: a comment with its edge, to insert into a list, or a submission."""
+    """The stored comment with its edge, to insert into a list; or the stored submission."""
 
     written: Written | None = None
     user_errors: list[UserError] = field(default_factory=list)

@@ -53,7 +53,7 @@ class RequestCache:
         self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
     async def read(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> Read:
-        """Return the result of the first ``store(*of)``."""
+        """Return the result of ``store(*of)``, which is called once in a request."""
         key = (store, *of)
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(store(*of))
@@ -116,7 +116,10 @@ class Pace:
     def rows(
         self, rows: Sequence[Row], weight: int
     ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
-        """Return ``rows`` of ``weight`` values each in one turn, or large lists row by row."""
+        """Return awaitable rows: of a large list each in its own turn, else all in one turn.
+
+        ``weight`` is the number of values in a row.
+        """
         if len(rows) * weight > LARGE:
             return [self._wait(row) for row in rows]
         return self._wait(rows)
@@ -129,7 +132,7 @@ class Pace:
 
 
 class ProductReads:
-    """Reads products' statistics, and their details in the same Query or 100 in a request."""
+    """Reads products' statistics, and their details: by the same Query, or 100 in one request."""
 
     def __init__(self, stores: Stores) -> None:
         self._stores = stores

@@ -47,7 +47,7 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
 
 
 def _parse(place: str, representation: object) -> tuple[str, str]:
-    """Return the type and the own id of the object at a place of ``representations``."""
+    """Return the type and the own id of the object that a representation names."""
     fields = representation if isinstance(representation, dict) else {}
     type_name = fields.get("__typename")
     if not isinstance(type_name, str) or type_name not in KEYS:

@@ -164,7 +164,7 @@ def checked_each(
 
 
 def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any]:
-    """Return the result of each step; InvalidInputError has the errors of all that fail."""
+    """Return the result of each step; InvalidInputError has the errors of all failed steps."""
     done: dict[Name, Any] = {}
     faults: list[errors.InvalidArgumentError] = []
     for name, step in work:

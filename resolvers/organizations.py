@@ -73,7 +73,7 @@ class RemoveOrganizationUserInput:
 
 @strawberry.input(description="A change of a user's rights in an organisation.")
 class SetOrganizationUserTypeInput:
-    """A user and the new type."""
+    """A user of an organisation, and the user's new type: ADMIN or MEMBER."""
 
     organization_name: str = strawberry.field(description="Unique name of the organisation.")
     username: str = strawberry.field(description="User name, as used to sign in.")
@@ -82,7 +82,7 @@ class SetOrganizationUserTypeInput:
 
 @strawberry.input(description="A change of an organisation's subscription plan.")
 class SetSubscriptionPlanInput:
-    """An organisation and the new plan."""
+    """An organisation and its new subscription plan."""
 
     organization_name: str = strawberry.field(description="Unique name of the organisation.")
     subscription_plan: str = strawberry.field(
@@ -273,7 +273,7 @@ async def set_subscription_plan(
     info: Info,
     input: SetSubscriptionPlanInput,  # noqa: A002
 ) -> OrganizationPayload:
-    """Change the plan of an organisation; for staff."""
+    """Change the subscription plan of an organisation; for staff."""
     require_staff(require_viewer(info.context), "change a subscription plan")
     stated = checked(input, _PLAN)
     changed = Organization(stated["organization_name"], stated["subscription_plan"])
@@ -283,7 +283,7 @@ async def set_subscription_plan(
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
-    """Return the types of an organisation's first users by username."""
+    """Return ADMIN or MEMBER for each first user of a new organisation, by username."""
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,

@@ -16,7 +16,7 @@ def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | N
 
 
 def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
-    """Return the capacity that statistics consumed; None if the endpoint does not report it."""
+    """Return the capacity of reading the statistics; None if the endpoint does not report it."""
     return None if isnan(root.planning_capacity) else root.planning_capacity
 
 

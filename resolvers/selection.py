@@ -32,7 +32,7 @@ Info = strawberry.Info[Context, None]
 DEFAULT_SIZE = 20
 
 EXPLAINED = {"explained": True}
-"""Metadata of fields and arguments that only servers with ``--explain`` have."""
+"""Metadata that marks a field or an argument which only servers with ``--explain`` have."""
 
 TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
 """Fields of a page's plan that need a trace of its reads."""
@@ -126,7 +126,7 @@ def plain_slice(
     *,
     kind: CursorKind = CursorKind.INSTANT,
 ) -> Slice:
-    """Return the slice of Relay's four arguments, without flags.
+    """Return the slice for Relay's four arguments; ``hasNextPage`` and the like are not requested.
 
     https://relay.dev/graphql/connections.htm#sec-Arguments
     """

@@ -123,7 +123,7 @@ DESCRIPTIONS: Mapping[str, str] = {
 _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _BY_STATUS = Reads(2, 0.5, paged=True)
 _PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
-"""The user's organisations, and a page of each."""
+"""Reads of ``User.tickets``: the user's organisations, and a page of tickets of each."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
 _ROW = Reads(unit=0.5)
 _KEY, _TWO_KEYS = Reads(), Reads(2)

@@ -98,7 +98,8 @@ class Submission(Node):
     )
     reply: model.Reply | None = strawberry.field(
         graphql_type=Reply | None,
-        description="The shop's reply from when the comment was published; null if there is none.",
+        description="The shop's reply, if the comment was published before and had a reply. "
+        "Otherwise null.",
     )
     state: submissions.SubmissionState = strawberry.field(
         description="Whether a moderator has yet to decide, or has rejected the comment."

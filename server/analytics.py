@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from server.engine.storage import Store
 
 _INSTALLED = find_spec("duckdb") is not None
-"""Looked up once, since every product page with a trend needs it."""
+"""Whether DuckDB is installed. Looked up once, because every product page with a trend needs it."""
 
 
 def analytics_of(settings: Settings) -> Analytics:

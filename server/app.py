@@ -131,7 +131,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 
 
 class Served:
-    """An application behind the limits of its connections; the lifespan gives it their counts."""
+    """An application whose connections are limited; the lifespan's state has their counts."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)

@@ -276,7 +276,7 @@ async def indexes(table: Table) -> Finding:
 
 
 async def counts(table: Table) -> Finding:
-    """Check who keeps the counts, and whether they are complete."""
+    """Check which program updates the counts, and whether the counts are complete."""
     state = await MaintenanceStore(table).read()
     if state.copied:
         return warning(
@@ -334,7 +334,7 @@ def backup(settings: Settings) -> Finding:
 
 
 async def redis(settings: Settings) -> Finding:
-    """Check that Redis answers, by which servers announce changes."""
+    """Check that Redis answers; servers announce changes to each other by Redis."""
     if settings.redis_url is None:
         if settings.live:
             return ok("Redis", "none is configured: one process serves.")

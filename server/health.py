@@ -77,7 +77,7 @@ class Readiness:
         return self._fault
 
     async def _check(self) -> str | None:
-        """Read one item; it is never written."""
+        """Return why the store cannot be read. Reads the key of an item that never exists."""
         # the damage is in other pages of the file than the marker's
         if self.table.damage is not None:
             return str(self.table.damage)

@@ -14,7 +14,7 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 LogFormat: TypeAlias = Literal["text", "json"]
 
 WINDOW = 60.0
-"""Seconds from one traceback of a fault to its next."""
+"""Minimum seconds between two tracebacks of the same fault."""
 
 LINES = 100
 """Lines of one fault in that time."""
@@ -34,7 +34,7 @@ _JSON_NAMES = {
 def set_up_logs(log_format: LogFormat) -> None:
     """Log warnings and errors to standard error, including those of libraries and of Python.
 
-    The logger ``audit`` also says which user wrote what readers see without a name.
+    The logger ``audit`` logs which user wrote a reply, because the shop's replies show no name.
     """
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
     logging.getLogger("audit").setLevel(logging.INFO)

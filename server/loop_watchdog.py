@@ -33,12 +33,12 @@ KILLED_BY = signal.SIGPROF
 
 @contextmanager
 def watched(*, end: bool) -> Iterator[None]:
-    """Watch the running loop during the block.
+    """Watch the running event loop while the ``with`` statement runs.
 
-    With ``end``, end the process if the loop is blocked.
+    With ``end``, kill the process when the loop has been blocked for 15 to 20 seconds.
 
-    The process must not be the first one of a container, which no default signal handler kills:
-    https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
+    This does not kill the first process of a container (PID 1): the kernel ignores signals to PID 1
+    that it has no handler for. https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
     """
     watchdog = _LoopWatchdog(asyncio.get_running_loop(), end=end)
     handler = signal.signal(signal.SIGALRM, watchdog.expired)

@@ -6,7 +6,7 @@ from server.settings import Settings
 
 
 def moderation_of(settings: Settings) -> Moderation:
-    """Return which comments wait for a moderator; CommandError if the file of words is invalid.
+    """Return the rule of the settings; CommandError if the file of words is invalid.
 
     The file has a word or a phrase in each line. Empty lines and those that begin with ``#`` are
     left out.

@@ -58,7 +58,7 @@ class Supervisor(Multiprocess):
             signal.signal(number, handler)
         self._greeting = greeting
         self._restarts: dict[int, tuple[float, float]] = {}
-        """The time of each place's last restart, and the pause before it."""
+        """By the worker's index: the time of its last restart, and the pause before it."""
         self._due: dict[Process, float] = {}
         """When to replace each dead worker."""
 

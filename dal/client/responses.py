@@ -25,10 +25,13 @@ _DAMAGED = ("database disk image is malformed", "file is not a database")
 """SQLite's messages for a damaged file, in the embedded engine's errors."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
-"""The error code of a failed write of one item. The error has no list of reasons."""
+"""Error code of a write of one item whose condition failed.
+
+Unlike TransactionCanceledException, the error has no ``CancellationReasons``.
+"""
 
 _CANCELLED = "TransactionCanceledException"
-"""The error code of a failed transaction. The error has a reason for each action."""
+"""Error code of a failed transaction. Its ``CancellationReasons`` has an entry for each action."""
 
 _INVALID = {"ValidationException", "ValidationError"}
 """Codes of an invalid request, such as an item that is too large."""

@@ -134,11 +134,12 @@ class CounterTransactions:
             raise outcome
 
     async def write_many(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
-        """Write changes in one transaction, and return the changes that were written.
+        """Write all changes in one transaction, and return the changes that were written.
 
-        If a comment has changed since it was read, nothing is written. In mode stream each change
-        is a separate write, and only the changed comments are not written. This method waits for
-        locks without a limit. Raises the errors of ``write`` except ConditionFailedError.
+        If another client has changed one of the comments since it was read, nothing is written. In
+        the maintenance mode ``stream``, each change is a separate write: only the writes of such
+        comments fail, and the others succeed. This method waits for locks without a time limit.
+        Raises the errors of ``write`` except ConditionFailedError.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
         if await self._in_stream_mode():

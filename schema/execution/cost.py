@@ -272,7 +272,7 @@ class _Prediction:
         self.cost.questions += times * reads.questions
 
     def _rows(self, name: str, arguments: Mapping[str, Any], within: _Within) -> float:
-        """Return how often a field's object occurs in each object of its owner."""
+        """Return how many objects the field has in each object of its parent type."""
         if name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products":
             return within.size
         if name == "QueryPlan.rows":
@@ -303,7 +303,7 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return the rows of full pages of all partitions if the plan reads full pages, else 0."""
+    """Return how many rows a plan by full pages reads from all partitions; 0 for other plans."""
     rows = _partitions(arguments) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 

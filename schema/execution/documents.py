@@ -60,7 +60,7 @@ PLAINLY = 1
 operations are sent once."""
 
 _PARSED_BYTES, _COMPILED_BYTES = 700, 400
-"""Approximate memory of a lexical unit when it is parsed, and each time that it is compiled."""
+"""Approximate bytes of memory for a lexical unit: once parsed, and for each compilation."""
 
 _RULES = (
     *(ValueRule if rule is ValuesOfCorrectTypeRule else rule for rule in specified_rules),
@@ -80,7 +80,7 @@ _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", def
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """Call ``charge`` with the seconds that documents take within the block."""
+    """While the ``with`` statement runs, call ``charge`` with the seconds that documents take."""
     token = _charge.set(charge)
     try:
         yield

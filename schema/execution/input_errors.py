@@ -1,4 +1,4 @@
-"""Errors of values that a client sent: place, expected type and value of each.
+"""Errors of values that a client sent, with the argument or variable and the expected type.
 
 graphql-core's own messages name no argument and show values as Python literals.
 """
@@ -45,7 +45,7 @@ _FORMS = {
     "Decimal": ', such as "12.50"',
     "CurrencyCode": ', such as "EUR"',
 }
-"""The addition to a message about a scalar."""
+"""By scalar: the words that a message adds after the scalar's name."""
 
 
 class ValueRule(ValuesOfCorrectTypeRule):
@@ -118,7 +118,10 @@ def _message(
     error: GraphQLError,
     value: object,
 ) -> str:
-    """Return the message of an error at a path of a place's value."""
+    """Return the message for an invalid input value.
+
+    ``place`` is the variable or argument, and ``path`` leads to the invalid part in its value.
+    """
     for key in path:
         nullable: Any = get_nullable_type(type_)
         # a list of one value may be sent without brackets

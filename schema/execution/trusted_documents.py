@@ -96,7 +96,7 @@ def hash_of(text: str) -> str:
 
 
 def _message(error: GraphQLError) -> str:
-    """Return an error's message and its place in the document."""
+    """Return an error's message, with the line and column in the document."""
     message = error.message
     if error.locations:
         place = error.locations[0]

@@ -148,7 +148,8 @@ class SignInCode:
 class DemoAccount:
     """A user without roles who signs in by one click; only a server with demo data has one.
 
-    The banner's link has ``code``; servers of several workers have none, as it is of one process.
+    The banner's link contains ``code``. A server with several workers has no code, because only the
+    process that made a code knows it.
     """
 
     username: str

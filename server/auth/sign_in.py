@@ -34,9 +34,9 @@ SCOPES = ["openid", "profile"]
 class Attempt:
     """The secrets of one sign-in, which the browser keeps in a cookie until it returns.
 
-    ``state`` proves that this browser began the sign-in. ``nonce`` proves that the ID token is of
-    this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves that the code was made for this
-    server (RFC 7636).
+    ``state`` proves that this browser began the sign-in. ``nonce`` proves that the ID token belongs
+    to this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves that the code was made for
+    this server (RFC 7636).
     """
 
     state: str

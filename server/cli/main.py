@@ -207,7 +207,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
 
 
 def _not_wanted() -> None:
-    """Be a placeholder for a command that ``--help`` lists. A placeholder does not run."""
+    """Take the place of a command that ``--help`` lists. This function is never called."""
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it with the flag alone

@@ -20,7 +20,7 @@ Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 
 
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
-    """Give a command the options of these settings after its own; it takes one ``settings``.
+    """Add the options of these settings to a command, which takes them as one ``settings``.
 
     A command may be a coroutine function.
     """
@@ -51,7 +51,7 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
 
 
 def _parameter(setting: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return the parameter of which Typer makes a setting's option."""
+    """Return the function parameter from which Typer makes the option of a setting."""
     option: Option = setting.metadata["option"]
     default: Any = setting.default
     name = option_name(setting)

@@ -95,10 +95,10 @@ class DemoLoad:
     async def in_background(
         self, greeted: asyncio.Event | None = None
     ) -> AsyncIterator[asyncio.Future[None]]:
-        """Yield the load, which runs during the block; the next start completes an interrupted one.
+        """Yield the load, which runs while the ``with`` statement runs.
 
-        It begins when ``greeted`` is set: while a progress bar is shown, Rich breaks the lines that
-        are printed, and so the banner's JWT.
+        The next start completes an interrupted load. The load begins when ``greeted`` is set, after
+        the banner: while Rich shows a progress bar, it breaks long lines, such as the banner's JWT.
         """
         if await is_loaded(self._stores):
             loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()

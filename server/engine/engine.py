@@ -200,7 +200,7 @@ class _Keeper:
             self.died.set_result(str(error))
 
     def write_record(self) -> None:
-        """Let other commands find the engine."""
+        """Write the engine's record, by which other commands find the engine."""
         self.directory.write_record(
             EngineRecord(os.getpid(), self.serving, self.process.pid, self.process.endpoint_url)
         )

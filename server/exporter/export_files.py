@@ -77,8 +77,8 @@ def directory_of(path: Path, kinds: Sequence[FileKindName], layout: Layout) -> T
 class ExportedFile:
     """One file of an export.
 
-    ``unreadable`` counts items with keys of its kind but no object. ``left_out`` counts comments
-    that are not published.
+    ``unreadable`` is the number of items that have the keys of this kind, but cannot be read as an
+    object. ``left_out`` is the number of unpublished comments, which are not in the file.
     """
 
     file: str
@@ -100,12 +100,12 @@ class Manifest:
 
     @property
     def unreadable(self) -> int:
-        """The items of all kinds that hold no object."""
+        """The number of items, of all kinds, that cannot be read as an object."""
         return sum(one.unreadable for one in self.files.values())
 
     @property
     def left_out(self) -> int:
-        """The comments that are not published and not exported."""
+        """The number of unpublished comments, which are not in the files."""
         return sum(one.left_out for one in self.files.values())
 
 

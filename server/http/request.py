@@ -46,14 +46,19 @@ _ENTRY_BYTES = 400
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""The number of untrusted texts that are remembered to refuse them without a read, and for how
-long."""
+"""How many refused texts are remembered, and for how many seconds.
+
+A remembered text is refused without a read of the table.
+"""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""Messages and codes that make the links of Apollo and urql send the text: from now on, and this
-once. Some clients read the message, some the code:
-https://www.apollographql.com/docs/apollo-server/performance/apq"""
+"""Messages and codes that make the links of Apollo and urql send the text.
+
+After the first pair they send the text in all later requests, after the second in this request
+only. Some clients read the message, some the code:
+https://www.apollographql.com/docs/apollo-server/performance/apq
+"""
 
 _Member = TypeVar("_Member", str, dict[str, Any])
 

@@ -48,8 +48,10 @@ class Field:
     required: bool = True
     parquet: str = "VARCHAR"
     kept: bool = False
-    """Whether a load keeps the stored value where the file lacks the column. An empty cell removes
-    it."""
+    """Whether a load keeps the stored value if the file lacks the column.
+
+    An empty cell removes the value.
+    """
     strict: bool = False
     """Whether a preset's list of cells must have every cell; cells that it lacks are refused."""
     all_states: bool = False
@@ -69,13 +71,13 @@ class FileKind(Generic[Thing]):
     identity: Callable[[Thing], str]
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Returns the later of two rows with one identity, as a load writes it after the earlier."""
+    """Returns the later of two rows with one identity, as a load stores it after the earlier."""
 
 
 def _owned(
     model: Callable[..., Thing], model_id: str, name: str, **absent: Any
 ) -> Callable[[Mapping[str, Any]], Thing]:
-    """Return a function that makes a ``model`` of a row.
+    """Return a function that turns a row into a ``model``.
 
     The row's ``id`` becomes the attribute ``model_id``. The field called ``name`` has the owner's
     name, which becomes the attribute ``name``.
@@ -92,7 +94,7 @@ def _owned(
 def _keyed(
     model: Callable[..., Thing], key: str
 ) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
-    """Return a function that makes a pair of a row: the value of the field ``key``, a ``model``."""
+    """Return a function that turns a row into a pair: the value of ``key``, and a ``model``."""
 
     def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
         fields = {**values}
@@ -106,7 +108,7 @@ _OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
-    """Return the row of a comment; a row without a state says nothing of the decision either."""
+    """Return the row of a comment; without a state, the row has no decision either."""
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
     if text is None and at is not None:
@@ -144,7 +146,8 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the fields of a comment or a submission.
 
-    An export leaves out when a moderator published a comment; a load keeps it.
+    An export does not contain the time at which a moderator published a comment. A load of the file
+    keeps the stored time.
     """
     shown = (getattr(one, name) for name in Comment._fields if name not in {"touched_at", "reply"})
     reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)

@@ -131,7 +131,7 @@ class ListPart:
 
     @classmethod
     def of(cls, given: QueryParams) -> "ListPart":
-        """Return the part of an address. An invalid place is as good as none: it only informs."""
+        """Return the part that an address names. An invalid place is ignored: it is only shown."""
         place = given.get("place", "")
         return cls(
             given.get("after", ""),

@@ -1,6 +1,6 @@
 """The page of a server under overload, for browsers.
 
-A refusal must cost next to nothing, so the page has no request's facts and no further files.
+A refusal must cost almost nothing. So the page depends only on the language, and loads no files.
 """
 
 from functools import cache

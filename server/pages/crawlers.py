@@ -34,7 +34,7 @@ async def robots(request: PageRequest) -> Response:
 
 
 async def sitemap(request: PageRequest) -> Response:
-    """List the first page and the pages of the leaderboard's first thousand products."""
+    """List the home page and the pages of the leaderboard's first thousand products."""
     paths, after = ["/"], None
     for _ in range(_SITEMAP_PAGES):
         board = (await request.run("sitemap", after=after)).data["leaderboard"]

@@ -16,7 +16,7 @@ from server.pages.plan_panel import plan_account
 
 
 async def show(request: PageRequest) -> Response:
-    """Show one page of the board."""
+    """Return the home page: one page of the leaderboard of products."""
     given = request.http.query_params
     language, after = given.get("language") or None, given.get("after") or None
     narrowed = {"language": language} if language else {}

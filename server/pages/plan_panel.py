@@ -115,7 +115,7 @@ def _step(rows: int) -> float:
 
 
 def _places(rows: Sequence[Plan]) -> dict[str, float]:
-    """Return each position's place on the axis, in the order of the list."""
+    """Return the distance from the axis's start for each row's position, in list order."""
     positions = list(dict.fromkeys(row["position"] for row in rows))
     step = min(_step(len(positions)), 4 * _LARGEST)
     return {one: round(_MARGIN + (n + 0.5) * step, 2) for n, one in enumerate(positions)}
@@ -178,7 +178,7 @@ def _counted(plan: Plan, place: int) -> dict[str, Any]:
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return the bars of this plan and of the plans to compare, with the largest figures."""
+    """Return a bar for this plan and for each plan to compare, with the maximum of all bars."""
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (
         (gettext("The articles' plan"), plan["fullPages"]),

@@ -35,7 +35,7 @@ DEEPEST = 200
 """Maximum number of rows before a page. The server reads them, 100 at a time, to count them."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
-"""The basis of our plan, by its name in the address."""
+"""The knowledge that our plan may use (``planBy``), by its name in the address."""
 
 LARGEST_DRAWING = 2_000
 """Maximum number of rows and key ranges of a posted plan: more take over 10 ms to draw."""
@@ -43,7 +43,7 @@ LARGEST_DRAWING = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A list of comments, one of its pages, and the basis of our plan."""
+    """A list of comments, one of its pages, and the ``planBy`` of our plan."""
 
     product: str = ""
     filters: Filters = field(default_factory=Filters)
@@ -100,7 +100,7 @@ class Choice:
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return a choice with different plans: some ratings of one language."""
+    """Return a choice for which both plans differ: some ratings of one language."""
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 
 
@@ -115,7 +115,7 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
     return [
         (gettext("Three ratings of a language"), of((1, 4, 5), *first)),
         (gettext("Four ratings of any language"), of((1, 2, 3, 4))),
-        (gettext("Two ratings of three languages"), of((1, 2), *languages[:3])),
+        (gettext("Two ratings, three languages"), of((1, 2), *languages[:3])),
         (gettext("Languages without comments"), of((1, 2), *first, "eo", "tlh", "vo")),
         (gettext("Oldest first"), of((2, 3), oldest=True)),
         (gettext("Page 8"), replace(of((1, 4, 5), *first), page=8)),
@@ -260,7 +260,7 @@ def _side(key: str, result: DocumentResult) -> dict[str, Any]:
 
 
 def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the costs of both plans and of the ideal plan, with the largest of each figure."""
+    """Return the costs of both plans and of the ideal plan, with the maximum of each column."""
     ways = [
         {
             "key": side["key"],

@@ -120,7 +120,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         facets=facets,
         filters=filters,
         chosen=filters.chosen,
-        # Each order's name and address, and whether it is in force.
+        # For each order: its name, the list's address in this order, and whether it is chosen.
         orders=[
             (one, path + replace(filters, oldest=oldest).query(), filters.oldest is oldest)
             for one, oldest in orders

@@ -93,7 +93,10 @@ class Foresight:
         }
 
     def cheapest(self, query: Query, after: str | None, last: str) -> tuple[int, int, float]:
-        """Return Queries, rows and RCU of the cheapest way from beyond ``after`` to ``last``."""
+        """Return the Queries, rows and RCU of the cheapest read of a page.
+
+        The page begins after the position ``after`` and ends with ``last``.
+        """
         (product,) = query.filters["product"]
         positions = self._positions[product]
         end = None if after is None else bisect_left(positions, after)

@@ -51,7 +51,7 @@ def variables_in(root: Node) -> set[str]:
 def arguments_of(
     field: GraphQLField, node: FieldNode
 ) -> Callable[[VariableValues], dict[str, Any]]:
-    """Return a function of the coerced arguments; it raises GraphQLError for invalid ones.
+    """Return a function that coerces a field's arguments; GraphQLError for an invalid argument.
 
     Constants are coerced once, except lists and input objects: a resolver may change these, so each
     request gets its own.

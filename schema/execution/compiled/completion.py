@@ -66,7 +66,7 @@ def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> Strawb
 
 
 def by_graphql(field: Field) -> Resolve:
-    """Return a call of the GraphQLField's own resolver."""
+    """Return a function that calls the GraphQLField's own resolver."""
     arguments = arguments_of(field.definition, field.nodes[0])
 
     def resolve(executor: Executor[Any], field: Field, source: Any, path: PlainPath) -> Any:

@@ -277,7 +277,7 @@ def selection_of(
 
 @lru_cache(maxsize=500)
 def _code(text: str) -> CodeType:
-    """Return the code of a text; many documents select the same fields of a type."""
+    """Return the compiled code of a text, cached: many documents select the same fields."""
     return compile(text, "<selection>", "exec")
 
 

@@ -45,7 +45,7 @@ _NO_STREAM = "The stream of changes is off. Only counting in stream mode needs i
 
 
 class Switch(StrEnum):
-    """The positions of a switch."""
+    """Values of an argument that turns a rule on or off."""
 
     ON = "on"
     OFF = "off"

@@ -46,7 +46,7 @@ async def block(
 
 @takes(*STORE)
 async def unblock(name: Name, *, settings: Settings) -> None:
-    """End the block of a user; what waits is left to the moderators."""
+    """End the block of a user; comments that wait already stay in the moderators' queue."""
     name = rules.identifier("NAME", name)
     async with open_table(settings, share=True) as table:
         await Stores(table).standings.unblock(name)

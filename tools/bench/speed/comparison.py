@@ -27,7 +27,7 @@ class Cost:
 
 
 Costs = Mapping[tuple[str, str], Cost]
-"""By server and load."""
+"""Costs by server and load."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ DEEP = 15_000
 
 _SEED = 12
 _FROM_THE_START = 0.2
-"""The fraction of mixed pages that are the first page of a list."""
+"""In the load ``mixed``, the fraction of requests for the first page of a list."""
 _TRIPLES = 9
 """Number of sets of three ratings, in addition to all sets of none, one and two."""
 
@@ -182,7 +182,7 @@ def _positions(rows: list[Comment], page: PageAsked) -> list[str]:
 
 
 def lists_asked() -> list[PageAsked]:
-    """Return every list of the mixed load: products by sets of ratings by languages."""
+    """Return every list of the load ``mixed``: each product, set of ratings and language."""
     sets = [chosen for size in range(3) for chosen in combinations(RATINGS, size)]
     sets += list(combinations(RATINGS, 3))[:_TRIPLES]
     languages = [(), *((language,) for language in LANGUAGES)]

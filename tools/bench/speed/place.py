@@ -1,8 +1,8 @@
 """The place of a measurement: an engine with the rows.
 
-The embedded engine imports an export in Amazon's format, with the counters at its end. A million
-comments take minutes. ``marginalia load`` would take longer: it counts in every transaction, and
-the engine waits for the disk after each.
+The embedded engine imports an export in Amazon's format, which contains the counters, too. A
+million comments take minutes. ``marginalia load`` would take longer: it counts in every
+transaction, and the engine waits for the disk after each.
 """
 
 import asyncio

@@ -53,7 +53,7 @@ class Line:
         return self.rounds[0]
 
     def figure(self, name: str) -> Figure:
-        """Return the figure of a number of the samples."""
+        """Return the median and range of the samples' attribute ``name``."""
         values = [getattr(sample, name) for sample in self.rounds]
         return Figure(median(values), min(values), max(values))
 
@@ -67,7 +67,7 @@ def lines(samples: Iterable[Sample]) -> list[Line]:
 
 
 def sections(outcome: Outcome) -> list[Section]:
-    """Return all results."""
+    """Return the tables: pages, start and memory, and crowds if there were any."""
     footprints = Section(
         "Start and memory",
         ("server", "ready after s", "CPU s until then", "MB at rest", "MB after the rounds"),
@@ -105,9 +105,9 @@ def summary(outcome: Outcome) -> str:
     answers = sum(sample.pages for sample in outcome.samples)
     busiest = max(sample.generator_share for sample in outcome.samples)
     return (
-        f"{outcome.compared:,} requests were answered alike by every server before; {answers:,} "
-        f"answers were checked, {wrong(outcome):,} were wrong. The clients took {busiest:.0%} of "
-        "one core at most."
+        f"Before the measurement, every server gave the same answers to {outcome.compared:,} "
+        f"requests. During it, {answers:,} answers were checked; {wrong(outcome):,} were wrong. "
+        f"The clients took {busiest:.0%} of one core at most."
     )
 
 
