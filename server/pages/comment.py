@@ -1,7 +1,8 @@
 """``/comments/{id}``, a comment's permalink, and ``/authors/{username}``, an author's comments.
 
-The form of a comment is here too. Authors edit and delete comments with it, and the product's page
-uses it for new comments.
+The author and moderators see the page of a comment that is not published, too, and the author's own
+page lists such comments. The form of a comment is here too. Authors edit and delete comments with
+it, and the product's page uses it for new comments.
 """
 
 import secrets
@@ -10,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from starlette.responses import Response
+from strawberry.relay.utils import to_base64
 
 from resolvers.authorization import can_change
 from server.pages.addresses import (
@@ -128,13 +130,13 @@ class CommentForm:
             )
         if not name:
             return gettext(_MESSAGES.get(code, _REFUSED))
-        return _size_message(name, self.input()[name])
+        return size_message(self.input()[name], _MOST[name])
 
 
-def _size_message(name: str, text: str) -> str:
-    """Return the message for a text that is blank or too long."""
+def size_message(text: str, most: int) -> str:
+    """Return the message for a text that is blank or has more than ``most`` characters."""
     size = len(text)
-    if size <= _MOST[name]:
+    if size <= most:
         return gettext("Write a few words.")
     return ngettext(
         "This has %(count)s character. Please shorten it.",
@@ -201,7 +203,7 @@ async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str
         for error in user_errors(result):
             name = "reply" if error["field"] else ""
             message = gettext(_MESSAGES.get(error["code"], _REFUSED))
-            errors[name] = _size_message(name, text) if name else message
+            errors[name] = size_message(text, _MOST["reply"]) if name else message
     if not errors:
         notice = "replied" if sets else "unreplied"
         return request.to(f"{comment_path(comment['commentId'])}?notice={notice}")
@@ -209,9 +211,13 @@ async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str
 
 
 async def _comment(request: PageRequest) -> dict[str, Any]:
+    """Return a published comment; to its author and moderators also one that is not published."""
     comment_id = request.http.path_params["comment_id"]
     result = await request.run("comment", commentId=comment_id)
     comment: dict[str, Any] | None = result.data["comment"]
+    if comment is None and request.session.username is not None:
+        result = await request.run("submission", id=to_base64("Submission", comment_id))
+        comment = result.data["node"]
     if comment is None:
         raise PageFault(404, gettext("This comment does not exist. It may have been deleted."))
     return comment
@@ -224,7 +230,8 @@ async def _page(
     reply: dict[str, Any] | None = None,
 ) -> Response:
     comment = await _comment(request)
-    if reply is None and request.session.replies:
+    published = "state" not in comment
+    if reply is None and request.session.replies and published:
         reply = {"text": comment["reply"]["text"] if comment["reply"] else "", "errors": {}}
     viewer = request.session.context.viewer
     mine = viewer is not None and can_change(viewer, comment["username"])
@@ -238,10 +245,11 @@ async def _page(
         name=product_name(comment["product"]),
         path=comment_path(comment["commentId"]),
         canonical=comment_path(comment["commentId"]),
+        published=published,
         mine=mine,
         form=form and form.shown(request),
         reply=reply and reply | {"most": _MOST["reply"]},
-        linked=linked_review(request.site, comment),
+        linked=linked_review(request.site, comment) if published else None,
     )
 
 
@@ -249,15 +257,19 @@ async def show_author(request: PageRequest) -> Response:
     """Show one page of an author's comments on all products, newest first.
 
     The heading takes the author's name from the first comment, which saves a read of the profile.
+    The first page of the viewer's own comments begins with those that are not published.
     """
     username = request.http.path_params["username"]
     given = request.http.query_params
     after, before = given.get("after") or None, given.get("before") or None
     size = {"last": SIZE, "before": before} if before else {"first": SIZE, "after": after}
-    result = await request.run("author.comments", username=username, **size)
+    mine = username == request.session.username
+    first = mine and not after and not before
+    variables = {"mine": first, "afterUnpublished": given.get("unpublished") or None}
+    result = await request.run("author.comments", username=username, **size, **variables)
     connection = result.data["author"]["comments"]
     comments, info = connection["nodes"], connection["pageInfo"]
-    mine = username == request.session.username
+    unpublished = result.data["viewer"]["submissions"] if first else {"nodes": []}
     if not comments and (after or before or not mine):
         message = gettext("There are no more comments here. Go back to the first page.")
         if not (after or before):
@@ -270,6 +282,10 @@ async def show_author(request: PageRequest) -> Response:
         author=comments[0]["authorName"] if comments else request.session.name,
         mine=mine,
         comments=comments,
+        unpublished=unpublished["nodes"],
+        more_unpublished=with_query(path, unpublished=unpublished["pageInfo"]["endCursor"])
+        if first and unpublished["pageInfo"]["hasNextPage"]
+        else None,
         canonical=with_query(path, before=before, after=None if before else after),
         onward=with_query(path, after=end) if info["hasNextPage"] else None,
         back=with_query(path, before=start) if info["hasPreviousPage"] else None,

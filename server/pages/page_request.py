@@ -38,6 +38,8 @@ NOTICES = {
     "unreplied": gettext_noop(
         "The reply is removed. It may take a moment to disappear from lists."
     ),
+    "approved": gettext_noop("The approval is saved. It may take a moment to appear in lists."),
+    "rejected": gettext_noop("The rejection is saved. It may take a moment to appear in lists."),
     "deleted": gettext_noop(
         "The comment is deleted. It may take a moment to disappear from lists."
     ),
@@ -136,6 +138,7 @@ class PageRequest:
             "viewer": self.session.name,
             "viewer_id": self.session.username,
             "merchant": self.session.replies,
+            "moderator": self.session.moderates,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
             "ended": self.session.ended and flaw_message(self.session.ended),

@@ -14,7 +14,17 @@ from server.auth.sign_in import SignIn
 from server.http import graphiql
 from server.http.errors import http_failure
 from server.http.graphql import GraphQLView
-from server.pages import comment, crawlers, home, playground, product, signing, static_files, widget
+from server.pages import (
+    comment,
+    crawlers,
+    home,
+    moderation,
+    playground,
+    product,
+    signing,
+    static_files,
+    widget,
+)
 from server.pages.page_request import Endpoint, endpoint
 from server.settings import Settings
 
@@ -27,6 +37,8 @@ _ROUTES = (
     ("GET", "/comments/{comment_id:path}", comment.show),
     ("POST", "/comments/{comment_id:path}", comment.change),
     ("GET", "/authors/{username:path}", comment.show_author),
+    ("GET", "/moderation", moderation.show),
+    ("POST", "/moderation", moderation.decide),
     ("GET", "/playground", playground.show),
     ("GET", "/sign-in", signing.show),
     ("POST", "/sign-in", signing.sign_in),

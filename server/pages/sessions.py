@@ -17,7 +17,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from resolvers.authorization import is_merchant
+from resolvers.authorization import is_merchant, is_moderator
 from resolvers.context import Context
 from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
@@ -77,6 +77,11 @@ class Session:
     def replies(self) -> bool:
         """Whether the signed-in user may reply for the shop."""
         return self.context.viewer is not None and is_merchant(self.context.viewer)
+
+    @property
+    def moderates(self) -> bool:
+        """Whether the signed-in user moderates comments."""
+        return self.context.viewer is not None and is_moderator(self.context.viewer)
 
     @property
     def form_key(self) -> str:

@@ -32,6 +32,7 @@ STYLES = (
     "trend",
     "comments",
     "forms",
+    "moderation",
     "plan",
     "lanes",
     "playground",

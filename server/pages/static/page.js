@@ -11,6 +11,7 @@ let shown = here();
 /* Nothing is swapped while it is pressed: a press that ends on another element is no click. */
 let release = () => {};
 let released = null;
+export const settled = () => released;
 addEventListener("pointerdown", ({ button }) => {
   release();
   if (!button) released = new Promise((done) => (release = done));
@@ -27,7 +28,7 @@ async function show(to, { push, landing }) {
   try {
     const answer = await fetch(address, { headers: { Accept: "text/html" } });
     const text = await answer.text();
-    await released;
+    await settled();
     if (mine !== latest) return;
     const fresh = new DOMParser().parseFromString(text, "text/html");
     if (!answer.ok || !fresh.querySelector("[data-part]")) {
@@ -58,7 +59,7 @@ function inLanguage(address) {
 
 /* Takes the parts over, and the focus with them: it stays on the toggle that was used, or goes to
    the heading that a page link leads to. */
-function swap(fresh, landing) {
+export function swap(fresh, landing) {
   const focused = landing ?? document.activeElement?.id;
   const kept = landing ? "#plan[open]" : "[data-part] details[id][open]";
   const open = [...document.querySelectorAll(kept)].map((one) => one.id);

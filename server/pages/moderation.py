@@ -1,0 +1,141 @@
+"""``/moderation``: the comments that wait for a moderator, and the forms that decide on them."""
+
+from collections.abc import Collection, Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+from starlette.responses import Response
+
+from dal.limits import MAX_TITLE
+from server.pages.addresses import ListPart, with_query
+from server.pages.comment import size_message, user_errors
+from server.pages.i18n import gettext, gettext_noop
+from server.pages.page_request import PageRequest
+from server.pages.sessions import require_own
+
+_PATH = "/moderation"
+
+_SEEN = "seen:"
+"""The prefix of the fields that choose comments. ``seen:<id>`` is the version that was read."""
+
+_CHOSEN = "chosen"
+"""The name of the form that decides on all chosen comments. Other forms have a comment's id."""
+
+_IN_HTML = str.maketrans("+/", "-_", "=")
+"""Makes a global id, which is Base64, part of an HTML id."""
+
+_CAUSES: Mapping[str, str] = {
+    "SETTING": gettext_noop("Every new comment waits."),
+    "WORDS": gettext_noop("The title or the text has a word of the shop's list."),
+    "BLOCKED": gettext_noop("The author is blocked."),
+    "REPORTS": gettext_noop("Readers have reported this comment."),
+    "EDIT": gettext_noop("The author has edited this comment."),
+    "FILE": gettext_noop("The comment was pending in a loaded file."),
+}
+"""Why a comment waits, by the API's cause."""
+
+_ERRORS: Mapping[str, str] = {
+    "CONFLICT": gettext_noop("The author has edited this text: read it again."),
+    "NOT_FOUND": gettext_noop("This comment no longer exists. It may have been deleted."),
+}
+"""The message for a decision that failed, by the code of its user error."""
+
+_REFUSED = gettext_noop("This decision could not be saved. Reload the page and try again.")
+
+
+async def show(request: PageRequest) -> Response:
+    """Show one page of the queue; visitors sign in first."""
+    if request.session.username is None:
+        return request.to(f"/sign-in?next={quote(request.here, safe='')}")
+    return await _page(request)
+
+
+async def decide(request: PageRequest) -> Response:
+    """Approve or reject the chosen comments, and show errors at the rows that failed."""
+    fields = await request.form()
+    require_own(request.session, fields)
+    seen = {
+        name.removeprefix(_SEEN): value for name, value in fields.items() if name.startswith(_SEEN)
+    }
+    form = _CHOSEN if _CHOSEN in fields else next(iter(seen), _CHOSEN)
+    rejects, reason = "reject" in fields, fields.get("reason", "").strip()
+    verdict = {"verdict": "REJECT", "reason": reason} if rejects else {"verdict": "APPROVE"}
+    errors: dict[str, str] = {}
+    done: list[str] = []
+    if seen:
+        decisions = [{"id": one, "seen": text} | verdict for one, text in seen.items()]
+        result = await request.run("moderation.decide", input={"decisions": decisions})
+        done = result.data["decideComments"]["ids"]
+        for error in user_errors(result):
+            # The path is input, decisions, the decision's number and its field.
+            _, _, *place = error["field"] or ("", "")
+            if place[1:] == ["reason"]:
+                errors[form] = size_message(reason, MAX_TITLE)
+            else:
+                name = decisions[int(place[0])]["id"] if place else _CHOSEN
+                errors[name] = gettext(_ERRORS.get(error["code"], _REFUSED))
+    else:
+        errors[_CHOSEN] = gettext("Choose at least one comment.")
+    if errors:
+        typed = {"form": form, "reason": reason, "seen": seen if form == _CHOSEN else {}}
+        return await _page(request, HTTPStatus.UNPROCESSABLE_ENTITY, typed, errors, done)
+    return request.to(_address(request, "rejected" if rejects else "approved"))
+
+
+async def _page(
+    request: PageRequest,
+    status: int = HTTPStatus.OK,
+    typed: Mapping[str, Any] | None = None,
+    errors: Mapping[str, str] | None = None,
+    done: Collection[str] = (),
+) -> Response:
+    """Show one page of the queue without ``done``, which the index may still have."""
+    part = ListPart.of(request.http.query_params)
+    result = await request.run("moderation.queue", **part.variables())
+    queue = result.data["moderationQueue"]
+    info = queue["pageInfo"]
+    if part.chosen and not queue["nodes"]:  # all of this page is decided
+        return request.to(with_query(_PATH, notice=request.http.query_params.get("notice")))
+    typed, errors = typed or {"form": "", "reason": "", "seen": {}}, errors or {}
+    rows = []
+    for entry in queue["nodes"]:
+        comment = entry["submission"]
+        if comment["id"] in done:
+            continue
+        seen = comment["updatedAt"] or comment["createdAt"]
+        cause = _CAUSES[comment["cause"]]
+        rows.append(
+            {
+                "comment": comment,
+                "name": comment["id"].translate(_IN_HTML),
+                "since": entry["waitingSince"],
+                "cause": gettext(cause),
+                "seen": seen,
+                "error": errors.get(comment["id"]),
+                "reason": typed["reason"] if typed["form"] == comment["id"] else "",
+                # Not after an edit: the moderator reads the new text first.
+                "chosen": typed["seen"].get(comment["id"]) == seen and comment["id"] not in errors,
+            }
+        )
+    shown = {row["comment"]["id"] for row in rows}
+    return request.render(
+        "moderation.html",
+        status,
+        rows=rows,
+        total=queue["totalCount"],
+        address=_address(request),
+        # An error of a comment that is no longer in the list is an error of the whole page.
+        errors=[message for name, message in errors.items() if name not in shown],
+        failed=bool(errors),
+        reason=typed["reason"] if typed["form"] == _CHOSEN else "",
+        most=MAX_TITLE,
+        back=with_query(_PATH, before=info["startCursor"]) if info["hasPreviousPage"] else None,
+        onward=with_query(_PATH, after=info["endCursor"]) if info["hasNextPage"] else None,
+    )
+
+
+def _address(request: PageRequest, notice: str | None = None) -> str:
+    """Return the address of this page of the queue, with a notice on it."""
+    part = ListPart.of(request.http.query_params)
+    return with_query(_PATH, **part.chosen, notice=notice)
