@@ -111,7 +111,6 @@ def growth(
     seconds: Seconds = 2.0,
     marginalia: Program = None,
     rows_dir: RowsDir = None,
-    write: Write = False,
 ) -> None:
     """Measure pages of products with more and more comments, and of more and more key ranges.
 
@@ -128,7 +127,7 @@ def growth(
     answers = sum(sample.pages for sample in outcome.samples)
     notes = [f"{answers:,} answers were checked, {wrong:,} were wrong. On {outcome.machine}."]
     by_size = {load.name: size for size in chosen for load in size_loads(size)}
-    write_report("growth", sections(outcome, by_size), notes, write=write)
+    write_report("growth", sections(outcome, by_size), notes, write=False)
     if wrong:
         raise typer.Exit(1)
 
