@@ -1,6 +1,6 @@
-"""``/moderation``: the comments that wait for a moderator, and the forms that decide on them."""
+"""``/moderation``: comments that wait or have reports, and the forms that decide on them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
@@ -10,6 +10,7 @@ from starlette.responses import Response
 from dal.limits import MAX_TITLE
 from server.pages.addresses import ListPart, with_query
 from server.pages.comment import size_message, user_errors
+from server.pages.formats import number
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.page_request import PageRequest
 from server.pages.sessions import require_own
@@ -34,6 +35,15 @@ _CAUSES: Mapping[str, str] = {
     "FILE": gettext_noop("The comment was pending in a loaded file."),
 }
 """Why a comment waits, by the API's cause."""
+
+_REASONS: Mapping[str, str] = {
+    "SPAM": gettext_noop("Advertising"),
+    "OFFENSIVE": gettext_noop("Offensive"),
+    "OFF_TOPIC": gettext_noop("Not about the product"),
+    "PRIVATE": gettext_noop("Personal data"),
+    "OTHER": gettext_noop("Another reason"),
+}
+"""Why readers report a comment, by the API's reason."""
 
 _ERRORS: Mapping[str, str] = {
     "CONFLICT": gettext_noop("The author has edited this text: read it again."),
@@ -92,25 +102,31 @@ async def _page(
 ) -> Response:
     """Show one page of the queue without ``done``, which the index may still have."""
     part = ListPart.of(request.http.query_params)
-    result = await request.run("moderation.queue", **part.variables())
+    reported = _reported(request)
+    result = await request.run(
+        "moderation.queue",
+        kind="REPORTED" if reported else "PENDING",
+        reported=reported,
+        **part.variables(),
+    )
     queue = result.data["moderationQueue"]
     info = queue["pageInfo"]
     if part.chosen and not queue["nodes"]:  # all of this page is decided
-        return request.to(with_query(_PATH, notice=request.http.query_params.get("notice")))
+        notice = request.http.query_params.get("notice")
+        return request.to(with_query(_PATH, **_kind(request), notice=notice))
     typed, errors = typed or {"form": "", "reason": "", "seen": {}}, errors or {}
     rows = []
     for entry in queue["nodes"]:
-        comment = entry["submission"]
-        if comment["id"] in done:
+        comment = entry["submission"] or entry.get("comment")
+        if comment is None or comment["id"] in done:  # None: deleted or hidden meanwhile
             continue
         seen = comment["updatedAt"] or comment["createdAt"]
-        cause = _CAUSES[comment["cause"]]
         rows.append(
             {
                 "comment": comment,
                 "name": comment["id"].translate(_IN_HTML),
                 "since": entry["waitingSince"],
-                "cause": gettext(cause),
+                "causes": list(_causes(entry)),
                 "seen": seen,
                 "error": errors.get(comment["id"]),
                 "reason": typed["reason"] if typed["form"] == comment["id"] else "",
@@ -125,17 +141,46 @@ async def _page(
         rows=rows,
         total=queue["totalCount"],
         address=_address(request),
+        tabs=[
+            (gettext("Waiting"), _PATH, not reported),
+            (gettext("Reported"), f"{_PATH}?kind=reported", reported),
+        ],
         # An error of a comment that is no longer in the list is an error of the whole page.
         errors=[message for name, message in errors.items() if name not in shown],
         failed=bool(errors),
         reason=typed["reason"] if typed["form"] == _CHOSEN else "",
         most=MAX_TITLE,
-        back=with_query(_PATH, before=info["startCursor"]) if info["hasPreviousPage"] else None,
-        onward=with_query(_PATH, after=info["endCursor"]) if info["hasNextPage"] else None,
+        back=with_query(_PATH, **_kind(request), before=info["startCursor"])
+        if info["hasPreviousPage"]
+        else None,
+        onward=with_query(_PATH, **_kind(request), after=info["endCursor"])
+        if info["hasNextPage"]
+        else None,
     )
 
 
 def _address(request: PageRequest, notice: str | None = None) -> str:
     """Return the address of this page of the queue, with a notice on it."""
     part = ListPart.of(request.http.query_params)
-    return with_query(_PATH, **part.chosen, notice=notice)
+    return with_query(_PATH, **_kind(request), **part.chosen, notice=notice)
+
+
+def _reported(request: PageRequest) -> bool:
+    return request.http.query_params.get("kind") == "reported"
+
+
+def _kind(request: PageRequest) -> dict[str, str]:
+    """Return the queue's parameter of an address."""
+    return {"kind": "reported"} if _reported(request) else {}
+
+
+def _causes(entry: dict[str, Any]) -> Iterator[str]:
+    """Yield why a comment is in the queue; for a reported comment each reason and explanation."""
+    if entry["submission"]:
+        cause = _CAUSES[entry["submission"]["cause"]]
+        yield gettext(cause)
+        return
+    for one in entry["reports"]["reasons"]:
+        reason = _REASONS[one["reason"]]
+        yield gettext("%(filter)s (%(count)s)", filter=gettext(reason), count=number(one["count"]))
+    yield from (one["text"] for one in entry["reports"]["reports"] if one["text"])

@@ -13,8 +13,9 @@ from strawberry.relay.utils import to_base64
 from dal.client.table import Table
 from dal.errors import NotFoundError
 from dal.model.moderation import ReviewCause
+from dal.model.reports import ReportReason
 from dal.stores import Stores
-from server.pages.moderation import _CAUSES
+from server.pages.moderation import _CAUSES, _REASONS
 from tests.conftest import Clients, fresh_table
 from tests.fakes import anybody
 from tests.server.applications import app_of
@@ -258,6 +259,31 @@ async def test_authors_see_and_change_what_is_not_published(app: ASGIApp, stores
             answer = await other.get("/comments/w01")
             assert answer.status_code == 404
             assert (await other.get("/authors/ann")).status_code == 404
+
+
+async def test_reported_comments_are_a_queue_of_their_own(
+    mo: httpx.AsyncClient, shop: Table
+) -> None:
+    stores = Stores(shop)
+    for one in ("r1", "r2"):
+        await stores.comments.add(COMMENT._replace(comment_id=one, product_id="reported"))
+        await stores.reports.report(one, "bob", ReportReason.SPAM, f"See {one}", 5, anybody)
+    assert listed(await opened(mo, "/moderation")) == []
+    page = await opened(mo, "/moderation?kind=reported")
+    assert listed(page) == ["r1", "r2"]
+    assert "Advertising (1) See r1" in page.text
+    key = {"form_key": page.fields()["form_key"]}
+    ids = [to_base64("Comment", one) for one in ("r1", "r2")]
+    for one, decision in zip(
+        ids, ({"approve": "yes"}, {"reject": "yes", "reason": "Advert"}), strict=True
+    ):
+        chosen = {f"seen:{one}": page.fields()[f"seen:{one}"]}
+        answer = await mo.post("/moderation?kind=reported", data=key | decision | chosen)
+        assert answer.headers["location"].startswith("/moderation?kind=reported&notice=")
+    assert listed(await opened(mo, "/moderation?kind=reported")) == []
+    assert await stores.comments.get("r1")
+    assert await stores.comments.get("r2") is None
+    assert {reason.name for reason in ReportReason} == set(_REASONS)
 
 
 @pytest.mark.usefixtures("stores")
