@@ -86,6 +86,11 @@ class OrganizationRepository:
         write happens, and AlreadyExistsError if the organisation has a user of this name.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
+        exists = errors.AlreadyExistsError(
+            f"{user.username!r} is a user of this organisation already."
+        )
+        if by == user.username:  # a transaction takes one action on each item
+            raise exists
         checks = [] if by is None else [_check_admin(user.organization, by)]
         put = {"Put": {"Item": ORGANIZATION_USER.encode(user), **ABSENT}}
         try:
@@ -95,9 +100,7 @@ class OrganizationRepository:
                 raise errors.NotFoundError("Organisation not found.") from None
             if checks and 1 in error.failed:
                 raise errors.NotFoundError(_NO_ADMIN) from None
-            raise errors.AlreadyExistsError(
-                f"{user.username!r} is a user of this organisation already."
-            ) from None
+            raise exists from None
         return Edge(user, user_position(user))
 
     async def set_plan(self, organization: Organization) -> None:

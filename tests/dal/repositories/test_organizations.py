@@ -122,6 +122,13 @@ async def test_a_user_is_added_once(store: OrganizationRepository) -> None:
     assert await store.get_user(ACME.name, "carl") == new
 
 
+async def test_an_admin_who_adds_the_own_name_is_a_user_already(
+    store: OrganizationRepository,
+) -> None:
+    with pytest.raises(AlreadyExistsError):
+        await store.add_user(OrganizationUser(ACME.name, ADMIN), by=ADMIN)
+
+
 async def test_a_user_needs_an_organisation(store: OrganizationRepository) -> None:
     with pytest.raises(NotFoundError, match="Organisation not found"):
         await store.add_user(OrganizationUser("nobody's", "carl"), by=None)
