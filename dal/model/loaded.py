@@ -48,6 +48,8 @@ class LoadedComment:
         state = self.given.get("state", before)
         if state is CommentState.PUBLISHED:
             return comment if state is before else comment._replace(touched_at=now)
+        if there is not None:
+            comment = _versioned(comment, there, now)
         stays = there if state is before else None
         values = {name: self.given.get(name, getattr(stays, name, None)) for name in DECISION}
         if values["queued_at"] is None:
@@ -64,6 +66,16 @@ class LoadedComment:
         given.update(self.given)
         kept = {name: given[name] for name in _KEPT if name in given}
         return LoadedComment(self.comment._replace(**kept), given)
+
+
+def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
+    """Return a comment with another version than the stored one, unless both have the same text.
+
+    A moderator decides on a version, so no other text may have it.
+    """
+    if (comment.title, comment.text) == (there.title, there.text):
+        return comment._replace(updated_at=comment.updated_at or there.updated_at)
+    return comment._replace(updated_at=now) if comment.updated_at == there.updated_at else comment
 
 
 CommentRow: TypeAlias = Comment | LoadedComment

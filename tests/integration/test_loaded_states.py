@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from dal.client.table import Table
+from dal.errors import ConflictError
 from dal.maintenance.verify import verify
 from dal.model import Comment, Reply
-from dal.model.loaded import CommentState, state_of
+from dal.model.loaded import CommentState, LoadedComment, state_of
+from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
@@ -25,6 +27,7 @@ from server.progress import ProgressBar
 from tests import recount
 from tests.fakes import Answer, FaultyClient, Operation, anybody
 from tests.server.importer.reading import jsonl, row, source
+from tests.strategies import comment
 from tests.writers import ignore
 
 PUBLISHED, PENDING, REJECTED = CommentState
@@ -226,3 +229,21 @@ async def test_a_state_that_is_none_rejects_the_row(
         progress.say = said.append  # type: ignore[assignment, method-assign]
         await work.run(Stores(table).comments.put_many, progress)
     assert (said, await there(table)) == ([f"sample:1: {reason}"], None)
+
+
+@pytest.mark.parametrize("published", [False, True])
+async def test_a_moderator_does_not_approve_a_text_that_a_load_wrote_meanwhile(
+    table: Table, *, published: bool
+) -> None:
+    stores = Stores(table)
+    read = comment("1", username="ann", text="read")
+    await stores.comments.add(read, cause=None if published else ReviewCause.SETTING)
+    row = LoadedComment(read._replace(text="loaded"), {"state": CommentState.PENDING})
+    for outcome in (Outcome(changed=1), Outcome(unchanged=1)):
+        assert await stores.comments.put_many([row]) == outcome
+    with pytest.raises(ConflictError):
+        await stores.moderation.approve("1", version(read), "mo")
+    held = await stores.moderation.get("1")
+    assert held is not None
+    approved = await stores.moderation.approve("1", version(held), "mo")
+    assert approved.node.text == "loaded"

@@ -57,10 +57,11 @@ rows = st.builds(
 
 
 def untouched(one: Comment | Submission) -> Comment | Submission:
-    """Between two rows, a comment may have lost its reply, or have been hidden."""
+    """Between two rows, a comment may have lost its reply, been hidden, or got another text."""
     if isinstance(one, Comment):
         return one._replace(touched_at=None)
-    return replace(one, touched_at=None)
+    updated_at = None if one.updated_at == NOW else one.updated_at
+    return replace(one, touched_at=None, updated_at=updated_at)
 
 
 @MORE
