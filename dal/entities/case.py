@@ -87,8 +87,13 @@ def commented_id(item: Item) -> str | None:
 
 
 def is_report(key: Item) -> bool:
-    """Return whether a key or an item in a case's partition is a report's."""
-    return str(key["SK"]["S"]).startswith(_REPORT)
+    """Return whether a key or an item is a report's."""
+    return commented_id(key) is not None and str(key["SK"]["S"]).startswith(_REPORT)
+
+
+def is_case(key: Item) -> bool:
+    """Return whether a key or an item is a case's."""
+    return commented_id(key) is not None and key["SK"]["S"] == _CASE
 
 
 def case_in(item: Item) -> Case:

@@ -10,6 +10,7 @@ from typing import Any
 
 from dal.client.scan import scan_pages
 from dal.client.table import Table
+from dal.entities.case import case_in, decode_report, is_case, is_report
 from dal.entities.comment import STATE, comment_in, is_comment, is_tombstone
 from dal.entities.entity import UNREADABLE
 from dal.entities.order import ORDER, is_order
@@ -42,6 +43,8 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "tickets": (is_ticket, TICKET.decode),
     "profiles": (is_profile, decode_profile),
     "products": (is_details, PRODUCT_DETAILS.decode),
+    "reports": (is_report, decode_report),
+    "cases": (is_case, case_in),
 }
 """Functions of a kind: whether an item is of this kind, and its object; None for a comment that
 cannot be shown."""

@@ -4,7 +4,7 @@ A report is written in steps. Each step can be repeated, so the next report goes
 process ended. ``verify`` opens the case if no report follows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
@@ -28,6 +28,7 @@ from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
+from dal.repositories.bulk_write import Outcome, overwrite
 from dal.repositories.cases import CHANGING, StoredCase, open_case, read_case
 from dal.repositories.comment_writes import CommentWriter, Stored, version
 from dal.statistics.comment_changes import CommentChange
@@ -94,6 +95,18 @@ class ReportRepository:
         """Return one page of the published comments with reports, longest waiting first (AP15)."""
         rows = _PublishedRows(self._table, self._executor)
         return await PageReader(rows, rows.entry, descending=False).read(query_of(_REPORTED), cut)
+
+    async def put_many(self, reports: Sequence[Report]) -> Outcome:
+        """Write reports; each replaces the person's stored report of the comment.
+
+        No comment goes to review. ``verify`` opens the cases of the comments, unless they are
+        written by ``put_cases``.
+        """
+        return await overwrite(self._table, [[encode_report(one)] for one in reports])
+
+    async def put_cases(self, cases: Sequence[Case]) -> Outcome:
+        """Write cases; each replaces the stored case of its comment. No comment changes."""
+        return await overwrite(self._table, [[CASE.encode(one)] for one in cases])
 
     async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
         """Send a reported comment to review, or open its case; ConflictError if either changes.

@@ -43,7 +43,7 @@ COMMANDS = {
     ),
     "load": Command(
         "load",
-        "Load comments, products, orders, organisations, tickets or profiles from a file.",
+        "Load comments, products, orders or another kind of rows from a file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "export": Command(

@@ -3,7 +3,7 @@
 A preset is a TOML file with the layout of a known export; operators may write their own:
 
     format = "csv"                      # or jsonl, parquet, xml
-    kind = "comments"                   # or orders, organizations, products, profiles, tickets
+    kind = "comments"                   # or another kind of --kind
     encoding = "cp1252"                 # default: UTF-8
     delimiter = ";"                     # of CSV; default: found in the header
     row = "Feed/Review"                 # of XML: path of the elements that are rows

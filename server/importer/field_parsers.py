@@ -61,6 +61,7 @@ review = _checked(rules.optional_text)
 """The text of a comment, which may be empty: shops' exports contain ratings without text."""
 body = _checked(rules.stated_text)
 reply = _checked(rules.stated_reply)
+explanation = _checked(rules.explanation)
 email = _optional(rules.email)
 name = _optional(rules.name)
 address = _optional(rules.address)

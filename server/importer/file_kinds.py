@@ -6,9 +6,11 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, Literal, TypeVar
 
 from dal.client.table import Table
+from dal.entities.case import Case, Decision
 from dal.errors import InvalidArgumentError
 from dal.model import (
     Comment,
@@ -24,8 +26,10 @@ from dal.model import (
     TicketStatus,
     rules,
 )
+from dal.model.key_parts import escape
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
-from dal.model.moderation import ReviewCause
+from dal.model.moderation import ReviewCause, Verdict
+from dal.model.reports import Report, ReportReason
 from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
 from server.importer import field_parsers
@@ -303,7 +307,85 @@ PRODUCTS = FileKind(
     put=_put_products,
 )
 
-FileKindName = Literal["comments", "orders", "organizations", "tickets", "profiles", "products"]
+
+def _report(values: Mapping[str, Any]) -> Report:
+    fields = {"text": "", **values}
+    return Report(at=fields.pop("reported_at"), **fields)
+
+
+REPORTS = FileKind(
+    name="reports",
+    fields=(
+        Field("comment_id", field_parsers.identifier),
+        Field("product_id", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+        Field("reason", field_parsers.choice(ReportReason)),
+        Field("text", field_parsers.explanation, required=False),
+        Field("reported_at", field_parsers.instant, parquet=_INSTANT),
+    ),
+    make=_report,
+    cells=attrgetter("comment_id", "product_id", "username", "reason", "text", "at"),
+    identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
+    put=lambda table: Stores(table).reports.put_many,
+)
+
+_OF_DECISION = ("decided_by", "decided_at", "seen", "reason")
+_DECISION_NEEDS = {
+    None: (),
+    Verdict.APPROVE: ("decided_at", "seen"),
+    Verdict.REJECT: ("decided_at", "seen", "reason"),
+}
+"""The fields that a row must have with each verdict, or without one."""
+
+
+def _case(values: Mapping[str, Any]) -> Case:
+    verdict = values.get("decision")
+    for name in _OF_DECISION:
+        needed = name in _DECISION_NEEDS[verdict]
+        # An erase removes the moderator's name.
+        optional = name == "decided_by" and verdict is not None
+        if not optional and (values.get(name) is not None) is not needed:
+            state, advice = ("empty", "fill") if needed else ("given", "empty")
+            stated = f"the decision is {verdict}" if verdict else "the row has no decision"
+            raise InvalidArgumentError(
+                name, f"{name} is {state}, but {stated}: {advice} it, or correct the decision."
+            )
+    decision = None
+    if verdict is not None:
+        by, reason = values.get("decided_by"), values.get("reason")
+        decision = Decision(by, values["decided_at"], values["seen"], reason)
+    return Case(values["comment_id"], values.get("opened_at"), decision)
+
+
+def _case_cells(one: Case) -> Iterable[object]:
+    decision = one.decision
+    if decision is None:
+        return (one.comment_id, one.opened_at, *[None] * (1 + len(_OF_DECISION)))
+    verdict = Verdict.APPROVE if decision.reason is None else Verdict.REJECT
+    decided = (decision.by, decision.at, decision.seen, decision.reason)
+    return (one.comment_id, one.opened_at, verdict, *decided)
+
+
+CASES = FileKind(
+    name="cases",
+    fields=(
+        Field("comment_id", field_parsers.identifier),
+        Field("opened_at", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("decision", field_parsers.choice(Verdict), required=False),
+        Field("decided_by", field_parsers.identifier, required=False),
+        Field("decided_at", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("seen", field_parsers.instant, required=False, parquet=_INSTANT),
+        Field("reason", field_parsers.subject, required=False),
+    ),
+    make=_case,
+    cells=_case_cells,
+    identity=lambda one: one.comment_id,
+    put=lambda table: Stores(table).reports.put_cases,
+)
+
+FileKindName = Literal[
+    "comments", "orders", "organizations", "tickets", "profiles", "products", "reports", "cases"
+]
 
 FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "comments": COMMENTS,
@@ -312,4 +394,6 @@ FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "tickets": TICKETS,
     "profiles": PROFILES,
     "products": PRODUCTS,
+    "reports": REPORTS,
+    "cases": CASES,
 }

@@ -42,7 +42,10 @@ async def export(
             help="Directory for a file of each kind, file for one kind, or - for standard output.",
         ),
     ],
-    kind: Annotated[KindName, typer.Option(help="Kind of rows to export.")] = "all",
+    kind: Annotated[
+        KindName,
+        typer.Option(metavar="KIND", help=f"Rows to export: all, {', '.join(FILE_KINDS)}."),
+    ] = "all",
     format_: Annotated[
         Format | None,
         typer.Option(

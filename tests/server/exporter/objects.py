@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dal.client.scan import scan_all
 from dal.client.table import Table
 from dal.client.transport import Service
+from dal.entities.case import Case, Decision
 from dal.model import (
     Comment,
     Money,
@@ -29,6 +30,7 @@ from dal.model import (
 )
 from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
 from dal.model.moderation import ReviewCause
+from dal.model.reports import Report, ReportReason
 from dal.stores import Stores
 from dal.table.items import Item
 from tests.strategies import in_identifiers
@@ -53,7 +55,7 @@ comments = st.builds(
     st.integers(1, 5),
     _LANGUAGES,
     _TEXTS,
-    _TEXTS,
+    _TEXTS.map(lambda text: rules.optional_text("text", text)),
     _INSTANTS,
     st.none() | _INSTANTS,
     st.booleans(),
@@ -132,6 +134,8 @@ class Stock:
     tickets: list[Ticket]
     profiles: dict[str, Profile]
     products: dict[str, ProductDetails]
+    reports: list[Report]
+    cases: list[Case]
 
     async def fill(self, table: Table) -> None:
         stores = Stores(table)
@@ -141,18 +145,31 @@ class Stock:
         await stores.tickets.put_many(self.tickets)
         await stores.users.put_profiles(self.profiles)
         await stores.products.put_many(self.products)
+        await stores.reports.put_many(self.reports)
+        await stores.reports.put_cases(self.cases)
         await table.drain()  # leaderboards follow by then
 
 
-stocks = st.builds(
-    Stock,
-    st.lists(rows(), max_size=30, unique_by=lambda one: loaded(one).comment.comment_id),
-    st.lists(orders(), max_size=12, unique_by=lambda one: one.order_id),
-    st.lists(rosters(), max_size=6, unique_by=lambda one: one.organization.name),
-    st.lists(tickets, max_size=12, unique_by=lambda one: one.ticket_id),
-    st.dictionaries(_IDS, profiles, max_size=8),
-    st.dictionaries(_IDS, products, max_size=8),
-)
+@st.composite
+def stocks(draw: st.DrawFn) -> Stock:
+    """Objects of every kind; the reports and cases are of the comments."""
+    of_all = st.lists(rows(), max_size=30, unique_by=lambda one: loaded(one).comment.comment_id)
+    there = draw(of_all)
+    ids = [loaded(one).comment.comment_id for one in there]
+    some = st.sampled_from(ids) if ids else st.nothing()
+    reports = st.builds(Report, some, _IDS, _IDS, st.sampled_from(ReportReason), _TEXTS, _INSTANTS)
+    decisions = st.builds(Decision, st.none() | _IDS, _INSTANTS, _INSTANTS, st.none() | _STATED)
+    cases = st.builds(Case, some, st.none() | _INSTANTS, st.none() | decisions)
+    return Stock(
+        there,
+        draw(st.lists(orders(), max_size=12, unique_by=lambda one: one.order_id)),
+        draw(st.lists(rosters(), max_size=6, unique_by=lambda one: one.organization.name)),
+        draw(st.lists(tickets, max_size=12, unique_by=lambda one: one.ticket_id)),
+        draw(st.dictionaries(_IDS, profiles, max_size=8)),
+        draw(st.dictionaries(_IDS, products, max_size=8)),
+        draw(st.lists(reports, max_size=12, unique_by=lambda one: (one.comment_id, one.username))),
+        draw(st.lists(cases, max_size=8, unique_by=lambda one: one.comment_id)),
+    )
 
 
 async def everything(table: Table) -> dict[tuple[str, str], Item]:

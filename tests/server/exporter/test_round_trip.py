@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 
 from dal.client.table import Table
+from dal.entities.case import commented_id
+from dal.errors import InvalidArgumentError
+from dal.maintenance.erasure import Choices, Erasure
 from dal.maintenance.verify import verify
+from dal.model.moderation import QueueKind
+from dal.model.reports import ReportReason
+from dal.query.pagination import Slice
+from dal.repositories.cases import Cases
+from dal.stores import Stores
 from server.exporter.export_files import directory_of, export
 from server.exporter.export_rows import Format, Layout
 from server.importer.column_mapping import NO_PRESET, ColumnMapping, make_column_mapping
@@ -21,6 +29,7 @@ from server.progress import ProgressBar
 from tests.conftest import Clients, fresh_table
 from tests.server.exporter.objects import Stock, everything, stocks
 from tests.server.serving import AWS, called
+from tests.strategies import comment
 
 KINDS: Sequence[FileKindName] = list(FILE_KINDS)
 
@@ -37,13 +46,14 @@ async def load(table: Table, file: Path, kind: FileKindName) -> None:
 
 
 @pytest.mark.parametrize("written_in", ["csv", "parquet"])
-@given(stock=stocks)
+@given(stock=stocks())
 @settings(max_examples=settings().max_examples // 10)
 async def test_a_load_of_an_export_gives_the_same_store(
     written_in: Format, stock: Stock, clients: Clients, dynoxide_url: str
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
     await stock.fill(first)
+    assert await verify(first, lambda _: None) == []  # it opens cases, as it does in the second
     with tempfile.TemporaryDirectory() as directory:
         target = directory_of(Path(directory), KINDS, Layout(written_in, all_states=True))
         await export(first, target, "here", lambda _: None)
@@ -54,7 +64,7 @@ async def test_a_load_of_an_export_gives_the_same_store(
     assert await everything(first) == await everything(second)
 
 
-@given(stock=stocks)
+@given(stock=stocks())
 @settings(max_examples=settings().max_examples // 30)
 async def test_the_commands_give_the_same_store_and_the_same_rows(
     stock: Stock, clients: Clients, dynoxide_url: str
@@ -76,3 +86,104 @@ async def test_the_commands_give_the_same_store_and_the_same_rows(
             # Scan segments take turns: the order of their rows may differ.
             rows = [(where / f"{kind}.jsonl").read_bytes().split(b"\n") for where in (out, again)]
             assert sorted(rows[0]) == sorted(rows[1])
+
+
+async def moved(first: Table, second: Table, directory: Path) -> None:
+    """Export the comments with their reports and cases, and load the files."""
+    kinds: Sequence[FileKindName] = ("comments", "reports", "cases")
+    target = directory_of(directory, kinds, Layout("jsonl", all_states=True))
+    await export(first, target, "here", lambda _: None)
+    for kind in kinds:
+        await load(second, target.files[kind], kind)
+
+
+async def test_the_queue_of_reported_comments_moves_with_its_files(
+    clients: Clients, dynoxide_url: str, tmp_path: Path
+) -> None:
+    first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
+    stores, there = Stores(first), Stores(second)
+    for number in range(6):
+        await stores.comments.add(one := comment(f"c{number}", username="ann"))
+        for person in ("bob", "cleo")[: 1 + number % 2]:
+            await stores.reports.report(f"c{number}", person, ReportReason.SPAM, "Look", 9)
+        if number == 2:
+            await stores.moderation.approve("c2", one.created_at, "mo")
+        if number == 3:
+            await stores.moderation.reject("c3", one.created_at, "mo", "Advertising")
+    await stores.reports.report("c4", "dan", ReportReason.OTHER, "", 2)
+    waiting = await stores.reports.queue(Slice(20))
+    assert [row.comment_id for row in waiting.nodes] == ["c0", "c1", "c5"]
+    await moved(first, second, tmp_path)
+    found = await there.reports.queue(Slice(20))
+    assert [edge.node for edge in found.edges] == [edge.node for edge in waiting.edges]
+    assert await there.moderation.queue_length(QueueKind.REPORTED) == 3
+    for number in range(6):
+        pair = [await one.reports.reports(f"c{number}") for one in (stores, there)]
+        assert pair[0] == pair[1]
+    cases = Cases(second)
+    assert await verify(second, lambda _: None, cases=cases) == []
+    assert (cases.opened, cases.removed) == (0, 0)
+    before, after = [
+        {key: item for key, item in (await everything(table)).items() if commented_id(item)}
+        for table in (first, second)
+    ]
+    assert before == after
+    await there.reports.report("c2", "eve", ReportReason.SPAM, "", 2)
+    assert await there.comments.get("c2") is not None, "the approval was loaded, too"
+
+
+async def test_verify_lists_comments_whose_reports_were_loaded_without_cases(
+    clients: Clients, dynoxide_url: str, tmp_path: Path
+) -> None:
+    table = await fresh_table(clients, dynoxide_url)
+    stores = Stores(table)
+    await stores.comments.add(comment("c1", username="ann"))
+    file = tmp_path / "reports.jsonl"
+    file.write_text(
+        '{"comment_id": "c1", "product_id": "42", "username": "bob", "reason": "spam", '
+        '"reported_at": "2026-01-02"}\n'
+    )
+    await load(table, file, "reports")
+    assert (await stores.reports.queue(Slice(20))).nodes == []
+    await verify(table, lambda _: None)
+    (row,) = (await stores.reports.queue(Slice(20))).nodes
+    assert (row.comment_id, row.waiting_since.isoformat()) == ("c1", "2026-01-02T00:00:00+00:00")
+
+
+async def test_an_erase_finds_the_reports_that_a_load_writes_meanwhile(
+    clients: Clients, dynoxide_url: str, tmp_path: Path
+) -> None:
+    first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
+    stores = Stores(first)
+    await stores.comments.add(one := comment("c1", username="ann"))
+    await stores.comments.add(comment("c2", username="ann"))
+    await stores.moderation.approve("c1", one.created_at, "bob")
+    await stores.reports.report("c1", "bob", ReportReason.SPAM, "", 9)
+    await stores.moderation.reject("c2", one.created_at, "bob", "Spam")
+
+    async def load_meanwhile() -> None:
+        assert (await Stores(second).standings.permission("bob")).erasing
+        await moved(first, second, tmp_path)
+
+    await Erasure(second, "bob", Choices()).run(load_meanwhile, lambda _: None, lambda _: None)
+    assert await Stores(second).comments.get("c1") is not None
+    assert "bob" not in str(await everything(second))
+
+
+_CASE = {"comment_id": "c1"}
+_APPROVED = _CASE | {"decision": "approve", "decided_by": "mo", "decided_at": 1, "seen": 0}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (_APPROVED | {"reason": "Spam"}, "reason is given, but the decision is APPROVE: empty it"),
+        (_APPROVED | {"decision": "REJECT"}, "reason is empty, but the decision is REJECT: fill"),
+        (_APPROVED | {"seen": ""}, "seen is empty, but the decision is APPROVE: fill it"),
+        (_CASE | {"decided_by": "mo"}, "decided_by is given, but the row has no decision"),
+    ],
+)
+def test_the_fields_of_a_decision_need_each_other(row: dict[str, object], message: str) -> None:
+    mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS["cases"], [], [])
+    with pytest.raises(InvalidArgumentError, match=message):
+        mapping.make(row)
