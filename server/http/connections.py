@@ -378,9 +378,12 @@ class Connection(SendTimeout, HttpToolsProtocol):
         cycle.response_started = cycle.response_complete = True
         page = self._shared.busy_page(cycle.scope["headers"])
         if page is not None:
-            self.transport.write(_wire(page, b"keep-alive" if cycle.keep_alive else b"close"))
+            answer = _wire(page, b"keep-alive" if cycle.keep_alive else b"close")
         else:
-            self.transport.write(_BUSY_KEPT if cycle.keep_alive else _BUSY_LAST)
+            answer = _BUSY_KEPT if cycle.keep_alive else _BUSY_LAST
+        if cycle.scope["method"] == "HEAD":  # no body: RFC 9110, 9.3.2
+            answer = b"".join(answer.partition(b"\r\n\r\n")[:2])
+        self.transport.write(answer)
         if not cycle.keep_alive:
             self.transport.close()
         self.on_response_complete()

@@ -196,6 +196,8 @@ async def change(request: PageRequest) -> Response:
 async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
     """Set the shop's reply, or remove it if the form's ``action`` is ``unreply``."""
     text, sets = fields.get("reply", "").strip(), fields["action"] == "reply"
+    if not sets:  # no text would be lost
+        require_own(request.session, fields)
     errors = unchecked(request.session, fields)
     if not errors:
         given = {"id": comment["id"]} | ({"text": text} if sets else {})

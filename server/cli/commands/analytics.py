@@ -6,9 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
-from rich.text import Text
 
 from dal.analytics.questions import (
     AT_LEAST,
@@ -26,6 +24,7 @@ from dal.analytics.service import Analytics
 from dal.model import rules
 from server.analytics import analytics_of
 from server.analytics import refresh as fill
+from server.cli.console import console
 from server.cli.long_running import long_running, scanning
 from server.cli.options import STORE, takes
 from server.engine.storage import open_store
@@ -99,7 +98,7 @@ async def trend(
     if not found.points:
         typer.echo(f"Product {product} has no comments as of {_utc(found.as_of)}.")
         return
-    Console().print(_trend_grid(product, found))
+    console().print(_trend_grid(product, found))
 
 
 @takes("analytics_url", *STORE)
@@ -133,7 +132,7 @@ async def movers(
     question = MoversQuestion(interval, by, earlier, later, first, at_least)
     async with _opened(settings) as analytics:
         found = await analytics.movers(question)
-    Console().print(_movers_grid(interval, found))
+    console().print(_movers_grid(interval, found))
 
 
 @asynccontextmanager
@@ -146,7 +145,7 @@ async def _opened(settings: Settings) -> AsyncIterator[Analytics]:
 
 
 def _trend_grid(product: str, found: Trend) -> Grid:
-    title = Text(f"Comments on {product} by {found.interval.lower()}")
+    title = f"Comments on {product} by {found.interval.lower()}"
     grid = Grid(title=title, title_justify="left", caption=f"As of {_utc(found.as_of)}")
     grid.add_column(found.interval.capitalize())
     for heading in ("Comments", "Average"):
@@ -174,7 +173,7 @@ def _movers_grid(interval: Interval, found: Movers) -> Grid:
     grid.add_column("Change", justify="right")
     for mover in found.products:
         grid.add_row(
-            Text(mover.product.product_id),
+            mover.product.product_id,
             *map(_totals, (mover.earlier, mover.later)),
             _move(mover),
         )

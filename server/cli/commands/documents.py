@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 from graphql import parse
-from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.selections import operations_of
 from schema.execution.trusted_documents import TrustedDocuments
+from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
 from server.errors import CommandError
@@ -58,7 +58,7 @@ async def list_(*, settings: Settings) -> None:
     """List the documents that the table holds."""
     async with open_table(settings, share=True) as table:
         texts = await Stores(table).documents.all()
-    Console().print(_grid(texts))
+    console().print(_grid(texts))
 
 
 def _grid(texts: Mapping[str, str]) -> Grid:

@@ -6,7 +6,6 @@ from math import isnan
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.limits import MAX_ROWS
@@ -16,6 +15,7 @@ from dal.query.trace import ExecutionStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
 from resolvers.selection import DEFAULT_SIZE, DateOrder, plain_slice
+from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
 from server.importer.field_parsers import instant
@@ -74,14 +74,14 @@ async def explain(
     )
     async with open_table(settings, share=True) as table:
         page = await Stores(table).comments.page(selection, cut)
-    console = Console()
-    console.print(_grid(page.stats))
-    console.print(_summary(page))
+    out = console()
+    out.print(_grid(page.stats))
+    out.print(_summary(page))
     if page.stats.trace is not None:
-        console.print(_alternatives(page.stats.trace))
-        console.print(_compared(page.stats.trace))
+        out.print(_alternatives(page.stats.trace))
+        out.print(_compared(page.stats.trace))
     if page.edges:
-        console.print(f"Next page: --after {page.edges[-1].cursor}")
+        out.print(f"Next page: --after {page.edges[-1].cursor}")
 
 
 def _period(*bounds: str | None) -> tuple[datetime | None, datetime | None]:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.client import admin
@@ -23,6 +22,7 @@ from dal.maintenance.verify import verify as verify_table
 from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
+from server.cli.console import console
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
 from server.engine.storage import Store, open_store
@@ -112,7 +112,7 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
         return
-    Console().print(_grid(found))
+    console().print(_grid(found))
     raise CommandError(
         f"The statistics of table {settings.table} are wrong: {_NEXT[mode]}", DIFFERS
     )

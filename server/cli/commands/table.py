@@ -6,7 +6,6 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.client import admin
@@ -18,6 +17,7 @@ from dal.maintenance.tables import IndexProgress, create_table
 from dal.maintenance.tables import upgrade as upgrade_table
 from dal.statistics.mode import MaintenanceStore, OnePerPerson
 from dal.table.definition import differences, listed
+from server.cli.console import console
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
 from server.cli.workbench import sample_items, workbench_model
@@ -149,7 +149,7 @@ async def describe(
     if as_json:
         typer.echo(json.dumps(description, indent=2, default=str))
         return
-    Console().print(_grid(description))
+    console().print(_grid(description))
     typer.echo(_EXPIRES if expires else _KEPT)
     typer.echo(_STREAM if latest_stream(description) else _NO_STREAM)
     if lacking := differences(description, INDEXES).lacking:

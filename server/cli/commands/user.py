@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
 from dal.model import rules
@@ -12,16 +11,16 @@ from dal.model.standings import Block
 from dal.query.pagination import Slice
 from dal.repositories.standings import StandingRepository
 from dal.stores import Stores
-from server.cli.commands.personal_data import erase, export
+from server.cli.commands.personal_data import Name, erase, export
+from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
+from server.importer.losses import counted
 from server.settings import Settings
 
 __all__ = ["block", "blocked", "erase", "export", "unblock"]
 
 _ROWS_AT_ONCE = 100
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The user's name.", show_default=False)]
 
 
 @takes(*STORE)
@@ -58,12 +57,12 @@ async def blocked(*, settings: Settings) -> None:
     """List the blocked users, latest block first."""
     async with open_table(settings, share=True) as table:
         found = [one async for one in _all(Stores(table).standings)]
-    grid = Grid(title=f"{len(found):,} blocked users", title_justify="left")
+    grid = Grid(title=counted(len(found), "blocked user"), title_justify="left")
     for heading in ("User", "Since (UTC)", "By", "Reason"):
         grid.add_column(heading, overflow="fold")
     for one in found:
         grid.add_row(one.username, f"{one.at:%Y-%m-%d %H:%M}", one.by or "(none)", one.reason)
-    Console().print(grid)
+    console().print(grid)
 
 
 async def _all(standings: StandingRepository) -> AsyncIterator[Block]:

@@ -68,6 +68,19 @@ async def test_a_browser_gets_a_page_in_its_language(language: str, sentence: st
         assert (await client.ask(POST))[0] == 200
 
 
+@pytest.mark.parametrize("accept", ["text/html", "application/json"])
+async def test_the_refusal_of_a_head_request_has_no_body(accept: str) -> None:
+    app = Echo()
+    head = b"HEAD /page HTTP/1.1\r\nAccept: %s\r\nHost: x\r\n\r\n" % accept.encode()
+    async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
+        await running(app, busy)
+        client.writer.write(head)
+        answered = await client.reader.readuntil(b"\r\n\r\n")
+        assert answered.startswith(b"HTTP/1.1 503 ")
+        assert (await client.ask(HEALTH))[0] == 200  # the next bytes are the next answer
+        app.held.set()
+
+
 async def test_refusals_are_delayed_so_that_they_take_no_time_from_served_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

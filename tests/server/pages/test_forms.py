@@ -358,6 +358,19 @@ async def test_a_refused_reply_stays_in_its_form(
         assert (strange.status_code, "Kept." in strange.text) == (422, True)
 
 
+async def test_a_removal_from_elsewhere_shows_no_empty_form(
+    app: ASGIApp, table: Table, client: httpx.AsyncClient
+) -> None:
+    await stored(table, [COMMENT._replace(comment_id="r4", product_id="kept")])
+    async with client_of(app, jwt_of("mia", "merchant")) as mia:
+        await replied(mia, "/comments/r4", "Kept.")
+        body = {"action": "unreply", "form_key": "of another session"}
+        answers = [await one.post("/comments/r4", data=body) for one in (mia, client)]
+    assert [answer.status_code for answer in answers] == [403, 401]
+    assert not any("<textarea" in answer.text for answer in answers)
+    assert "Kept." in (await opened(client, "/comments/r4")).text
+
+
 async def test_a_customer_has_no_form_to_reply(ann: httpx.AsyncClient, table: Table) -> None:
     await stored(table, [COMMENT._replace(comment_id="r3", product_id="owned")])
     assert "Reply for the shop" not in (await opened(ann, "/comments/r3")).text

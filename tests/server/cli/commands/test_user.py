@@ -25,8 +25,18 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
         True
     ] * 4
     assert called("user", "unblock", "a/b", *store, **AWS).stdout == "User a/b is not blocked.\n"
-    assert "1 blocked users" in called("user", "blocked", *store, **AWS).stdout
+    listed = called("user", "blocked", *store, **AWS).stdout.splitlines()
+    assert listed[0].strip() == "1 blocked user"
     assert not (await Stores(table).standings.permission("a/b")).blocked
+
+
+async def test_names_and_reasons_are_printed_as_they_are(table: Table, store: list[str]) -> None:
+    """Rich would read brackets as markup, and fail at a tag that closes nothing."""
+    await Stores(table).standings.block("[b]", "[spam] see [/x] :cat:", by=None)
+    listed = called("user", "blocked", *store, **AWS)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert "[b]" in listed.stdout
+    assert "[spam] see [/x] :cat:" in listed.stdout
 
 
 def test_a_block_needs_a_reason(store: list[str]) -> None:
