@@ -89,8 +89,8 @@ class User(Node):
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_user,
         graphql_type=Annotated["TicketConnection", strawberry.lazy(__name__)] | None,
-        description="The user's tickets in the user's organisations, by date. Has the first 20 "
-        "organisations by name; `organizations` has the tickets of each.",
+        description="The user's tickets in the user's first 20 organisations by name, sorted by "
+        "date. `organizations` has the tickets of every organisation.",
     )
     submissions: pagination.Page[Any] | None = strawberry.field(
         resolver=moderation.submissions,

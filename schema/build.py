@@ -44,7 +44,7 @@ NODE_TYPES = (
 """Types that a field of type Node can return."""
 
 DESCRIPTION = """\
-Comments on products, orders and support tickets of a shop.
+A shop's orders, support tickets, and comments on products.
 
 Lists are connections as Relay specifies them, of 20 rows by default and 100 at most. Products, \
 users and organisations are named by `productId`, `username` and `organizationName`; comments, \

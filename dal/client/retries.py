@@ -224,7 +224,10 @@ class _Kind:
 
 
 class FailureLog:
-    """Logs failures of the store: one line a second of each kind, with the number omitted."""
+    """Logs failures of the store: at most one line a second for each kind of failure.
+
+    A line has the number of omitted lines.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -192,7 +192,8 @@ class BulkWriter:
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
         """Return the ids of comments whose authors have another comment on the product.
 
-        Set ``elsewhere`` of the changes of a comment that its author's item does not name.
+        Also set ``elsewhere`` in each change whose comment is not the one that the author's item
+        names.
         """
         moves = [change for change in changes if change.naming]
         after = [one for change in moves if (one := stored(change.image)) is not None]

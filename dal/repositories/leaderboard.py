@@ -34,7 +34,7 @@ class LeaderboardRepository:
         self._pages = PageReader(executor, decode_rank, descending=True)
 
     async def page(self, language: str | None, cut: Slice, *, ranked: bool) -> Page[ProductRank]:
-        """Return one page of a board, most comments rated 5 first, with ranks if ``ranked``.
+        """Return one page of a leaderboard, most comments rated 5 first; ranks only if ``ranked``.
 
         Pages that begin beyond the top RANKED products have no ranks.
         """

@@ -293,7 +293,9 @@ def _midnight(day: date | None) -> str | None:
 
 def _oldest(value: str) -> bool:
     if value not in {"", "newest", "oldest"}:
-        raise invalid(gettext_noop("%(value)s is not an order. Choose newest or oldest."), value)
+        raise invalid(
+            gettext_noop("%(value)s is not a sort order. Choose newest or oldest."), value
+        )
     return value == "oldest"
 
 

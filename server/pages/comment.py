@@ -47,7 +47,8 @@ BUYERS_ONLY = gettext_noop("Only customers who have received this product can co
 
 _MESSAGES: Mapping[str, str] = {
     "IDEMPOTENCY_KEY_REUSED": gettext_noop(
-        "You already sent this form with a different text. To add a second comment, send it again."
+        "You already sent this form with a different text. To add a second comment, send the form "
+        "again."
     ),
     "NOT_FOUND": gettext_noop("This comment no longer exists. It may have been deleted."),
     "NOT_BOUGHT": BUYERS_ONLY,

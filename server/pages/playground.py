@@ -113,8 +113,8 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
         return replace(start, filters=Filters(ratings, tuple(sorted(chosen)), oldest=oldest))
 
     return [
-        (gettext("Three ratings of a language"), of((1, 4, 5), *first)),
-        (gettext("Four ratings of any language"), of((1, 2, 3, 4))),
+        (gettext("Three ratings, one language"), of((1, 4, 5), *first)),
+        (gettext("Four ratings, any language"), of((1, 2, 3, 4))),
         (gettext("Two ratings, three languages"), of((1, 2), *languages[:3])),
         (gettext("Languages without comments"), of((1, 2), *first, "eo", "tlh", "vo")),
         (gettext("Oldest first"), of((2, 3), oldest=True)),
