@@ -21,7 +21,7 @@ from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
 from dal.table.definition import table_definition
 from dal.table.items import Item
-from server.demo.demo_data import read_demo
+from server.demo.demo_data import demo_comments, read_demo
 
 _EACH = 3
 """Samples of each kind of item."""
@@ -101,7 +101,7 @@ def sample_items() -> list[Item]:
 
 
 def _of_comments() -> Iterator[Item]:
-    comments = read_demo("comments")[-_EACH:]
+    comments = demo_comments()[-_EACH:]
     yield from map(COMMENT.encode, comments)
     yield commented(comments[0])
     for key, counts in summed(deltas(None, comment) for comment in comments).items():

@@ -29,6 +29,7 @@ REFUSED = {
     ),
     "documents add": ("known.json", NO_DATA),
     "documents list": ("", NO_DATA),
+    "table one-per-person": ("on", NO_DATA),
     "table upgrade": ("", NO_DATA),
     "table describe": ("", NO_DATA),
     "stats rebuild": ("", NO_DATA),
