@@ -16,7 +16,6 @@ _PLACE = b'"WIDGET"'
 
 _MARGINS = re.compile(r"#.*|\s+")
 
-
 _HOUR = "public, max-age=3600"
 """Shops name the script without a version, so a release reaches their visitors after an hour."""
 
@@ -39,6 +38,7 @@ def _script() -> StaticFile:
                 "stars": gettext("%(rating)s out of 5 stars"),
                 "counts": plural_forms("%(count)s comment", "%(count)s comments"),
                 "verified": gettext("Verified purchase"),
+                "reply": gettext("Reply from the shop"),
                 "none": gettext("No comments yet."),
                 "more": gettext("More comments"),
                 "all": gettext("All comments"),

@@ -58,6 +58,37 @@ async def test_three_widgets_on_a_page(shop: Page, server: Server) -> None:
     await expect(critical.get_by_role("img", name="1 out of 5 stars")).to_have_count(0)
 
 
+ROW = {
+    "rating": 5,
+    "title": None,
+    "text": "Good.",
+    "language": "en",
+    "createdAt": "2026-01-02T00:00:00+00:00",
+    "authorName": "Ann",
+    "verifiedPurchase": False,
+    "reply": {"text": "Thank <b>you</b>.", "createdAt": "2026-01-03T00:00:00+00:00"},
+}
+
+
+async def test_a_million_comments_and_the_shops_reply(shop: Page, server: Server) -> None:
+    """French, Spanish and Arabic browsers have plural forms that the catalogues may lack."""
+    comments = {"nodes": [ROW], "pageInfo": {"hasNextPage": False, "endCursor": "x"}}
+    product = {"statistics": {"total": 1_000_000, "average": 4.5}, "comments": comments}
+
+    async def answer(route: Route) -> None:
+        headers = {"Access-Control-Allow-Origin": "*"}
+        await route.fulfill(json={"data": {"product": product}}, headers=headers)
+
+    await shop.context.route(f"{server.url}/graphql?**", answer)
+    await shop.goto(f"{ALLOWED}/")
+    first = shop.locator("marginalia-comments").first
+    await expect(first.get_by_text("1,000,000 comments")).to_be_visible()
+    await expect(first.get_by_text("Thank <b>you</b>.")).to_be_visible()
+    await expect(first.get_by_text("Reply from the shop · January 3, 2026")).to_be_visible()
+    await first.evaluate("element => element.setAttribute('lang', 'FR')")
+    await expect(first.get_by_text("commentaires", exact=False).first).to_be_visible()
+
+
 async def test_an_origin_that_is_not_allowed_keeps_the_elements_own_content(shop: Page) -> None:
     async with shop.expect_console_message(lambda one: "marginalia-comments" in one.text):
         await shop.goto(f"{OTHER}/")

@@ -21,6 +21,7 @@
     .stars { color: var(--marginalia-star, #b8740f); letter-spacing: 0.1em; }
     .faint { color: var(--marginalia-faint, inherit); font-size: 0.875em; margin-block: 0.25em; }
     .text { overflow-wrap: anywhere; white-space: pre-line; }
+    .reply { border-inline-start: 3px solid var(--marginalia-line, #8884); padding-inline-start: 1em; }
     .ways { display: flex; flex-wrap: wrap; gap: 1em; margin-block-start: 1em; }
     a { color: var(--marginalia-accent, LinkText); }
     button { background: var(--marginalia-accent, ButtonFace); border: 1px solid currentColor;
@@ -92,7 +93,7 @@
 
     #parts({ statistics, comments }) {
       const tag = this.lang || document.documentElement.lang || navigator.language;
-      const base = tag.split("-")[0];
+      const base = tag.split("-")[0].toLowerCase();
       const words = MESSAGES[base] || MESSAGES.en;
       const speaks = MESSAGES[base] ? tag : "en";
       const said = element("section", { lang: speaks, dir: speaks.startsWith("ar") ? "rtl" : "ltr" });
@@ -110,12 +111,19 @@
           { class: "stars", role: "img", "aria-label": words.stars.replace("%(rating)s", number(rating)) },
           "★".repeat(rating) + "☆".repeat(5 - rating),
         );
+      const days = new Intl.DateTimeFormat(speaks, { dateStyle: "long", timeZone: "UTC" });
+      const day = (instant) => days.format(new Date(instant));
+      const answer = (reply, language) =>
+        element(
+          "div",
+          { class: "reply" },
+          element("p", { class: "faint" }, words.reply, " · ", day(reply.createdAt)),
+          element("p", { class: "text", dir: "auto", lang: language }, reply.text),
+        );
       const row = (one) => {
         const facts = [
           element("bdi", {}, one.authorName),
-          new Intl.DateTimeFormat(speaks, { dateStyle: "long", timeZone: "UTC" }).format(
-            new Date(one.createdAt),
-          ),
+          day(one.createdAt),
           ...(one.verifiedPurchase ? [words.verified] : []),
         ];
         return element(
@@ -124,6 +132,7 @@
           element("p", {}, stars(one.rating), " ", element("strong", { dir: "auto", lang: one.language }, one.title || "")),
           element("p", { class: "faint" }, ...facts.flatMap((fact, place) => (place ? [" · ", fact] : [fact]))),
           ...(one.text ? [element("p", { class: "text", dir: "auto", lang: one.language }, one.text)] : []),
+          ...(one.reply ? [answer(one.reply, one.language)] : []),
         );
       };
       const add = ({ nodes, pageInfo }) => {
@@ -140,7 +149,8 @@
         ways.prepend(more);
       };
       if (statistics && statistics.average !== null) {
-        const count = words.counts[new Intl.PluralRules(speaks).select(statistics.total)];
+        const { counts } = words; // browsers have more plural categories than the catalogues
+        const count = counts[new Intl.PluralRules(speaks).select(statistics.total)] ?? counts.other;
         said.append(
           element(
             "p",
