@@ -116,6 +116,7 @@ async def export(
         sys.stdout.write(text.decode())
         return
     try:
+        output.touch(mode=0o600, exist_ok=False)  # other users of the machine may not read it
         output.write_bytes(text)
     except OSError as error:
         raise CommandError(f"{output} cannot be written: {error.strerror}.") from error

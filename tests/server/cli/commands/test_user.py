@@ -62,6 +62,7 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     )
     file = tmp_path / "user.json"
     assert run("export", NAME, "--output", file) == f"{file}: {counts}.\n"
+    assert file.stat().st_mode & 0o777 == 0o600
     written = json.loads(file.read_text())
     printed = json.loads(run("export", NAME))
     assert written | {"exportedAt": ""} == printed | {"exportedAt": ""}
