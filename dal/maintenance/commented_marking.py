@@ -27,7 +27,7 @@ from dal.errors import ConditionFailedError, ConflictError, DalError
 from dal.model import Comment
 from dal.model.key_parts import escape, unescape
 from dal.model.submissions import Submission
-from dal.repositories.one_per_person import Key, others_of, pair, same_owner
+from dal.repositories.one_per_person import Key, others_of, pair, same_owner, unnamed_among
 from dal.statistics.comment_changes import MOST_ACTIONS
 from dal.statistics.mode import MaintenanceStore, OnePerPerson, WaitForWriters
 from dal.table.index import TABLE, QueryRequest, query_all
@@ -130,7 +130,10 @@ def _age(held: Held) -> tuple[datetime, str]:
 
 
 async def _further(table: Table) -> list[Comment | Submission]:
-    """Return the listed comments that are not named, and forget the ids of all others."""
+    """Return the listed comments of persons with a named one; forget gone and named comments.
+
+    The id of a comment whose author has no named comment stays: the author's next one is named.
+    """
     request = QueryRequest(TABLE, _FURTHER, consistent=True)
     further: list[Comment | Submission] = []
     async for answer in query_all(table.query, request):
@@ -139,7 +142,12 @@ async def _further(table: Table) -> list[Comment | Submission]:
         there = [one for item in read if (one := stored(item)) is not None]
         others = await retry_on_conflict(partial(others_of, table, there))
         further += [one for one in there if one.comment_id in others]
-        gone = [primary_key(_FURTHER, escape(one)) for one in ids if one not in others]
+        unnamed = await unnamed_among(table, there)
+        gone = [
+            primary_key(_FURTHER, escape(one))
+            for one in ids
+            if comment_key(one)["PK"]["S"] not in unnamed
+        ]
         for keys in batched(gone, MOST_ACTIONS):
             await table.write([{"Delete": {"Key": key}} for key in keys])
     return further

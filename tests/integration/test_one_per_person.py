@@ -203,8 +203,10 @@ async def test_the_newest_of_several_is_named_and_the_others_are_listed(each_tab
     await store.delete("c3", anybody)
     assert [one.comment_id for one in await switch_on(each_table, at_once, ignore)] == ["c5"]
     await store.delete("c9", anybody)
+    assert await switch_on(each_table, at_once, ignore) == [], "nothing is newer than c5"
     await store.add(comment("new", username="ann"))
     assert await names(each_table) == {("ann", "42"): "new", ("bob", "42"): "held"}
+    assert [one.comment_id for one in await switch_on(each_table, at_once, ignore)] == ["c5"]
 
 
 async def test_off_and_on_again_corrects_the_names(table: Table) -> None:
