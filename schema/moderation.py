@@ -183,9 +183,9 @@ class ModerationQueueEntry:
     comment: Comment | None = strawberry.field(
         description="The published comment with reports. Set in the queue REPORTED."
     )
-    reports: report_model.CommentReports = strawberry.field(
+    reports: report_model.CommentReports | None = strawberry.field(
         resolver=moderation.reports,
-        graphql_type=CommentReports,
+        graphql_type=CommentReports | None,
         description="Reports of the comment, also those made before the latest decision.",
     )
 

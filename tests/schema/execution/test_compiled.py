@@ -59,6 +59,7 @@ ROOTS = {
     "openOrders": "(first: 2)",
     "openTickets": "(first: 2)",
     "moderationQueue": "(first: 2)",
+    "blockedUsers": "(first: 2)",
     "organization": '(organizationName: "ac")',
     "ticket": '(ticketId: "t/001")',
 }
