@@ -214,7 +214,7 @@ def new_epoch() -> int:
 def event_position_of(cursor: str) -> EventPosition:
     """Return the position of an event's cursor; raise InvalidCursorError for any other text."""
     try:
-        # A longer text is no cursor, and decoding it would cost time.
+        # A longer text is not a cursor, and decoding it would cost time.
         text = cursor[: MAX_OPAQUE + 1].encode("ascii")
         raw = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
         kind, epoch, number = _CURSOR.unpack_from(raw)

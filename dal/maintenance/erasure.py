@@ -1,4 +1,4 @@
-"""Erasure: deletes what is kept of a user, or removes the user's name from it, while servers run.
+"""Erasure: deletes a user's data, or removes the user's name from it, while servers run.
 
 1. *Announce*: the user's standing gets ``erasing``, with the choices. From then on
    servers refuse the user's comments, edits and reports. The erasure waits for unfinished writes.
@@ -44,11 +44,12 @@ CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]
 
 PAUSE_SECONDS = 60.0
-"""Between the two passes that prove an erasure without a scan: more than an index lags behind."""
+"""Seconds between the two passes that prove an erasure without a scan. Indexes lag less."""
 
 MOST_PASSES = 20
 MOST_PROOFS = 3
-"""Passes and scans after which other programs are writing faster than the erasure erases."""
+"""The most passes and scans. If they still find items, other programs write them faster than the
+erasure erases them."""
 
 _AT_ONCE = 16
 
@@ -165,11 +166,11 @@ class Erasure:
         self._done.kept.clear()
         async for item in find(self._table, self._name):
             for one in self._to_erase([item]):
+                previous, kind = kind, kind_in(one, self._name)
                 # A membership leads to tickets, so no batch has both.
-                if len(batch) == _AT_ONCE or kind_in(one, self._name) is not kind:
+                if len(batch) == _AT_ONCE or kind is not previous:
                     await self._erase(batch)
                     batch.clear()
-                kind = kind_in(one, self._name)
                 batch.append(one)
                 found += 1
         await self._erase(batch)

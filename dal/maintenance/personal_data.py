@@ -17,8 +17,9 @@ from typing import Any
 
 from dal.client.scan import Progress, scan_all
 from dal.client.table import Table
-from dal.entities.case import decode_report
+from dal.entities.case import decode_report, is_case, is_report
 from dal.entities.comment import BY_AUTHOR, KEYED, is_comment
+from dal.entities.commented import NAMED
 from dal.entities.entity import UNREADABLE, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import (
@@ -63,8 +64,8 @@ def _keyed(partition: str, sort: str) -> Callable[[Item], bool]:
 
 _KINDS: Sequence[tuple[Callable[[Item], bool], Kind]] = (
     (is_comment, Kind.COMMENT),
-    (_keyed("CASE#", "REPORT#"), Kind.REPORT),
-    (_keyed("CASE#", "CASE"), Kind.DECISION),
+    (is_report, Kind.REPORT),
+    (is_case, Kind.DECISION),
     (is_ticket, Kind.TICKET),
     (is_organization_user, Kind.MEMBERSHIP),
     (is_profile, Kind.PROFILE),
@@ -217,7 +218,7 @@ _decoders: Mapping[Kind, Callable[[Item], Any]] = {
     Kind.PURCHASE: lambda item: {"product_id": _second(item)},
     Kind.COMMENTED: lambda item: {
         "product_id": _second(item),
-        "comment_id": item["comment"]["S"],
+        "comment_id": item[NAMED]["S"],
     },
     Kind.STANDING: unpacked,
 }

@@ -37,7 +37,7 @@ class ProductDetails:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The shop's reply to a comment. It names nobody: the server's log has who wrote it."""
+    """The shop's reply to a comment. Only the server's log has the merchant's name."""
 
     text: str
     created_at: datetime

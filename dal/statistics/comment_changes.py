@@ -53,7 +53,7 @@ class CountedWrite:
 
 @dataclass(eq=False)
 class CommentChange:
-    """A change of the item under a comment's key, from one image to another; None is no item.
+    """A change of a comment's item from one image to another. The image None means no item.
 
     The write fails if the item is no longer the image ``old``. If ``new`` is a function, it returns
     the new image for the instant of each ``write``. ``beside`` has further actions of the same

@@ -69,7 +69,7 @@ Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
 
 
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
-    """Return the change of the counts when ``old`` becomes ``new``; None is no comment."""
+    """Return the change of the counts when ``old`` becomes ``new``; None means no comment."""
     return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))
 
 

@@ -54,10 +54,8 @@ _FLAWS = {
     TokenFlaw.UNVERIFIABLE: gettext_noop(
         "This server cannot verify JWTs that are signed this way."
     ),
-    TokenFlaw.ISSUER: (
-        elsewhere := gettext_noop("This JWT is for another server. Get one for this server.")
-    ),
-    TokenFlaw.AUDIENCE: elsewhere,
+    TokenFlaw.ISSUER: _ELSEWHERE,
+    TokenFlaw.AUDIENCE: _ELSEWHERE,
     TokenFlaw.CLAIMS: gettext_noop(
         "This JWT has no valid user name or expiry time. Get a new one."
     ),

@@ -146,7 +146,7 @@ async def erase(
     """Erase the data of a user, or remove the name from it, while servers run.
 
     The names that comments, orders and tickets show instead of the id are erased too. Each renamed
-    comment, order and ticket gets a random name of its own, such as erased-1a2b3c4d. In decisions
+    comment, order and ticket gets another random name, such as erased-1a2b3c4d. In decisions
     and blocks by the user as a moderator, the name becomes 'erased'. Everything else is deleted.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
@@ -195,7 +195,7 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
 def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
     """Ask the operator; raise CommandError without a terminal, and Abort for no."""
     if not sys.stdin.isatty():
-        raise CommandError("Without a terminal nobody can be asked: add --yes to erase.")
+        raise CommandError("There is no terminal to confirm the erase on: add --yes.")
     typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
     typer.confirm("Erase this user for good?", abort=True)
 

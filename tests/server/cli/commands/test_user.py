@@ -72,7 +72,7 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     unsure = called("user", "erase", NAME, *store, **AWS)
     assert (unsure.returncode, unsure.stdout) == (2, "")
     assert unsure.stderr == (
-        "marginalia: Without a terminal nobody can be asked: add --yes to erase.\n"
+        "marginalia: There is no terminal to confirm the erase on: add --yes.\n"
     )
     assert json.loads(run("export", NAME))["comments"] == written["comments"], "nothing changed"
     said = run("erase", NAME, "--yes").splitlines()
