@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from threading import Thread
+from tempfile import NamedTemporaryFile
 
 _SECONDS_BETWEEN = 5.0
 _LINES_OF_A_FAILURE = 40
@@ -19,28 +20,35 @@ def step(title: str, patterns: str, command: Sequence[str]) -> int:
     """Run a command to its end and return its exit code; if it fails, print its output."""
     started = time.monotonic()
     before = _matching(patterns)
-    output: list[str] = []
-    with subprocess.Popen(  # noqa: S603 - the Makefile's own command
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as process:
-        reading = Thread(target=output.extend, args=(process.stdout,), daemon=True)
-        reading.start()
-        _say(f"{title}: begun")
-        while True:
-            reading.join(_SECONDS_BETWEEN)
-            seconds = f"{time.monotonic() - started:.0f} s"
-            if not reading.is_alive():
-                break
-            found = sum(line.startswith("Collecting ") for line in output)
-            parts = [f"{found} found"] if found else []
-            parts.append(f"{_matching(patterns) - before} installed")
-            _say(f"{title}: {', '.join([*parts, seconds])}")
+    with NamedTemporaryFile() as output:
+        with subprocess.Popen(  # noqa: S603 - the Makefile's own command
+            command, stdout=output, stderr=subprocess.STDOUT
+        ) as process:
+            _say(f"{title}: begun")
+            while _runs(process):
+                lines = Path(output.name).read_text(errors="replace").splitlines()
+                found = sum(line.startswith("Collecting ") for line in lines)
+                parts = [f"{found} found"] if found else []
+                parts.append(f"{_matching(patterns) - before} installed")
+                _say(f"{title}: {', '.join(parts)}, {_since(started)}")
+        lines = Path(output.name).read_text(errors="replace").splitlines()
     if process.returncode:
-        _say("".join(output[-_LINES_OF_A_FAILURE:]).rstrip())
-        _say(f"{title}: failed after {seconds}, see above")
+        _say("\n".join(lines[-_LINES_OF_A_FAILURE:]).rstrip())
+        _say(f"{title}: failed after {_since(started)}, see above")
     else:
-        _say(f"{title}: done, {_matching(patterns) - before} in {seconds}")
+        _say(f"{title}: done, {_matching(patterns) - before} in {_since(started)}")
     return process.returncode
+
+
+def _runs(process: subprocess.Popen[bytes]) -> bool:
+    """Return whether a process still runs after the time between two lines."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_SECONDS_BETWEEN)
+    return process.returncode is None
+
+
+def _since(started: float) -> str:
+    return f"{time.monotonic() - started:.0f} s"
 
 
 def _matching(patterns: str) -> int:

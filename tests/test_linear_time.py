@@ -328,7 +328,7 @@ def test_every_scanner_of_a_clients_text_takes_linear_time(scanner: Scanner) -> 
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(a|b|ab)*c", r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"]
+    "pattern", [r"a*a*a*c", r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"]
 )
 def test_an_expression_that_backtracks_is_found(pattern: str) -> None:
     with pytest.raises(AssertionError):

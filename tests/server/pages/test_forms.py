@@ -312,7 +312,8 @@ async def replied(
 async def test_a_merchant_replies_changes_and_removes_the_reply(
     app: ASGIApp, table: Table, client: httpx.AsyncClient
 ) -> None:
-    await stored(table, [COMMENT._replace(comment_id="r1", product_id="replied")])
+    comment = COMMENT._replace(comment_id="r1", product_id="replied", username="replied")
+    await stored(table, [comment])
     assert "reply" not in (await opened(client, "/comments/r1")).fields("textarea")
     async with client_of(app, jwt_of("mia", "merchant")) as mia:
         assert "Reply for the shop" in (await opened(mia, "/products/replied")).text
@@ -320,7 +321,7 @@ async def test_a_merchant_replies_changes_and_removes_the_reply(
             answer = await replied(mia, "/comments/r1", text)
             assert answer.status_code == 303
             assert "The reply is published." in (await opened(mia, answer.headers["location"])).text
-            for address in ("/comments/r1", "/products/replied", "/authors/ann"):
+            for address in ("/comments/r1", "/products/replied", "/authors/replied"):
                 page = await opened(client, address)
                 assert "Reply from the shop" in page.text
                 assert text in page.text
