@@ -327,9 +327,7 @@ def test_every_scanner_of_a_clients_text_takes_linear_time(scanner: Scanner) -> 
         assert is_linear(scanner.scan, text, MOST), title
 
 
-@pytest.mark.parametrize(
-    "pattern", [r"a*a*a*c", r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"]
-)
+@pytest.mark.parametrize("pattern", [r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"])
 def test_an_expression_that_backtracks_is_found(pattern: str) -> None:
     with pytest.raises(AssertionError):
         test_every_regular_expression_takes_linear_time(
