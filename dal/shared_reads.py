@@ -22,10 +22,6 @@ class SharedReads(Generic[Result]):
     def __init__(self) -> None:
         self._in_progress: dict[Hashable, asyncio.Future[Result | None]] = {}
 
-    def in_progress(self, key: Hashable) -> asyncio.Future[Result | None] | None:
-        """Return the read in progress for ``key``, whose result is None if it fails."""
-        return self._in_progress.get(key)
-
     async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the result of ``read``, or of an earlier read for ``key`` in progress."""
         first = self._in_progress.get(key)

@@ -3,18 +3,18 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
 from dal.analytics.service import Analytics
+from dal.errors import DalError
 from dal.live.log import Broker
 from dal.model import Comment, ProductDetails
 from dal.model.moderation import Moderation
 from dal.query.pagination import Page, Slice
-from dal.shared_reads import SharedReads
 from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
 
@@ -68,6 +68,10 @@ class RequestCache:
                 if self._tasks.get(key) is task:
                     del self._tasks[key]
         return result
+
+    def known(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> bool:
+        """Return whether ``store(*of)`` was called in this request."""
+        return (store, *of) in self._tasks
 
     def forget(self) -> None:
         """Drop cached reads after a write."""
@@ -134,15 +138,15 @@ class Pace:
 class ProductReads:
     """Reads products' statistics, and their details: by the same Query, or 100 in one request."""
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self, stores: Stores, cache: RequestCache) -> None:
         self._stores = stores
-        self._both = SharedReads[tuple[CommentStatistics, ProductDetails]]()
+        self._cache = cache
+        self._both = stores.comments.statistics_and_details
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics:
         """Return a product's statistics, which include every acknowledged write."""
-        read = partial(self._stores.comments.statistics_and_details, product_id)
-        return (await self._both.read(product_id, read))[0]
+        return (await self._cache.read(self._both, product_id))[0]
 
     async def details(self, product_id: str) -> ProductDetails:
         """Return a product's details; empty if the shop has set none."""
@@ -151,14 +155,14 @@ class ProductReads:
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
         """Return the details of the products requested in one turn of the event loop.
 
-        The Query for a product's statistics reads the details too. If that Query is in progress,
+        The Query for a product's statistics reads the details too. If a field made that Query,
         this method awaits it, and reads the details alone only if it fails.
         """
         found = {}
-        reads = [(one, self._both.in_progress(one)) for one in {*product_ids}]
-        for product_id, read in reads:
-            if read is not None and (both := await read) is not None:
-                found[product_id] = both[1]
+        for product_id in {*product_ids}:
+            if self._cache.known(self._both, product_id):
+                with suppress(DalError):
+                    found[product_id] = (await self._cache.read(self._both, product_id))[1]
         if missing := {*product_ids} - found.keys():
             found |= await self._stores.products.details(missing)
         return [found.get(product_id, NO_DETAILS) for product_id in product_ids]
@@ -171,6 +175,8 @@ class Context:
     viewer: Viewer | None
     stores: Stores
     explain: bool = False
+    site: str | None = None
+    """The pages' absolute address, without a slash at its end; None if it is not known."""
     known_products_only: bool = False
     """Whether comments on products without stored details are refused."""
     buyers_only: bool = False
@@ -195,7 +201,7 @@ class Context:
     def __post_init__(self) -> None:
         loader = DataLoader(self._comments, cache=False)
         object.__setattr__(self, "comments", loader)
-        object.__setattr__(self, "products", ProductReads(self.stores))
+        object.__setattr__(self, "products", ProductReads(self.stores, self.cache))
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
         store = self.stores.comments

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, 
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial, wraps
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import orjson
 import strawberry
@@ -14,6 +14,7 @@ from strawberry.relay.utils import to_base64
 from strawberry.utils.str_converters import to_camel_case
 
 from dal import errors
+from resolvers.selection import Info
 
 Arguments = ParamSpec("Arguments")
 
@@ -21,7 +22,7 @@ Payload = TypeVar("Payload")
 
 Name = TypeVar("Name", str, int)
 
-Mutation: TypeAlias = Callable[Arguments, Coroutine[Any, Any, Payload]]
+Mutation: TypeAlias = Callable[Concatenate[Info, Arguments], Coroutine[Any, Any, Payload]]
 
 Rule: TypeAlias = Callable[[str, Any], Any]
 """Returns a value in canonical form, or raises InvalidArgumentError with the argument's name."""
@@ -103,15 +104,20 @@ def reported(
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
         @wraps(mutation)
-        async def reporting(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Payload:
+        async def reporting(
+            info: Info, *args: Arguments.args, **kwargs: Arguments.kwargs
+        ) -> Payload:
             try:
-                return await mutation(*args, **kwargs)
+                return await mutation(info, *args, **kwargs)
             except InvalidInputError as invalid:
                 return payload(user_errors=[_user_error(one) for one in invalid.faults])
             except tuple(_CODES) as error:
                 return payload(user_errors=[_user_error(error)])
+            finally:
+                info.context.cache.forget()  # the payload's fields read what was written
 
-        return reporting
+        # Strawberry passes `info` by name, which the type of Mutation does not know.
+        return reporting  # type: ignore[return-value]
 
     return decorated
 

@@ -213,7 +213,6 @@ async def create_organization(info: Info, input: CreateOrganizationInput) -> Org
         types[viewer.user_id] = UserType.ADMIN
     first_users = [OrganizationUser(new.name, *one) for one in types.items()]
     await info.context.stores.organizations.create(Roster(new, first_users))
-    info.context.cache.forget()
     return OrganizationPayload(new)
 
 
@@ -229,7 +228,6 @@ async def add_organization_user(
     new = OrganizationUser(stated["organization_name"], stated["username"], input.type)
     by = None if is_staff(viewer) else viewer.user_id
     edge = await info.context.stores.organizations.add_user(new, by=by)
-    info.context.cache.forget()
     return OrganizationUserPayload(edge)
 
 
@@ -248,7 +246,6 @@ async def remove_organization_user(
         await require_admin(info.context, organization, "remove other users")
     by = None if is_staff(viewer) else viewer.user_id
     await info.context.stores.organizations.remove_user(organization, username, by=by)
-    info.context.cache.forget()
     return RemovedUserPayload(node_id(OrganizationUser(organization, username)))
 
 
@@ -264,7 +261,6 @@ async def set_organization_user_type(
     changed = OrganizationUser(stated["organization_name"], stated["username"], input.type)
     by = None if is_staff(viewer) else viewer.user_id
     await info.context.stores.organizations.set_user_type(changed, by=by)
-    info.context.cache.forget()
     return UserTypePayload(changed)
 
 
@@ -278,7 +274,6 @@ async def set_subscription_plan(
     stated = checked(input, _PLAN)
     changed = Organization(stated["organization_name"], stated["subscription_plan"])
     await info.context.stores.organizations.set_plan(changed)
-    info.context.cache.forget()
     return OrganizationPayload(changed)
 
 

@@ -181,6 +181,8 @@ READS: Mapping[str, Reads] = {
     "Order.user.name": _NOTHING,
     "Query.viewer.name": _NOTHING,
     "CommentConnection.totalCount": _KEY,
+    "CommentConnection.jsonLd": _KEY,
+    "Comment.jsonLd": _KEY,
     "User.profile": _KEY,
     "User.orders": _FRESH_PAGE,
     "User.comments": _PAGE,

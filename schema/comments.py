@@ -13,9 +13,14 @@ from dal.live import changes
 from dal.query import pagination
 from dal.query.plan import PlanBasis
 from dal.statistics import counts
-from resolvers import analytics, comments, products, users
+from resolvers import analytics, comments, json_ld, products, users
 from schema.statistics import CommentStatistics, Trend
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
+
+_JSON_LD = (
+    'Insert the text as it is into `<script type="application/ld+json">`. URLs of this server '
+    "need `--public-url`."
+)
 
 show_enum(
     PlanBasis,
@@ -115,6 +120,11 @@ class Comment(Node):
         graphql_type=Reply | None,
         description="The shop's reply; null if there is none. Edits of the comment keep it.",
     )
+    json_ld: str | None = strawberry.field(
+        resolver=json_ld.of_comment,
+        description="JSON-LD for search engines: schema.org's Review, with its product. "
+        + _JSON_LD,
+    )
 
 
 @strawberry.type(description="One page of a list that is not counted and has no events.")
@@ -138,6 +148,13 @@ class CommentConnection(Connection[Comment]):
         description="Exact number of comments that match the filters, on all pages. Null while "
         "counters are rebuilt or follow the table's stream. With `verifiedOnly` also null; "
         "with date filters null, or 0 if no comment passes the other filters."
+    )
+
+    json_ld: str | None = strawberry.field(
+        resolver=json_ld.of_page,
+        description="JSON-LD for search engines: schema.org's Product with its AggregateRating, "
+        "and the page's comments as Reviews. Search engines expect the same comments to be "
+        "visible on the web page. Null without comments. " + _JSON_LD,
     )
 
 

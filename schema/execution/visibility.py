@@ -21,11 +21,11 @@ PUBLIC: Mapping[str, str] = {
     "Node": "id",
     "Product": "id productId isKnown title pictureUrl url comments statistics mostRecentPositive "
     "mostRecentNegative lastCommentedAt",
-    "CommentConnection": "edges nodes pageInfo totalCount",
+    "CommentConnection": "edges nodes pageInfo totalCount jsonLd",
     "AuthorCommentConnection": "edges nodes pageInfo",
     "CommentEdge": "node cursor",
     "Comment": "id commentId product title text username authorName author rating language "
-    "createdAt updatedAt verifiedPurchase reply",
+    "createdAt updatedAt verifiedPurchase reply jsonLd",
     "Reply": "text createdAt",
     "Author": "id username isKnown name comments",
     "CommentStatistics": "total average histogram languages facets",

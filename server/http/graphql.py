@@ -213,6 +213,7 @@ class GraphQLView:
         self._caching = caching
         self._authenticator = authenticator
         self._explain = settings.explain
+        self._site = settings.public_url
         self._context = partial(
             Context,
             stores=stores,
@@ -280,11 +281,15 @@ class GraphQLView:
             message = "A GET request only reads: send a mutation as JSON in a POST request."
             raise HTTPException(405, message, {"Allow": "POST"}) from error
 
-    async def context(self, authorization: str | None) -> Context:
-        """Return the context for resolvers; InvalidTokenError if the JWT is refused."""
-        if authorization is None:
-            return self._context(None)
-        return self._context(await self._authenticator.viewer(authorization))
+    async def context(self, authorization: str | None, site: str | None = None) -> Context:
+        """Return the context for resolvers; InvalidTokenError if the JWT is refused.
+
+        ``site`` is the address of the pages if ``--public-url`` does not set it.
+        """
+        viewer = None
+        if authorization is not None:
+            viewer = await self._authenticator.viewer(authorization)
+        return self._context(viewer, site=site or self._site)
 
     async def subscribe(
         self, request: GraphQLRequest, context: Context, *, seconds: float

@@ -22,7 +22,6 @@ from server.pages.addresses import (
     product_path,
     with_query,
 )
-from server.pages.crawlers import linked_review
 from server.pages.faults import PageFault
 from server.pages.formats import ANOTHER, LanguageChoice, number, product_name
 from server.pages.i18n import gettext, gettext_noop, ngettext
@@ -252,7 +251,7 @@ async def _page(
         mine=mine,
         form=form and form.shown(request),
         reply=reply and reply | {"most": _MOST["reply"]},
-        linked=linked_review(request.site, comment) if published else None,
+        linked=comment.get("jsonLd"),
     )
 
 

@@ -71,8 +71,7 @@ class PageRequest:
     @property
     def site(self) -> str:
         """The absolute address of the site, without a slash at its end."""
-        public: str | None = self.http.app.state.settings.public_url
-        return str(self.http.base_url).rstrip("/") if public is None else public + self.root
+        return sessions.site_of(self.http)
 
     @property
     def here(self) -> str:

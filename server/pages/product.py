@@ -23,7 +23,6 @@ from server.pages.addresses import (
     product_path,
 )
 from server.pages.comment import BUYERS_ONLY, UNLISTED, CommentForm, unchecked, user_errors
-from server.pages.crawlers import linked_product
 from server.pages.faults import PageFault
 from server.pages.formats import day, decimal, language, minute, number, product_name
 from server.pages.i18n import gettext, ngettext
@@ -138,7 +137,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         if events and not filters.verified  # subscriptions have no such filter
         else None,
         trend=trend,
-        linked=linked_product(request.site, product, comments),
+        linked=connection["jsonLd"],
         account=plan_account(connection.get("plan"), result, playground.address),
         form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
         closed=gettext(UNLISTED) if closed else None,

@@ -10,6 +10,7 @@ import hmac
 import re
 from base64 import urlsafe_b64decode
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Literal
 
@@ -102,16 +103,26 @@ class Session:
 
 async def open_session(view: GraphQLView, request: Request) -> Session:
     """Return the request's session; InvalidTokenError if the header's JWT is invalid."""
+    context = partial(view.context, site=site_of(request))
     header = request.headers.get("authorization")
     if header is not None:
-        return Session(await view.context(header), header)
+        return Session(await context(header), header)
     cookie = kept(request, COOKIE)
     if cookie is None:
-        return Session(await view.context(None))
+        return Session(await context(None))
     try:
-        return Session(await view.context(f"Bearer {cookie}"), cookie)
+        return Session(await context(f"Bearer {cookie}"), cookie)
     except InvalidTokenError as error:
-        return Session(await view.context(None), ended=error.flaw)
+        return Session(await context(None), ended=error.flaw)
+
+
+def site_of(request: Request) -> str:
+    """Return the absolute address of the site, without a slash at its end."""
+    public: str | None = request.app.state.settings.public_url
+    if public is None:
+        return str(request.base_url).rstrip("/")
+    root: str = request.scope.get("root_path", "")
+    return public + root.rstrip("/")
 
 
 def cookies(request: Request) -> dict[str, str]:

@@ -1,3 +1,6 @@
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from dal import errors
@@ -5,14 +8,17 @@ from dal.entities.comment import comment_position
 from dal.query.pagination import Edge
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from resolvers.comments import CommentPayload, DeletePayload
+from resolvers.context import RequestCache
 from resolvers.mutations import UserError, UserErrorCode, reported
+from resolvers.selection import Info
 from tests.strategies import ORDINARY
 
+INFO: Any = SimpleNamespace(context=SimpleNamespace(cache=RequestCache()))
 EDGE = Edge(ORDINARY, comment_position(ORDINARY))
 
 
 @reported(CommentPayload)
-async def commenting(fault: Exception | None = None) -> CommentPayload:
+async def commenting(info: Info, fault: Exception | None = None) -> CommentPayload:
     """Answer with the ordinary comment, or fail."""
     if fault is not None:
         raise fault
@@ -20,7 +26,7 @@ async def commenting(fault: Exception | None = None) -> CommentPayload:
 
 
 @reported(DeletePayload)
-async def deleting(*, fault: Exception | None = None) -> DeletePayload:
+async def deleting(info: Info, *, fault: Exception | None = None) -> DeletePayload:
     if fault is not None:
         raise fault
     return DeletePayload("Q29tbWVudDox")
@@ -47,9 +53,9 @@ async def deleting(*, fault: Exception | None = None) -> DeletePayload:
 async def test_an_error_that_a_user_can_fix_is_a_user_error(
     fault: Exception, shown: UserError
 ) -> None:
-    assert await commenting(fault) == CommentPayload(None, [shown])
-    assert (await commenting(fault)).comment is None
-    assert await deleting(fault=fault) == DeletePayload(user_errors=[shown])
+    assert await commenting(INFO, fault) == CommentPayload(None, [shown])
+    assert (await commenting(INFO, fault)).comment is None
+    assert await deleting(INFO, fault=fault) == DeletePayload(user_errors=[shown])
 
 
 @pytest.mark.parametrize(
@@ -67,14 +73,14 @@ async def test_an_error_that_a_user_can_fix_is_a_user_error(
 )
 async def test_everything_else_is_an_error_of_the_request(fault: Exception) -> None:
     with pytest.raises(type(fault)) as caught:
-        await commenting(fault)
+        await commenting(INFO, fault)
     assert caught.value is fault
 
 
 async def test_a_success_passes_through() -> None:
-    payload = await commenting()
+    payload = await commenting(INFO)
     assert (payload.comment, payload.comment_edge, payload.user_errors) == (ORDINARY, EDGE, [])
-    assert await deleting() == DeletePayload("Q29tbWVudDox")
+    assert await deleting(INFO) == DeletePayload("Q29tbWVudDox")
 
 
 def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:

@@ -7,6 +7,7 @@ from strawberry import Schema
 
 from dal.client.table import Table
 from dal.entities.product import details_key
+from dal.errors import StoreUnavailableError
 from dal.model import ProductDetails
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
@@ -161,7 +162,7 @@ async def test_statistics_that_fail_leave_the_details(
     stores = Stores(table)
 
     async def fails(product_id: str) -> None:
-        raise TimeoutError
+        raise StoreUnavailableError("Away.")
 
     monkeypatch.setattr(stores.comments, "statistics_and_details", fails)
     answer = await runner(schema, stores)(

@@ -191,7 +191,7 @@ async def test_an_id_may_hold_any_character(
     page = await opened(client, address)
     assert page.headings == ["Good"]
     assert page.link("canonical") == address
-    assert page.linked["name"] == f"Product {product_id}"
+    assert page.linked["name"] == product_id
     permalink, shared = [
         given["href"] for tag, given in page.elements if "/comments/" in (given.get("href") or "")
     ]
@@ -206,13 +206,13 @@ async def test_a_product_without_comments_is_not_for_search_engines(
     page = await opened(client, "/products/unheard-of")
     assert "No comments yet." in page.text
     assert ("meta", {"name": "robots", "content": "noindex"}) in page.elements
-    assert "aggregateRating" not in page.linked
+    assert page.linked is None
 
 
 async def test_linked_data_has_what_review_snippets_require(client: httpx.AsyncClient) -> None:
     linked = (await opened(client, "/products/kettle")).linked
     assert (linked["@context"], linked["@type"]) == ("https://schema.org", "Product")
-    assert linked["name"] == "Product kettle"
+    assert linked["name"] == "kettle"
     assert linked["url"] == f"{SITE}/products/kettle"
     assert linked["aggregateRating"] == {
         "@type": "AggregateRating",
@@ -233,7 +233,7 @@ async def test_a_permalinks_review_names_its_product(client: httpx.AsyncClient) 
     linked = (await opened(client, "/comments/kettle-00007")).linked
     assert linked["@type"] == "Review"
     assert linked["itemReviewed"]["@type"] == "Product"
-    assert linked["itemReviewed"]["name"] == "Product kettle"
+    assert linked["itemReviewed"]["name"] == "kettle"
     assert linked["itemReviewed"]["aggregateRating"]["reviewCount"] == 40
     assert linked["reviewRating"]["ratingValue"] == 3
 

@@ -79,7 +79,7 @@ async def test_it_leads_back_to_any_page(client: httpx.AsyncClient, product_id: 
     following = (await opened(client, link)).fields()["next"]
     answer = await client.post("/sign-in", data={"jwt": jwt_of("ann"), "next": following})
     back = await opened(client, answer.headers["location"])
-    assert back.linked["name"] == f"Product {product_id}"
+    assert f"Product {product_id}" in back.texts
     assert answer.headers["location"].endswith("?rating=5")
 
 

@@ -1,0 +1,115 @@
+"""JSON-LD of a page of comments and of one comment, as Google's rules for review snippets want it.
+
+https://developers.google.com/search/docs/appearance/structured-data/review-snippet
+"""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+from strawberry import Schema
+
+from dal.client.table import Table
+from dal.model import ProductDetails
+from dal.stores import Stores
+from resolvers.context import Context, Viewer
+from tests.calls import calls_of
+from tests.strategies import comment
+
+SITE = "https://reviews.example"
+SHOP = "https://shop.example/1"
+HOSTILE = "Fine.</script><script>alert(1)</script>"
+
+PAGE = '{ product(productId: "%s") { comments(first: 2) { jsonLd } statistics { total } title } }'
+
+
+@pytest.fixture(autouse=True)
+async def stored(stores: Stores) -> None:
+    rated = [comment(f"1-{n}", product_id="p1", rating=n, text=HOSTILE) for n in (3, 4, 5)]
+    await stores.comments.put_many([*rated, comment("2", product_id="p 2/x", rating=1)])
+    await stores.products.put_many({"p1": ProductDetails("Kettle", "/kettle.svg", SHOP)})
+
+
+async def answered(
+    schema: Schema, stores: Stores, operation: str, site: str | None = SITE
+) -> dict[str, Any]:
+    context = Context(Viewer("ann"), stores, site=site)
+    result = await schema.execute(operation, context_value=context)
+    assert result.errors is None
+    assert result.data is not None
+    return result.data
+
+
+async def linked(schema: Schema, stores: Stores, product_id: str) -> dict[str, Any]:
+    data = await answered(schema, stores, PAGE % product_id)
+    found: dict[str, Any] = json.loads(data["product"]["comments"]["jsonLd"])
+    return found
+
+
+async def test_a_page_has_what_google_requires_and_recommends(
+    schema: Schema, stores: Stores
+) -> None:
+    product = await linked(schema, stores, "p1")
+    assert product["@context"] == "https://schema.org"
+    assert product["@type"] == "Product"
+    assert product["name"] == "Kettle"
+    assert product["url"] == SHOP
+    assert product["@id"] == f"{SITE}/products/p1"
+    assert product["image"] == f"{SITE}/kettle.svg"
+    rating = product["aggregateRating"]
+    assert (rating["ratingValue"], rating["reviewCount"]) == (4.0, 3)
+    assert (rating["bestRating"], rating["worstRating"]) == (5, 1)
+    assert len(product["review"]) == 2
+    for review in product["review"]:
+        assert review["@type"] == "Review"
+        assert review["author"]["@type"] == "Person"
+        assert 0 < len(review["author"]["name"]) < 100
+        assert 1 <= review["reviewRating"]["ratingValue"] <= 5
+        assert review["reviewRating"]["bestRating"] == 5
+        assert review["reviewRating"]["worstRating"] == 1
+        assert datetime.fromisoformat(review["datePublished"]).tzinfo is not None
+        assert review["reviewBody"] == HOSTILE
+
+
+async def test_one_comments_review_names_its_product(schema: Schema, stores: Stores) -> None:
+    data = await answered(schema, stores, '{ comment(commentId: "1-5") { jsonLd } }')
+    review = json.loads(data["comment"]["jsonLd"])
+    assert (review["@context"], review["@type"]) == ("https://schema.org", "Review")
+    assert review["itemReviewed"]["name"] == "Kettle"
+    assert review["itemReviewed"]["aggregateRating"]["reviewCount"] == 3
+    assert "<" not in data["comment"]["jsonLd"]
+
+
+async def test_an_address_is_left_out_if_the_site_is_unknown(
+    schema: Schema, stores: Stores
+) -> None:
+    data = await answered(schema, stores, PAGE % "p 2/x", site=None)
+    product = json.loads(data["product"]["comments"]["jsonLd"])
+    assert product["name"] == "p 2/x"
+    assert product.keys().isdisjoint({"@id", "url", "image"})
+    assert (await linked(schema, stores, "p 2/x"))["@id"] == f"{SITE}/products/p%202%2Fx"
+
+
+async def test_a_page_without_comments_has_none(schema: Schema, stores: Stores) -> None:
+    data = await answered(schema, stores, PAGE % "unheard-of")
+    assert data["product"]["comments"]["jsonLd"] is None
+
+
+async def test_it_needs_no_further_read_beside_the_statistics(
+    schema: Schema, table: Table, stores: Stores
+) -> None:
+    await linked(schema, stores, "p1")  # what a process reads once
+    calls = calls_of(table)
+    await linked(schema, stores, "p1")
+    assert calls.operations == {"Query": 2}
+
+
+async def test_each_mutation_of_a_request_sees_its_own_count(
+    schema: Schema, stores: Stores
+) -> None:
+    new = '{ productId: "p9", rating: 5, language: "en", title: "t", text: "t" }'
+    added = f"addComment(input: {new}) {{ comment {{ product {{ statistics {{ total }} }} }} }}"
+    data = await answered(schema, stores, f"mutation {{ one: {added} two: {added} }}")
+    totals = [data[name]["comment"]["product"]["statistics"]["total"] for name in ("one", "two")]
+    assert totals == [1, 2]
