@@ -3,18 +3,20 @@
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, cast
 
 import jinja2
 import pytest
+from babel.messages import Catalog
 from babel.messages.pofile import read_po
 from jinja2 import nodes
 
 from server.pages import i18n
 from server.pages.rendering import environment
+from tests.engines import ROOT
 from tests.server.pages.messages import TRANSLATED, merged, modules, templates
 
 _PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%|\{(?=\d?\})"), re.compile(r"</?\w+")
@@ -37,13 +39,45 @@ _TRANSLATING = {"_", "gettext", "ngettext", "plural_forms"}
 
 @pytest.mark.parametrize("tag", TRANSLATED)
 def test_a_catalogue_has_every_message_and_no_other(tag: str) -> None:
-    with (i18n.CATALOGUES / tag / "messages.po").open("rb") as file:
-        held = read_po(file, locale=tag)
+    held = _stored(tag)
     assert not held.obsolete
     assert [one.id for one in held if one.fuzzy and one.id] == []
     missing = {one.id for one in merged(tag)} ^ {one.id for one in held}
     assert not missing, "`make docs` brings the catalogues up to date"
     assert [one.id for one in held if not _whole(one.string)] == []
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_a_translation_uses_the_words_of_the_glossary(tag: str) -> None:
+    wrong = []
+    for one in _stored(tag):
+        english, translated = " ".join(_forms(one.id)), " ".join(_forms(one.string))
+        for term in _glossary():
+            named = re.search(rf"\b{term['en']}s?\b", _PLACEHOLDER.sub("", english), re.IGNORECASE)
+            if named and not any(_form(word).search(translated) for word in term[tag].split(", ")):
+                wrong.append((term["en"], term[tag], english, translated))
+    assert wrong == []
+
+
+def _stored(tag: str) -> Catalog:
+    with (i18n.CATALOGUES / tag / "messages.po").open("rb") as file:
+        return read_po(file, locale=tag)
+
+
+def _glossary() -> list[dict[str, str]]:
+    """Return the rows of CONTRIBUTING's glossary, by language."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("### Glossary")[2]
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+
+
+def _form(word: str) -> re.Pattern[str]:
+    """Return a pattern of a word in which ``…`` is any ending."""
+    return re.compile(re.escape(word).replace("…", r"\w*"), re.IGNORECASE)
+
+
+def _forms(text: Any) -> Sequence[str]:
+    return [text] if isinstance(text, str) else text
 
 
 def _whole(string: Any) -> bool:

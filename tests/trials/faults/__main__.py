@@ -10,7 +10,7 @@ import argparse
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -167,6 +167,10 @@ async def run(wanted: Sequence[str]) -> list[Row]:
     return rows
 
 
+def _table(lines: Iterable[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def main() -> None:
     """Run the trial and show its table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -175,10 +179,10 @@ def main() -> None:
     given = parser.parse_args()
     rows = asyncio.run(run(given.faults))
     lines = [_HEADING, ["---"] * len(_HEADING), *(row.cells() for row in rows)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    CONSOLE.print(f"\n{table}")
+    CONSOLE.print(f"\n{_table(lines)}")
     if given.write:
-        made = f"<!-- faults -->\n{table}\n<!-- end -->"
+        # The last two columns only say whether the trial has passed.
+        made = f"<!-- faults -->\n{_table(line[:-2] for line in lines)}\n<!-- end -->"
         DOCUMENT.write_text(_TABLE.sub(lambda _: made, DOCUMENT.read_text()))
     finish(f"{row.case.name}, {row.kind}: {one}." for row in rows for one in row.failings())
 
