@@ -66,6 +66,8 @@ comments = st.builds(
     name=names,
     touched_at=st.none() | instants,
     reply=st.none() | st.builds(Reply, texts, instants),
+    votes=st.integers(0, 10**6),
+    votes_before=st.integers(0, 2),
 )
 
 submissions = st.builds(

@@ -2,8 +2,9 @@
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
 packed ``data`` (S). ``data`` contains title, text, username, the author's name if it differs
-from the username, and the shop's reply. The indexes that list a product's comments project
-``rating``, ``language`` and ``data``. Their keys contain the product and the time.
+from the username, the shop's reply, and the number of helpful votes. The indexes that list a
+product's comments project ``rating``, ``language`` and ``data``. Their keys contain the product and
+the time.
 """
 
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 from dal.entities.entity import Entity, Row, packed, unpacked
 from dal.model import Comment, Reply
 from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
-from dal.table.index import BY_DATE, Index
+from dal.table.index import BY_DATE, BY_HELPFUL, Index
 from dal.table.items import Item, primary_key
 
 _SHOWN = ("rating", "language", "data")
@@ -22,13 +23,20 @@ def _verified(verified: bool) -> str:  # noqa: FBT001 - of the field
     return "true" if verified else "false"
 
 
+def _voted(data: Any) -> str:
+    return "true" if "helpful" in data or "helpfulBefore" in data else "false"
+
+
 _of_product = partial(
     Index,
     entity="PRODUCT",
     order=BY_DATE,
     projects=_SHOWN,
     sort_key="GSISK",
-    packs={"verified": lambda row: _verified(unpacked(row).get("verifiedPurchase", False))},
+    packs={
+        "verified": lambda row: _verified(unpacked(row).get("verifiedPurchase", False)),
+        "voted": lambda row: _voted(unpacked(row)),
+    },
 )
 
 ALL = _of_product("all", "GSI4PK", partition=("product",))
@@ -45,6 +53,18 @@ BY_VERIFIED = _of_product(
     covers={"verified": frozenset({"true"})},
 )
 
+HELPFUL = Index(
+    "byHelpful",
+    "GSI6PK",
+    "GSI6SK",
+    "PRODUCT",
+    ("product",),
+    BY_HELPFUL,
+    projects=_SHOWN,
+    covers={"voted": frozenset({"true"})},
+)
+"""A product's comments with at least one helpful vote, in the order of the votes."""
+
 BY_AUTHOR = Index(
     "byAuthor", "GSI5PK", "GSISK", "AUTHOR", ("author",), BY_DATE, projects=(*_SHOWN, "product")
 )
@@ -57,6 +77,9 @@ KEYED = "keyed"
 
 STATE = "state"
 """The attribute (S) of an unpublished comment: its state. A published comment does not have it."""
+
+_COUNT_DIGITS = 12
+"""The digits of the number of votes in a position. A date has no ``#`` after so many characters."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
@@ -71,6 +94,14 @@ def comment_key(comment_id: str) -> Item:
 def comment_position(comment: Comment) -> str:
     """Return the position of a comment in its product's list: ``<createdAt>#<id>``."""
     return f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}"
+
+
+def helpful_position(comment: Comment) -> str:
+    """Return the position of a comment in the order of helpful votes.
+
+    It is ``<votes, 12 digits>#<createdAt>#<id>``.
+    """
+    return f"{comment.helpful_count:0{_COUNT_DIGITS}}#{comment_position(comment)}"
 
 
 def comment_in(item: Item | None) -> Comment | None:
@@ -114,6 +145,10 @@ def _attributes(comment: Comment) -> Item:
     if comment.reply is not None:
         at = format_instant(comment.reply.created_at)
         data["reply"] = {"text": comment.reply.text, "at": at}
+    if comment.votes:
+        data["helpful"] = comment.votes
+    if comment.votes_before:
+        data["helpfulBefore"] = comment.votes_before
     rating, language = {"N": str(comment.rating)}, {"S": comment.language}
     known = {
         "product": {"S": comment.product_id},
@@ -124,6 +159,8 @@ def _attributes(comment: Comment) -> Item:
 
 def _decode(row: Row) -> Comment:
     position, item, values = row
+    if position[_COUNT_DIGITS] == "#":
+        position = position[_COUNT_DIGITS + 1 :]
     data = unpacked(item)
     updated_at, touched_at, reply = data.get("updatedAt"), data.get("touchedAt"), data.get("reply")
     return Comment(
@@ -140,6 +177,8 @@ def _decode(row: Row) -> Comment:
         data.get("name"),
         parse_instant(touched_at) if touched_at else None,
         Reply(reply["text"], parse_instant(reply["at"])) if reply else None,
+        data.get("helpful", 0),
+        data.get("helpfulBefore", 0),
     )
 
 
@@ -151,9 +190,10 @@ COMMENT: Entity[Comment] = Entity(
         "rating": lambda comment: str(comment.rating),
         "author": lambda comment: comment.username,
         "verified": lambda comment: _verified(comment.verified_purchase),
+        "voted": lambda comment: "true" if comment.helpful_count else "false",
     },
-    positions={BY_DATE: comment_position},
-    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING, BY_VERIFIED, BY_AUTHOR),
+    positions={BY_DATE: comment_position, BY_HELPFUL: helpful_position},
+    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING, BY_VERIFIED, HELPFUL, BY_AUTHOR),
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),

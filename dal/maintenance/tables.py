@@ -18,7 +18,7 @@ from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.scan import Progress, ResumableScan
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import BY_AUTHOR, BY_VERIFIED, COMMENT, STATE, is_comment
+from dal.entities.comment import BY_AUTHOR, BY_VERIFIED, COMMENT, HELPFUL, STATE, is_comment
 from dal.entities.entity import Entity, packed, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
@@ -71,7 +71,14 @@ _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
 )
 
 _NOT_IN_PRODUCT_LISTS = frozenset(
-    {BY_AUTHOR.partition_key, BY_VERIFIED.partition_key, "product", "createdAt"}
+    {
+        BY_AUTHOR.partition_key,
+        BY_VERIFIED.partition_key,
+        HELPFUL.partition_key,
+        HELPFUL.sort_key,
+        "product",
+        "createdAt",
+    }
 )
 """Attributes that a comment may lack and still be counted."""
 
@@ -280,9 +287,9 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # Compare a product's title, which is in the product's keys, and a comment's purchase, but not a
-    # comment's text, which is in no key and may be long.
-    of_data = {"data", BY_VERIFIED.partition_key}
+    # Compare a product's title, which is in the product's keys, and a comment's purchase and votes,
+    # but not a comment's text, which is in no key and may be long.
+    of_data = {"data", BY_VERIFIED.partition_key, HELPFUL.sort_key}
     update = entity.unchanged(
         item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)
     )

@@ -66,11 +66,20 @@ class Comment(NamedTuple):
     These are no edits, but each makes another version of the comment for listeners."""
     reply: Reply | None = None
     """The shop's reply. It stays while the comment is not published."""
+    votes: int = 0
+    """The number of users who found the comment helpful, some seconds late."""
+    votes_before: int = 0
+    """The number of such users of an earlier shop software, as a file gives it."""
 
     @property
     def author_name(self) -> str:
         """The name that the comment shows."""
         return self.name or self.username
+
+    @property
+    def helpful_count(self) -> int:
+        """The number of helpful votes that the comment shows."""
+        return self.votes + self.votes_before
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class CommentState(StrEnum):
 DECISION = ("cause", "queued_at", "reason", "decided_at")
 """The fields that only a submission has; a row gives them together with ``state``."""
 
-_KEPT = ("touched_at", "reply")
+_KEPT = ("touched_at", "reply", "votes", "votes_before")
 """The fields of a comment that a row need not give."""
 
 

@@ -35,6 +35,8 @@ class Submission:
     name: str | None = None
     touched_at: datetime | None = None
     reply: Reply | None = None
+    votes: int = 0
+    votes_before: int = 0
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
     """Why the submission waits, or waited; None if a moderator rejected it after publication."""

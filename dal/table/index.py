@@ -14,6 +14,7 @@ EXPIRES = "expires"
 """The attribute of an item's expiry in Unix seconds, for DynamoDB's time to live."""
 
 BY_DATE = ("created_at", "id")
+BY_HELPFUL = ("helpful_count", "created_at", "id")
 BY_ID = ("id",)
 """Orders of rows. Each ends in the id, because DynamoDB documents no order for equal sort keys."""
 

@@ -101,7 +101,8 @@ def sample_items() -> list[Item]:
 
 
 def _of_comments() -> Iterator[Item]:
-    comments = demo_comments()[-_EACH:]
+    *others, voted = demo_comments()[-_EACH:]
+    comments = [*others, voted._replace(votes_before=2)]
     yield from map(COMMENT.encode, comments)
     yield commented(comments[0])
     for key, counts in summed(deltas(None, comment) for comment in comments).items():

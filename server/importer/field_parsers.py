@@ -20,6 +20,7 @@ from dal.model import OrderLine, UserType, rules
 from server.errors import CommandError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
+_COUNT = re.compile(r"([0-9]{1,9}|[0-9]{1,3}(,[0-9]{3}){1,2})(\.0*)?")
 _BOOLEANS = dict.fromkeys(("true", "yes", "y", "t", "1"), True) | dict.fromkeys(
     ("false", "no", "n", "f", "0"), False
 )
@@ -86,6 +87,14 @@ def rating(field: str, cell: object) -> int:
     if isinstance(cell, bool) or not _WHOLE.fullmatch(written):
         raise refused(field, cell, "a whole number from 1 to 5")
     return rules.rating(field, int(float(written)))
+
+
+def votes(field: str, cell: object) -> int:
+    """Return a number of votes; ``"1,234"`` is 1234."""
+    written = str(cell).strip()
+    if isinstance(cell, bool) or not _COUNT.fullmatch(written):
+        raise refused(field, cell, "a number of votes, such as 12")
+    return int(float(written.replace(",", "")))
 
 
 def boolean(field: str, cell: object) -> bool:

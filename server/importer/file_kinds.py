@@ -115,9 +115,10 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return the row of a comment; without a state, the row has no decision either."""
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
+    votes = fields.pop("helpful_before", None) or 0
     if text is None and at is not None:
         raise InvalidArgumentError("reply", "reply is empty, but replied_at is not: fill both.")
-    comment = _make_comment(fields)
+    comment = _make_comment(fields | {"votes_before": votes})
     if text is not None:
         comment = comment._replace(reply=Reply(text, at or comment.created_at))
     state = values.get("state")
@@ -135,8 +136,13 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
         given = {name: values[name] for name in _OF_THE_STATE if name in values}
     if "reply" in values:
         given["reply"] = comment.reply
+    if "helpful_before" in values:
+        given["votes_before"] = comment.votes_before
     return LoadedComment(comment, given) if given else comment
 
+
+_APART = {"touched_at", "reply", "votes", "votes_before"}
+"""The fields of a comment that rows have in another form or not at all."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {
@@ -150,12 +156,13 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the fields of a comment or a submission.
 
-    An export does not contain the time at which a moderator published a comment. A load of the file
-    keeps the stored time.
+    An export does not contain the time at which a moderator published a comment, nor the number of
+    votes, which are another kind. A load of the file keeps the stored time and number.
     """
-    shown = (getattr(one, name) for name in Comment._fields if name not in {"touched_at", "reply"})
+    shown = (getattr(one, name) for name in Comment._fields if name not in _APART)
     reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)
-    return (*shown, *reply, state_of(one), *(getattr(one, name, None) for name in DECISION))
+    decision = (getattr(one, name, None) for name in DECISION)
+    return (*shown, *reply, one.votes_before, state_of(one), *decision)
 
 
 def _state_field(name: str, parse: Callable[[str, object], object], **others: Any) -> Field:
@@ -179,6 +186,7 @@ COMMENTS: FileKind[Any] = FileKind(
         Field("author_name", field_parsers.name, required=False),
         Field("reply", field_parsers.reply, required=False, kept=True),
         Field("replied_at", field_parsers.instant, required=False, kept=True, parquet=_INSTANT),
+        Field("helpful_before", field_parsers.votes, required=False, kept=True, parquet="BIGINT"),
         _state_field("state", field_parsers.choice(CommentState), strict=True),
         _state_field("cause", field_parsers.choice(ReviewCause)),
         _state_field("queued_at", field_parsers.instant, parquet=_INSTANT),

@@ -163,6 +163,22 @@ async def test_of_two_rows_with_one_id_the_later_keeps_the_earlier_ones_state(
     await check(table, after)
 
 
+async def test_helpful_votes_of_an_earlier_shop_come_with_the_file_that_has_them(
+    table: Table,
+) -> None:
+    await load(table, row(helpful_before="1,204"), row("2"))
+    for unchanged in (row(), row(helpful_before=1204)):
+        assert (await load(table, unchanged)).outcome == Outcome(0, 0, 1)
+    one = await there(table)
+    assert one is not None
+    assert one.votes_before == 1204
+    assert (await load(table, row(helpful_before=""))).outcome == Outcome(0, 1, 0)
+    one = await there(table)
+    assert one is not None
+    assert one.votes_before == 0
+    assert (await load(table, row(helpful_before="-1"))).rejected == 1
+
+
 async def test_replies_come_with_the_file_that_has_them(table: Table) -> None:
     replied = {"reply": "Thank you.", "replied_at": "2021-01-01"}
     await load(table, row(**replied))

@@ -10,7 +10,7 @@ import pytest
 from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import BY_VERIFIED, COMMENT, KEYED, comment_key, is_comment
+from dal.entities.comment import BY_VERIFIED, COMMENT, HELPFUL, KEYED, comment_key, is_comment
 from dal.entities.entity import packed, unpacked
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
@@ -35,7 +35,7 @@ from tests.strategies import order
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)
-ADDED = ["byVerified", "byAuthor", "GSI1", "openOrders"]
+ADDED = ["byVerified", "byHelpful", "byAuthor", "GSI1", "openOrders"]
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +132,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         "all",
         "byRating",
         "byVerified",
+        "byHelpful",
         "byAuthor",
         "GSI1",
         "openOrders",
@@ -158,6 +159,18 @@ async def test_comments_of_buyers_get_their_index_and_stay_counted(table: Table)
         selection = Selection("4/2", ratings, verified_only=True)
         found = await oracle.walk(Stores(table).comments, selection, 7, backward=False)
         assert found == oracle.selected(rows, selection)
+
+
+async def test_comments_with_votes_get_their_index_and_stay_counted(table: Table) -> None:
+    rows = [row._replace(votes=n % 3) for n, row in enumerate(COMMENTS)]
+    await Stores(table).comments.put_many(rows)
+    keys = (HELPFUL.partition_key, HELPFUL.sort_key)
+    await table.put_many([without(COMMENT.encode(row), *keys) for row in rows])
+    voted = [row for row in rows if row.votes]
+    assert await upgraded(table) == Upgraded([], False, len(voted), False)
+    assert (await MaintenanceStore(table).read()).exact
+    for row in rows:
+        assert await table.get(comment_key(row.comment_id)) == COMMENT.encode(row)
 
 
 @pytest.mark.parametrize("change", ["edited", "deleted", "retitled"])
