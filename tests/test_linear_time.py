@@ -1,16 +1,17 @@
 """Time grows with a client's text alone, whatever the text repeats.
 
-Twice as much of a text takes less than three times as long: in every regular expression of the
-product, and in every scanner that is written by hand.
+Four times as much of a text takes less than eight times as long: in every regular expression of
+the product, and in every scanner that is written by hand.
 """
 
 import ast
 import importlib
 import re
+import signal
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
@@ -59,11 +60,11 @@ OPERATORS = {
 """Modules that use ``re`` inside functions: on settings, options and files of operators."""
 
 METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
-BEGIN, MOST, ENOUGH = 512, MAX_DOCUMENT, 0.001
+BEGIN, MOST, ENOUGH = 512, MAX_DOCUMENT, 0.0005
 """Characters to begin with, and the most; seconds that are enough to compare times."""
 
-ATTEMPTS = 4
-"""Attempts that must fail one after the other: a busy machine fails one now and then."""
+LIMIT = 20.0
+"""Seconds of processor time after which a scan is stopped: an exponential one would never end."""
 
 
 class Expression(NamedTuple):
@@ -183,30 +184,51 @@ def repeats(tokens: Iterable[str]) -> Iterator[tuple[str, Text]]:
             yield f"{other!r} + {one!r} * n", partial(repeated, one, other, "")
 
 
+@contextmanager
+def limited() -> Iterator[None]:
+    """Fail if the block takes over ``LIMIT`` of processor time, however busy the machine is."""
+
+    def stop(*_: object) -> None:
+        pytest.fail(f"A scan takes over {LIMIT:g} s.")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
 def seconds(scan: Callable[[str], object], text: str, runs: int = 1) -> float:
     """Return the processor time of the quickest of some runs."""
     best = float("inf")
-    for _ in range(runs):
-        began = time.thread_time()
-        with suppress(DalError, GraphQLError, HTTPException, PageFault, ValueError):
-            scan(text)
-        best = min(best, time.thread_time() - began)
+    with limited():
+        for _ in range(runs):
+            began = time.thread_time()
+            with suppress(DalError, GraphQLError, HTTPException, PageFault, ValueError):
+                scan(text)
+            best = min(best, time.thread_time() - began)
     return best
 
 
 def is_linear(scan: Callable[[str], object], text: Text, most: int) -> bool:
-    """Return whether twice the text takes less than three times as long, up to ``most``.
+    """Return whether four times the text takes less than eight times as long, up to ``most``.
 
     Texts double until their time can be compared. Scans that are quick at ``most`` are not
-    compared.
+    compared. Quadratic time would be sixteen times as long: both times may be wrong by a factor of
+    two, and the quickest of more and more runs is less and less wrong.
     """
     n = BEGIN
-    while (once := seconds(scan, text(n))) < ENOUGH and 4 * n <= most:
+    while seconds(scan, text(n)) < ENOUGH and 8 * n <= most:
         n *= 2
-    return seconds(scan, text(2 * n)) < max(ENOUGH, 3 * once) or any(
-        seconds(scan, text(2 * n), 3) < max(ENOUGH, 3 * seconds(scan, text(n), 3))
-        for _ in range(ATTEMPTS)
-    )
+    small = large = float("inf")
+    for runs in (1, 2, 4, 8):
+        small = min(small, seconds(scan, text(n), runs))
+        large = min(large, seconds(scan, text(4 * n), runs))
+        if large < max(4 * ENOUGH, 8 * small):
+            return True
+    return False
 
 
 EXPRESSIONS = [*expressions()]
@@ -332,4 +354,12 @@ def test_an_expression_that_backtracks_is_found(pattern: str) -> None:
     with pytest.raises(AssertionError):
         test_every_regular_expression_takes_linear_time(
             Expression("backtracking", re.compile(pattern), ("search", "findall"))
+        )
+
+
+def test_an_expression_of_exponential_time_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "LIMIT", 0.2)
+    with pytest.raises(pytest.fail.Exception, match="takes over"):
+        test_every_regular_expression_takes_linear_time(
+            Expression("exponential", re.compile(r"(?:a+)+$"), ("search",))
         )
