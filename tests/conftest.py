@@ -31,9 +31,14 @@ from tests.server.serving import Served, served
 
 BROWSER = "tests/browser/"
 LONG = (
-    BROWSER,
+    "tests/server/engine/test_kill.py",
+    "tests/server/observability/test_servers.py",
+    "tests/tools/bench/test_speed.py",
+    "tests/server/test_loop_watchdog.py",
+    "tests/server/test_brokers.py",
+    "tests/server/workers/test_workers.py",
     "tests/server/workers/test_replacing.py",
-    "tests/server/workers/test_processes.py",
+    BROWSER,
     "tests/dal/stream/test_kills.py",
     "tests/server/exporter/test_round_trip.py",
     "tests/schema/execution/compiled/test_same_answers.py",
@@ -120,6 +125,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(7200))
 
 
+def pytest_collection_finish() -> None:
+    """Keep modules and items out of garbage collections, which otherwise take a second each."""
+    gc.collect()
+    gc.freeze()
+
+
 class Scopes(LoadScopeScheduling):  # type: ignore[misc]
     """Keeps a module in one process, and all that share a browser: its server and it take long.
 
@@ -138,16 +149,23 @@ class Scopes(LoadScopeScheduling):  # type: ignore[misc]
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Use a process more than cores, four at most: tests wait for processes that they start."""
+    return min(len(os.sched_getaffinity(0)) + 1, 4)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scopes | None:
     return Scopes(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 def pytest_unconfigure() -> None:
-    """Drop hypothesis' callback of the garbage collector.
+    """Drop hypothesis' callback of the garbage collector, and return to it what was kept out.
 
-    It would outlive the interpreter's modules and DuckDB's, and print them as leaked.
+    Both would outlive the interpreter's modules and DuckDB's, and print them as leaked.
     """
     gc.callbacks.clear()
+    gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -73,6 +73,7 @@ def called_as(
     with (
         mock.patch.dict(os.environ, environment(**settings), clear=True),
         mock.patch.object(sys, "argv", [name, *map(str, arguments)]),
+        mock.patch.object(gc, "freeze"),  # this process continues
         redirect_stdout(said),
         redirect_stderr(complained),
     ):
@@ -94,9 +95,8 @@ def _exit_code(act: Callable[[], None]) -> int:
             print(end.code, file=sys.stderr)  # noqa: T201 - as the interpreter does
             return 1
         return end.code or 0
-    finally:  # this process continues, and its imports print at its end what they kept
-        gc.collect()  # quick while all from before is frozen; else each command leaves 10 MB
-        gc.unfreeze()
+    finally:
+        gc.collect()  # else each command leaves 10 MB, and its warnings to another test
     return 0
 
 
