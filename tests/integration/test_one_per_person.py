@@ -79,21 +79,26 @@ async def owners(table: Table) -> Counter[tuple[str, str]]:
         (OnePerPerson.ON, MaintenanceMode.STREAM, None),
     ],
 )
-async def test_of_200_adds_of_one_person_one_is_stored(
-    each_table: Table, state: OnePerPerson, mode: MaintenanceMode, cause: ReviewCause | None
+@pytest.mark.parametrize("adds", [60, pytest.param(200, marks=pytest.mark.soak)])
+async def test_of_many_adds_of_one_person_one_is_stored(
+    each_table: Table,
+    state: OnePerPerson,
+    mode: MaintenanceMode,
+    cause: ReviewCause | None,
+    adds: int,
 ) -> None:
     if mode is MaintenanceMode.STREAM:
         await in_stream_mode(each_table)
     await switched(each_table, state)
     servers = [Stores(each_table).comments for _ in range(4)]
-    rows = [comment(f"c{number}", username="ann") for number in range(200)]
+    rows = [comment(f"c{number}", username="ann") for number in range(adds)]
     ends = await asyncio.gather(
         *(servers[n % 4].add(row, cause=cause) for n, row in enumerate(rows)),
         return_exceptions=True,
     )
     (added,) = [end for end in ends if not isinstance(end, BaseException)]
     refused = [end for end in ends if isinstance(end, AlreadyCommentedError)]
-    assert len(refused) == 199, {type(end) for end in ends}
+    assert len(refused) == adds - 1, {type(end) for end in ends}
     one = added if isinstance(added, Submission) else added.node
     assert {end.there.comment_id for end in refused} == {one.comment_id}
     assert await names(each_table) == {("ann", "42"): one.comment_id}

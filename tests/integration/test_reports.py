@@ -36,6 +36,7 @@ from resolvers.context import Context, Viewer
 from schema.build import build_schema
 from tests import oracle
 from tests.dal.repositories.test_observer import Recorder
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
@@ -439,6 +440,7 @@ async def test_a_decision_while_the_author_edits_is_a_conflict(client: Asking) -
     assert (await client.ask(QUEUE, MODERATOR))["totalCount"] == 1
 
 
+@SECOND_IN_SOAK
 @pytest.mark.parametrize("mode", MaintenanceMode)
 async def test_after_any_history_the_queue_has_what_is_undecided(
     each_table: Table, mode: MaintenanceMode

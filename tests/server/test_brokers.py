@@ -7,7 +7,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dal.client.table import Table
+from server.serving import check_broker
+from server.settings import Settings
 from tests.engines.redis import NEEDS_REDIS, redis_server
+from tests.server.applications import app_of
+from tests.server.http.listening import listening
 from tests.server.http.subscribing import (
     EVENTS,
     by_socket,
@@ -44,17 +49,22 @@ def test_an_option_that_is_not_taken_is_refused(option: str) -> None:
     assert "hush" not in outcome.stderr
 
 
-async def test_several_workers_without_redis_refuse_subscriptions(tmp_path: Path) -> None:
+async def test_several_workers_without_redis_refuse_subscriptions(
+    table: Table, caplog: pytest.LogCaptureFixture
+) -> None:
     """A browser's ``EventSource`` stops at any other status than 200."""
-    with served(tmp_path, "--workers", "2") as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+    settings = Settings(workers=2)
+    check_broker(settings)
+    assert [line.partition(":")[0] for line in caplog.messages] == ["Live comments are off"]
+    async with listening(app_of(table, workers=2), settings) as port:
+        url = f"http://127.0.0.1:{port}"
+        async with httpx.AsyncClient(base_url=url, timeout=60) as client:
             ask = {"query": EVENTS, "variables": {"product": "42"}}
             refused = await client.post("/graphql", json=ask, headers=STREAM)
             page = await client.get("/products/42")
-        async with socket(server.url) as connection:
+        async with socket(url) as connection:
             await subscribe(connection)
             by_socket = await heard(connection)
-        code, log = server.end()
     (error,) = refused.json()["errors"]
     assert refused.status_code == 400
     assert error["message"] == "This server offers no subscriptions: read the list again instead."
@@ -62,8 +72,6 @@ async def test_several_workers_without_redis_refuse_subscriptions(tmp_path: Path
     assert (by_socket["type"], by_socket["payload"]) == ("error", [error])
     assert page.is_success
     assert "data-live" not in page.text
-    assert code == 0
-    assert log.count("Live comments are off: several workers need --redis-url") == 1
 
 
 def test_without_the_extra_a_sentence_says_how_to_install_it(

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.engines.redis import NEEDS_REDIS
 from tests.trials.ledger import Filters, Ledger, Row
 from tests.trials.processes import trial
 
 
 @NEEDS_REDIS
+@pytest.mark.soak
 async def test_each_worker_shows_and_announces_the_writes_of_all(tmp_path: Path) -> None:
     done, faults = await trial(tmp_path, writes=20, restarts=0, writers=3, lists=4, workers=(2, 1))
     assert faults == []

@@ -41,6 +41,7 @@ async def test_a_killed_worker_costs_nothing_acknowledged_and_is_replaced(
         code, errors = server.end()
     assert code == 0
     assert complaints(errors) == ["A worker died (killed by SIGKILL): starting it again."]
+    assert errors.count("Live comments are off: several workers need --redis-url") == 1
 
 
 async def test_a_worker_that_dies_at_its_start_is_tried_again_after_longer_and_longer(
