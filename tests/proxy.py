@@ -184,6 +184,17 @@ def slow(seconds: float) -> Fault:
     return fault
 
 
+def held(until: asyncio.Event) -> Fault:
+    """Answer after an event that follows the operation."""
+
+    async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
+        done = await forward()
+        await until.wait()
+        return done
+
+    return fault
+
+
 def late(seconds: float) -> Fault:
     """Take time after the engine has done the operation."""
 

@@ -21,8 +21,8 @@ from tests.proxy import (
     Proxy,
     always,
     hang,
+    held,
     in_turn,
-    late,
     lose,
     nothing,
     reset_before,
@@ -150,11 +150,13 @@ async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: 
 async def test_nothing_is_asked_for_a_client_that_left(
     patient: httpx.AsyncClient, proxy: Proxy, work: Work, operation: str
 ) -> None:
-    proxy.choose = always(late(0.2))
+    answered = asyncio.Event()
+    proxy.choose = lambda asked, _: held(answered) if asked == operation else None
     await leave(patient, work, proxy, operation)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.3)  # what was sent before arrives
     asked = len(proxy.seen)
-    await asyncio.sleep(0.7)
+    answered.set()
+    await asyncio.sleep(0.3)
     assert len(proxy.seen) == asked
 
 
@@ -179,7 +181,7 @@ async def test_no_second_attempt_is_made_for_a_client_that_left(
     for work, operation in ((page, "Query"), (add, "GetItem"), (add, "TransactWriteItems")):
         proxy.choose = in_turn(operation, [lose] * 9)
         await leave(patient, work, proxy, operation)
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(0.3)
     asked = len(proxy.seen)
     await asyncio.sleep(0.8)
     assert len(proxy.seen) == asked

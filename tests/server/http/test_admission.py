@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.http import admission
 from server.settings import Settings
-from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening
+from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, listening, taken
 
 POST = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
 ONE = Settings(max_concurrency=1)
@@ -113,7 +113,7 @@ async def test_a_burst_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
         await running(app, busy)
         for client in burst:
             client.writer.write(POST)
-        await asyncio.sleep(0.05)
+        await taken(port)
         assert app.served == 1
         app.held.set()
         answers = [await client.answer() for client in burst]
@@ -132,7 +132,7 @@ async def test_more_requests_may_wait_if_requests_end_quickly(
             await running(app, busy)
             for client in others:
                 client.writer.write(POST)
-            await asyncio.sleep(0.1)
+            await taken(port)
             app.held.set()
             return [(await client.answer())[0] for client in others].count(503)
 
@@ -189,10 +189,10 @@ async def test_one_client_s_many_requests_delay_another_s_by_one_turn(
         await running(app, busy)
         for client in many:
             client.writer.write(POST)
-        await asyncio.sleep(0.2)
+        await taken(port)
         for client in (first, second):
             client.writer.write(ANOTHER)
-        await asyncio.sleep(0.1)
+        await taken(port)
         app.held.set()
         answers = [await client.answer() for client in (first, second, *many)]
         assert [status for status, _ in answers] == [200] * 32
@@ -213,7 +213,7 @@ async def test_a_client_that_fills_the_queue_leaves_room_for_another(
         refused = [await client.answer() for client in many[3:]]
         assert [status for status, _ in refused] == [503] * 3
         other.writer.write(ANOTHER)
-        await asyncio.sleep(0.1)
+        await taken(port)
         app.held.set()
         assert await other.answer() == (200, "/page:xyz")
         assert [(await client.answer())[0] for client in many[:3]] == [200] * 3
@@ -228,7 +228,10 @@ async def test_more_requests_run_while_the_store_is_slow(monkeypatch: pytest.Mon
         await running(app, busy)
         for client in others:
             client.writer.write(POST)
-        await asyncio.sleep(1)  # the queue is looked at thirty times
+        async with asyncio.timeout(60):
+            while app.served < 4:  # noqa: ASYNC110 - as often as the queue is looked at
+                await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)
         assert app.served == 4
         app.held.set()
         assert [(await client.answer())[0] for client in others] == [200] * 5
@@ -255,12 +258,12 @@ async def test_a_client_that_left_takes_no_place(monkeypatch: pytest.MonkeyPatch
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
         async with clients(port, 2, POST):
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.2)
+            await taken(port)
+        await taken(port)
         monkeypatch.setattr(admission, "BURST", 60)
         async with clients(port, 2, POST):
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(0.05)
+            await taken(port)
+        await taken(port)
         app.held.set()
         assert (await busy.answer())[0] == 200
         assert await client.ask(POST) == (200, "/page:abc")

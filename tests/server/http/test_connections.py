@@ -22,7 +22,16 @@ from server import serving
 from server.http import admission, connections
 from server.http.connections import Connection, max_connections, raise_descriptor_limit
 from server.settings import Settings
-from tests.server.http.listening import GET, HANDSHAKE, HEALTH, Client, Echo, clients, listening
+from tests.server.http.listening import (
+    GET,
+    HANDSHAKE,
+    HEALTH,
+    Client,
+    Echo,
+    clients,
+    listening,
+    taken,
+)
 from tests.server.serving import served
 
 HALF_A_HEAD = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Le"
@@ -41,12 +50,21 @@ async def test_requests_that_never_end_make_room_for_others(sent: bytes) -> None
         assert (await probe.ask(HEALTH))[0] == 200
 
 
-async def test_a_connection_that_is_closed_for_another_gets_the_reason() -> None:
+async def test_a_connection_that_is_closed_for_another_gets_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read, receive = asyncio.Event(), Connection.data_received
+
+    def noting(self: Connection, data: bytes) -> None:
+        receive(self, data)
+        read.set()
+
+    monkeypatch.setattr(Connection, "data_received", noting)
     async with (
         listening(Echo(), Settings(max_connections=1)) as port,
         clients(port, 1, HALF_A_HEAD) as (first,),
     ):
-        await asyncio.sleep(0.1)
+        await read.wait()
         async with clients(port) as (second,):
             assert (await second.ask(GET))[0] == 200
         assert (await first.answer())[0] == 503
@@ -61,8 +79,9 @@ async def test_no_connection_with_a_request_is_closed_for_another() -> None:
         listening(app, Settings(max_connections=2)) as port,
         clients(port, 2, GET) as running,
     ):
-        await app.serving.wait()
-        await asyncio.sleep(0.1)
+        async with asyncio.timeout(60):
+            while app.served < 2:  # noqa: ASYNC110 - polled
+                await asyncio.sleep(0.001)
         async with clients(port, 2) as (more, probe):
             status, text = await more.ask(GET)
             assert status == 503
@@ -323,7 +342,7 @@ async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.Monke
     monkeypatch.setattr(connections, "MAX_BODIES", 1_000)
     async with listening(Echo()) as port, clients(port, 3) as (first, second, third):
         first.writer.write(HALF_A_BODY.replace(b"10", b"900") + b"a" * 890)
-        await asyncio.sleep(0.05)
+        await taken(port)
         second.writer.write(HALF_A_BODY.replace(b"10", b"900") + b"a" * 890)
         assert (await second.answer())[0] == 503
         assert await third.ask(HALF_A_BODY + b"67890") == (200, "/page:1234567890")
@@ -346,7 +365,7 @@ async def test_bodies_that_wait_for_their_turn_are_bounded_too(
     ):
         await app.serving.wait()
         first.writer.write(post)
-        await asyncio.sleep(0.05)
+        await taken(port)
         assert (await second.ask(post))[0] == 503
         assert (await probe.ask(HEALTH))[0] == 200
         app.held.set()
@@ -383,20 +402,37 @@ async def test_a_stop_does_not_wait_for_incomplete_requests(
         assert await slow.rest() == b""
 
 
-async def test_idle_connections_are_answered_once_more_while_the_server_ends() -> None:
+async def test_idle_connections_are_answered_once_more_while_the_server_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Also a request that has begun when they close."""
+    monkeypatch.setattr(connections, "_LAST_CALL", 0.3)
+    ended, last_call = asyncio.Event(), asyncio.Event()
+    end, close_soon = Connection.shutdown, Connection._close_soon
+
+    def ending_seen(self: Connection) -> None:
+        end(self)
+        ended.set()
+
+    def last_call_seen(self: Connection) -> None:
+        close_soon(self)
+        last_call.set()
+
+    monkeypatch.setattr(Connection, "shutdown", ending_seen)
+    monkeypatch.setattr(Connection, "_close_soon", last_call_seen)
     async with AsyncExitStack() as serving, AsyncExitStack() as stack:
         port = await serving.enter_async_context(listening(Echo()))
         one, other = await stack.enter_async_context(clients(port, 2))
         for client in (one, other):
             assert (await client.ask(GET))[0] == 200
         ending = asyncio.create_task(serving.aclose())
-        await asyncio.sleep(0.5)
+        await ended.wait()
+        monkeypatch.setattr(connections, "_LAST_CALL", 30)  # for the request that has begun
         other.writer.write(GET[:-2])
         assert (await one.ask(GET))[0] == 200
         assert "connection: close" in one.head
         assert await one.rest() == b""
-        await asyncio.sleep(0.8)
+        await last_call.wait()
         assert (await other.ask(GET[-2:]))[0] == 200
         assert "connection: close" in other.head
         await ending
