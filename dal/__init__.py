@@ -1,1 +1,1 @@
-"""The data-access layer: plans DynamoDB queries, runs them and merges their answers into pages."""
+"""The data-access layer: plans DynamoDB queries, sends them, and merges their rows into pages."""

@@ -1,4 +1,4 @@
-"""An account: the requests to DynamoDB of a piece of work, and the capacity that they consumed."""
+"""Counts the requests to DynamoDB of a task, and the read and write capacity that they consumed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,13 @@ from typing import Any
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )
-"""Operations that consume write capacity. If a response is lost, the outcome is unknown."""
+"""Operations that consume write capacity. If the response to one of them is lost, its outcome is
+unknown."""
 
 
 @dataclass(slots=True)
 class Account:
-    """Requests, retries included, and consumed capacity in RCU and WCU."""
+    """The number of requests, with retries, and the consumed capacity in RCU and WCU."""
 
     requests: int = 0
     rcu: float = 0.0
@@ -26,7 +27,7 @@ _open: ContextVar[Account | None] = ContextVar("account", default=None)
 
 @contextmanager
 def opened() -> Iterator[Account]:
-    """Open an account for all requests in this block, and in tasks that start in it."""
+    """Count all requests that the ``with`` block sends, also in tasks that it starts."""
     account = Account()
     before = _open.set(account)
     try:
@@ -36,14 +37,14 @@ def opened() -> Iterator[Account]:
 
 
 def note_request() -> None:
-    """Count a request that is about to be sent."""
+    """Count a request before it is sent."""
     account = _open.get()
     if account is not None:
         account.requests += 1
 
 
 def note_response(operation: str, response: dict[str, Any]) -> None:
-    """Add the capacity that a request consumed."""
+    """Add the capacity in a response to the account."""
     account = _open.get()
     if account is None:
         return
@@ -54,14 +55,14 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract read capacity that would show a client the size of a hidden item."""
+    """Subtract the RCU of an item that the viewer may not see: the RCU would reveal its size."""
     account = _open.get()
     if account is not None:
         account.rcu -= capacity
 
 
 def consumed(response: dict[str, Any]) -> float:
-    """Return the capacity units in a response, summed over its tables; 0 if it has none."""
+    """Return the capacity units that a response reports, over all tables; 0 if it reports none."""
     capacity = response.get("ConsumedCapacity", [])
     if isinstance(capacity, dict):
         return float(capacity["CapacityUnits"])

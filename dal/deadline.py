@@ -1,8 +1,8 @@
-"""The deadline of the work in progress, which all its requests to the store share.
+"""The deadline of the current request. All its calls to DynamoDB share it.
 
-The server sets a deadline for each client's request. Every request to the store and every wait in
-``dal`` ends by this time, even in tasks that the work starts. Without a deadline, each request has
-its own limit.
+The server sets a deadline for each client's request. Every call to DynamoDB and every wait in
+``dal`` ends by this time, also in tasks that the request starts. Without a deadline, each call has
+its own time limit.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Deadline:
-    """A time on the event loop's clock, in seconds. It can be moved."""
+    """A time on the event loop's clock, in seconds. ``restart`` moves it."""
 
     at: float = math.inf
 
@@ -28,13 +28,13 @@ _CURRENT: ContextVar[Deadline] = ContextVar("deadline")
 
 
 def current_deadline() -> Deadline:
-    """Return the deadline of the work in progress; infinite if none is set."""
+    """Return the current request's deadline; infinite if none is set."""
     return _CURRENT.get(Deadline())
 
 
 @contextmanager
 def deadline(at: Deadline) -> Iterator[None]:
-    """Set the deadline of the work in this block. It replaces the deadline around the block."""
+    """Set the deadline in the ``with`` block. It replaces the deadline that was set outside."""
     token = _CURRENT.set(at)
     try:
         yield
@@ -43,7 +43,7 @@ def deadline(at: Deadline) -> Iterator[None]:
 
 
 def time_left(most: float | None = None) -> float | None:
-    """Return how many seconds a wait may take: at most ``most``. None means no limit."""
+    """Return the seconds until the deadline, at most ``most``. None means no limit."""
     current = _CURRENT.get(None)
     if current is None or current.at == math.inf:
         return most

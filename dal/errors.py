@@ -1,15 +1,15 @@
-"""Errors of the data-access layer; each message is one sentence a person can act on."""
+"""Errors of the data-access layer. Each message is one sentence that says what to do."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 class DalError(Exception):
-    """The base of every error that ``dal`` raises on purpose."""
+    """The base class of every error that ``dal`` raises on purpose."""
 
 
 class InvalidArgumentError(DalError):
-    """A value breaks a rule; ``argument`` is the caller's name for the value."""
+    """A value is invalid. ``argument`` is the name of the argument in the API."""
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
@@ -17,11 +17,11 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A cursor is not one of this server's, or was changed or cut off."""
+    """A cursor was changed or cut off, or another server made it."""
 
 
 class NoIndexError(DalError):
-    """No declared index answers a filter without reading an unbounded range."""
+    """No declared index can answer a query with these filters by reading a bounded range."""
 
 
 class TooManySegmentsError(DalError):
@@ -29,16 +29,16 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyCommentedError(DalError):
-    """The author has another comment on the product, and the table allows one for each person."""
+    """The author has another comment on the product, and the table allows one for each author."""
 
     def __init__(self, there: Any) -> None:
         super().__init__("You have another comment on this product: edit or delete it.")
         self.there = there
-        """The comment, or the submission, that is there."""
+        """The author's other comment or submission."""
 
 
 class NotBoughtError(DalError):
-    """The user has not received the product, and the server takes comments of buyers only."""
+    """The user has not received the product, and only buyers may comment on this server."""
 
     def __init__(self) -> None:
         super().__init__("Only users who have received this product may comment on it.")
@@ -49,7 +49,7 @@ class AlreadyExistsError(DalError):
 
 
 class IdempotencyKeyReusedError(DalError):
-    """An idempotency key was sent again with another input."""
+    """A client sent an idempotency key again with different input."""
 
 
 class NotFoundError(DalError):
@@ -57,11 +57,11 @@ class NotFoundError(DalError):
 
 
 class ConflictError(DalError):
-    """Concurrent writers kept changing the item until the deadline; nothing was written."""
+    """Nothing was written, because other clients kept changing the item until the deadline."""
 
 
 class ConditionFailedError(DalError):
-    """Nothing was written, because the conditions of the actions in ``failed`` were false."""
+    """Nothing was written: conditions failed. ``failed`` has the numbers of their actions."""
 
     def __init__(
         self, failed: list[int], items: Mapping[int, dict[str, Any]] | None = None
@@ -69,19 +69,20 @@ class ConditionFailedError(DalError):
         super().__init__("The item was changed meanwhile.")
         self.failed = failed
         self.items = items or {}
-        """The items of failed actions, by their numbers, if the action returns its item."""
+        """The stored items of failed actions, by action number, if the action requested its
+        item."""
 
 
 class ThrottledError(DalError):
-    """DynamoDB throttled the requests until the deadline; a later retry helps."""
+    """DynamoDB throttled the request until the deadline. A retry later can succeed."""
 
 
 class StoreUnavailableError(DalError):
-    """DynamoDB could not be reached, or did not answer, before the deadline."""
+    """DynamoDB was unreachable, or sent no response before the deadline."""
 
 
 class CircuitOpenError(StoreUnavailableError):
-    """The request was not sent, because DynamoDB has not answered any request for a while."""
+    """The request was not sent, because several earlier requests had no response from DynamoDB."""
 
 
 class StoreFullError(DalError):
@@ -89,23 +90,26 @@ class StoreFullError(DalError):
 
 
 class StoreDamagedError(DalError):
-    """The embedded engine's data file is damaged; only a backup helps."""
+    """The embedded engine's data file is damaged. Restore a backup."""
 
 
 class StoreRefusedError(DalError):
-    """DynamoDB refused the request for good: credentials, permissions, a missing table."""
+    """DynamoDB refused the request, and a retry cannot help.
+
+    For example, a permission is missing.
+    """
 
 
 class InvalidRequestError(StoreRefusedError):
-    """DynamoDB refused the request as invalid, for example an item that is too large."""
+    """DynamoDB refused the request as invalid. For example, an item is too large."""
 
 
 class UnknownOperationError(StoreRefusedError):
-    """The endpoint lacks an operation of DynamoDB."""
+    """The endpoint does not support an operation of DynamoDB."""
 
 
 class NoTransactionsError(StoreRefusedError):
-    """The endpoint has no transactions, which the write or the command needs."""
+    """The write or the command needs transactions, which the endpoint does not support."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -115,16 +119,19 @@ class NoTransactionsError(StoreRefusedError):
 
 
 class NoTableError(StoreRefusedError):
-    """The table, or its stream, does not exist."""
+    """The table or its stream does not exist."""
 
 
 class CredentialsExpiredError(StoreRefusedError):
-    """The AWS credentials have expired. If they refresh themselves, a retry succeeds."""
+    """The AWS credentials have expired. After they are refreshed, a retry succeeds."""
 
 
 class IteratorExpiredError(DalError):
-    """A stream's iterator was unused for too long; a new one continues from the same place."""
+    """A stream's iterator expired because it was not used.
+
+    Request a new one for the same position.
+    """
 
 
 class ChangesLostError(DalError):
-    """Records of the table's stream expired before they were applied; only a rebuild helps."""
+    """Records of the table's stream expired before they were counted. A rebuild is necessary."""

@@ -1,7 +1,7 @@
-"""Instrumentation: what the store and the follower report for metrics and traces.
+"""Instrumentation: what the DynamoDB client and the stream's follower report to metrics and traces.
 
-The context variables hold the objects that receive the reports. By default they are None: nothing
-is reported.
+Each context variable holds the object that receives the reports, or None. With None, nothing is
+reported.
 """
 
 from collections.abc import Awaitable, Callable
@@ -16,10 +16,10 @@ class StoreInstruments(Protocol):
     """Observes requests to DynamoDB."""
 
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
-        """Await ``send``, one attempt at an operation, and return its response."""
+        """Await ``send``, which makes one attempt at an operation, and return its response."""
 
     def retried(self, operation: str) -> None:
-        """Note that an attempt failed and another follows."""
+        """Count an attempt that failed and is retried."""
 
 
 STORE_INSTRUMENTS: ContextVar[StoreInstruments | None] = ContextVar(
@@ -28,13 +28,16 @@ STORE_INSTRUMENTS: ContextVar[StoreInstruments | None] = ContextVar(
 
 
 class FollowerInstruments(Protocol):
-    """Observes what a follower of the table's stream applies."""
+    """Observes the follower, which applies the records of the table's stream."""
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Note that a shard's records were applied; ``made`` is the newest one's time."""
+        """Report that records of a shard were applied.
+
+        ``made`` is the time of the newest record.
+        """
 
     def round(self, now: datetime, *, left: bool) -> None:
-        """Note a round over all shards; ``left`` is True if a shard has unread records."""
+        """Report that the follower has read all shards once. ``left``: unread records remain."""
 
 
 FOLLOWER_INSTRUMENTS: ContextVar[FollowerInstruments | None] = ContextVar(

@@ -1,220 +1,235 @@
 """Every limit on clients' input and on the work it causes, each with its reason.
 
-A module compares a client's text with its limit before any other work on the text.
-SECURITY.md lists the limits for operators, each with its test.
+A text is checked against its limit before any other work on it. SECURITY.md lists the limits for
+operators, each with its test.
 """
 
 # Documents
 
 MAX_DOCUMENT = 30_000
-"""Characters of a document."""
+"""Maximum characters of a GraphQL document."""
 
 MAX_TOKENS = 1_000
-"""Lexical units of a document: the process serves no other request while it parses, validates and
-compiles them, which takes some microseconds each. GraphiQL's introspection has 160."""
+"""Maximum lexical units of a document. Parsing, validation and compilation take some microseconds
+for each unit, and meanwhile the process serves no other request. GraphiQL's introspection has
+160."""
 
 MAX_DEFINITIONS = 100
-"""Operations and fragments of a document. Validation compares some of them in pairs."""
+"""Maximum operations and fragments of a document. Validation compares some of them in pairs."""
 
 MAX_DEPTH = 10
-"""Levels of fields below the first level of an operation."""
+"""Maximum depth of fields below the first level of an operation."""
 
 MAX_ALIASES = 30
-"""Aliases, counted at each spread of their fragment. Each alias may select the same list again."""
+"""Maximum aliases; a fragment's aliases count at each spread. Each alias may select the same list
+again."""
 
 MAX_FIELDS = 500
-"""Fields, counted at each spread of their fragment."""
+"""Maximum fields; a fragment's fields count at each spread."""
 
 MAX_SPREADS = 500
-"""Fragments, named and inline, counted wherever they are spread. With ``MAX_FIELDS`` it bounds the
-steps of whatever walks through an operation."""
+"""Maximum spreads of named and inline fragments. With ``MAX_FIELDS``, it limits the steps of every
+function that visits all parts of an operation."""
 
 MAX_PAIRS = 10_000
-"""Pairs of fields under one response key, which validation compares one by one."""
+"""Maximum pairs of fields with the same response key. Validation compares each pair."""
 
 MAX_COMPARISONS = 20_000
-"""Steps of graphql-core's check that the fields of each object can be merged. Their number grows
-with the square of an object's fields and fragments. This many take 15 ms; graphql-core alone would
-allow 500,000. A page of 15 components, each with fragments, takes 7,000."""
+"""Maximum steps of graphql-core's check that the fields of each object can be merged. The steps
+grow with the square of an object's fields and fragments. 20,000 steps take 15 ms; graphql-core's
+own limit would allow 500,000. A page of 15 components, each with fragments, takes 7,000."""
 
 MAX_DIGITS = 40
-"""Characters of a number in a document. Parsing takes time that grows with the square of its
+"""Maximum characters of a number in a document. Parsing time grows with the square of the
 length."""
 
 MAX_DOCUMENT_ERRORS = 10
-"""Errors that validation reports for a document. After these are fixed, it reports the others."""
+"""Maximum validation errors in a response. A client that fixes them gets the next ones."""
 
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
-"""Memory for the parsed documents of clients, and for parsed trusted documents, which clients
-cannot evict: 400 documents of 300 lexical units. A document beyond this memory is parsed and
-validated again with each request."""
+"""Memory for the parsed documents of clients, and as much again for parsed trusted documents, which
+clients cannot evict: 400 documents of 300 lexical units each. A document that does not fit is
+parsed and validated at each request."""
 
 TRUSTED_CHARACTERS = 16_000_000
-"""Characters of all trusted documents. The server always keeps their texts in memory."""
+"""Maximum characters of all trusted documents together. Their texts stay in memory."""
 
 AUTOMATIC_BYTES = 16_000_000
-"""Memory for the texts that clients register by hash; the least recently used are dropped."""
+"""Memory for the documents that clients register by hash. The least recently used are dropped."""
 
 # Variables and arguments
 
 MAX_VARIABLE_VALUES = 1_000
-"""Values in a request's variables, each of which is coerced. An order of 90 lines has 300
-values."""
+"""Maximum values in a request's variables, because the server coerces each. An order of 90 lines
+has 300 values."""
 
 MAX_VALUES = 100
-"""Values of a list in a filter, and ids of `products`. A page reads at most 60 partitions."""
+"""Maximum values of a list in a filter, and maximum ids of `products`. A page reads at most 60
+partitions."""
 
 MAX_NODES = 100
-"""Ids in one ``nodes`` field."""
+"""Maximum ids of one ``nodes`` field."""
 
 MAX_ROWS = 100
-"""Rows of a page."""
+"""Maximum rows of a page."""
 
 MAX_POINTS = 400
-"""Points of a trend: more than a year by day, seven years by week, a generation by month."""
+"""Maximum points of a trend: more than a year by day, seven years by week, 33 years by month."""
 
 # Work that an operation causes
 
 MAX_REQUESTS = 250
-"""Requests to DynamoDB that an operation is expected to make."""
+"""Maximum requests to DynamoDB that an operation may be expected to send."""
 
 MAX_EVENT_REQUESTS = 5
-"""Requests to DynamoDB for one event of a subscription, which can read one or two fields."""
+"""Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
+read."""
 
 MAX_ANSWER_VALUES = 10_000
-"""Values that an operation's answer is expected to hold: some microseconds of work each."""
+"""Maximum expected values in an operation's response. Each costs some microseconds of CPU time."""
 
 MAX_QUESTIONS = 10
-"""Questions to the analytics store. Each reads all rows of a product, or of the shop."""
+"""Maximum questions to the analytics store in one operation. Each question reads all rows of a
+product, or of the whole table."""
 
 MAX_WAITING_QUESTIONS = 16
-"""Different questions of all clients that the analytics store answers at once."""
+"""Maximum different questions, of all clients together, that the analytics store answers at the
+same time."""
 
 MAX_SEGMENTS = 60
-"""Partitions that a page reads: twelve languages of five ratings."""
+"""Maximum partitions that a page reads: five ratings in each of twelve languages."""
 
 TICKET_ORGANIZATIONS = 20
-"""Organisations whose tickets the list of a user's tickets has: the first by name. Each is a
-request. Others can put a user into more, which must not cost the user the list."""
+"""Maximum organisations whose tickets the list `User.tickets` includes: the first by name. Each
+costs one request to DynamoDB. Other users may add a user to more organisations, so the limit must
+not turn the list into an error."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
-"""Events of one subscription that wait to be sent, and their bytes. A client that is further behind
-gets its list faster by a reload."""
+"""Maximum events of one subscription that wait to be sent, and their bytes. A client that falls
+further behind gets the current list faster if it reads the list again."""
 
 # Identifiers and texts
 
 MAX_IDENTIFIER_BYTES = 512
-"""Bytes of an escaped identifier in UTF-8. With a date it fits a sort key, which has 1,024
-bytes."""
+"""Maximum bytes of an escaped identifier in UTF-8. An identifier and a date fit in a sort key,
+whose maximum is 1,024 bytes."""
 
 MAX_OPAQUE = 1_400
-"""Characters of a global id or a cursor: base64 of a type's name and two identifiers."""
+"""Maximum characters of a global id or a cursor: base64 of a type name and two identifiers."""
 
 MAX_TITLE = 200
 MAX_TEXT = 10_000
 MAX_EXPLANATION = 500
-"""Characters of a title, of a text, and of the explanation of a report."""
+"""Maximum characters of a comment's title, of its text, and of the explanation in a report."""
 
 MAX_REPLY = 2_000
-"""Characters of the shop's reply to a comment: lists read it with the comment."""
+"""Maximum characters of the shop's reply. Lists read replies together with the comments."""
 
 MAX_LANGUAGE = 35
-"""Characters of a language tag: the length that BCP 47 (RFC 5646, section 4.4.1) asks programs to
-accept."""
+"""Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
+accept tags of this length."""
 
 KEPT_TAGS = 10_000
-"""Language tags that are cached in canonical form."""
+"""Number of language tags whose canonical forms are cached."""
 
 MAX_ADDRESS = 2_048
-"""Characters of a URL in a link: all browsers and crawlers accept this length."""
+"""Maximum characters of a URL in a link. All browsers and crawlers accept this length."""
 
 MAX_EMAIL = 254
-"""Characters of an e-mail address: RFC 5321 allows no more."""
+"""Maximum characters of an e-mail address, by RFC 5321."""
 
 MAX_QUANTITY = 10_000
-"""Exclusive upper bound of an amount in minor units: amounts have at most twelve digits."""
+"""Maximum quantity of an order line."""
 
 MAX_AMOUNT = 10**12
 """Exclusive upper bound of an amount in minor units: amounts have at most twelve digits."""
 
 MAX_LINES = 90
-"""Lines of an order. A delivery is one transaction with an action for each product, and DynamoDB
-allows 100 actions."""
+"""Maximum lines of an order. A delivery is one transaction with an action for each product, and
+DynamoDB allows 100 actions."""
 
 MAX_FIRST_USERS = 90
-"""Users in the mutation that creates an organisation. A transaction takes 100 items."""
+"""Maximum users in the mutation that creates an organisation. DynamoDB allows 100 items in a
+transaction."""
 
 # Answers
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
-"""Errors in an answer, and the characters of each: messages of graphql-core repeat the whole
-input."""
+"""Maximum errors in a response, and maximum characters of each error's message. The messages of
+graphql-core repeat the whole input."""
 
 MAX_RESPONSE = 6_000_000
-"""Bytes of an answer: 100 comments of 10,000 characters of four bytes, each with a reply of 2,000,
-are 4.9 MB."""
+"""Maximum bytes of a response. The largest page has 4.9 MB: 100 comments, each with a text of
+10,000 characters and a reply of 2,000 characters, at four bytes per character."""
 
 # Forms and headers
 
 MAX_FORM_FIELDS = 50
-"""Fields of a form on a page."""
+"""Maximum fields of an HTML form."""
 
 MAX_JWT = 4_000
-"""Characters of the JWT that a visitor pastes to sign in: browsers drop a cookie of more than
-4,096, its name included."""
+"""Maximum characters of the JWT that a visitor pastes to sign in. Browsers drop a cookie whose name
+and value exceed 4,096 characters."""
 
 MAX_PAGE_ADDRESS = 8_000
-"""Bytes of a page's address: the page repeats it in a link for each language. The longest useful
-address contains an identifier and a cursor, 3,000 bytes in all."""
+"""Maximum bytes of a page's address, because the page repeats it in a link for each language. The
+longest useful address, with an identifier and a cursor, has 3,000 bytes."""
 
 MAX_HOST = 300
-"""Characters of a Host header: a name has 253 at most, a port five."""
+"""Maximum characters of a Host header: a host name has at most 253, a port five."""
 
 MAX_REQUEST_ID = 128
-"""Characters of a request id, which is written to the log."""
+"""Maximum characters of a request id, which the server writes to its log."""
 
 # HTTP and WebSocket
 
 MAX_BODY = 1_000_000
-"""Bytes of a request's body; the longest comment takes 60,000 of them."""
+"""Maximum bytes of a request body. The longest comment needs 60,000 bytes."""
 
 MAX_HEAD = 65_536
-"""Bytes of a request besides its body: head, chunk sizes and trailers. Browsers and CDNs send less
-than 16,000; each byte of a tiny chunk or header costs memory and CPU many times over."""
+"""Maximum bytes of a request without its body: request line, headers, chunk sizes and trailers.
+Browsers and CDNs send less than 16,000 bytes. The server needs many times these bytes in memory and
+much CPU time for tiny chunks and headers."""
 
 MAX_HEADERS = 100
-"""Headers and trailers of a request; browsers behind CDNs send 40. Each takes some 110 bytes."""
+"""Maximum headers and trailers of a request. Browsers behind CDNs send 40. Each needs about 110
+bytes of memory."""
 
 MAX_PIPELINED = 100
-"""Pipelined requests that wait on a connection. Each takes 2 kB. Browsers do not pipeline."""
+"""Maximum pipelined requests that wait on a connection. Each needs 2 kB of memory. Browsers do not
+pipeline requests."""
 
 MAX_BODIES = 64_000_000
-"""Bytes of unprocessed request bodies, of all connections of a process together."""
+"""Maximum bytes of request bodies that wait for processing, over all connections of a process."""
 
 MAX_SOCKET_MESSAGE = 131_072
-"""Bytes of a WebSocket message: the longest document is 30,000 characters."""
+"""Maximum bytes of a WebSocket message. The longest document has 30,000 characters."""
 
 MAX_FRAMES = 100
-"""WebSocket frames of a connection in a second, whatever they hold: a front end opens a page's 20
-lists at once, and a frame costs 10 microseconds before any other limit sees it."""
+"""Maximum WebSocket frames per second on a connection. A front end subscribes to the 20 lists of a
+page at once. Each frame costs 10 microseconds before other limits are checked."""
 
 MAX_MESSAGE_FRAMES = 1_000
-"""Frames of one WebSocket message: even empty ones take memory until the message is complete."""
+"""Maximum frames of one WebSocket message. Even an empty frame needs memory until the message is
+complete."""
 
 SEND_TIMEOUT = 30.0
-"""Seconds in which a client must receive ``MIN_TAKEN`` bytes of a waiting answer."""
+"""Seconds in which a client must receive ``MIN_TAKEN`` bytes of a response that waits to be
+sent."""
 
 MIN_TAKEN = 16_384
-"""Bytes that a client must receive in ``SEND_TIMEOUT`` while its connection's write buffer is full:
-a slower client would occupy the memory of its answers for hours."""
+"""Bytes that a client must receive in each ``SEND_TIMEOUT`` while its connection's write buffer is
+full. Otherwise the server closes the connection: responses to slow clients would occupy memory for
+hours."""
 
 MAX_CLIENTS = 100_000
-"""Clients with a stored request rate, in 40 MB. The client that was silent for longest is dropped
-first."""
+"""Maximum clients whose request rates the server remembers, in 40 MB of memory. The server forgets
+the client whose latest request is oldest."""
 
 SECONDS_OF_REQUEST = 0.002
-"""Processor time for a new document that counts as one more request. A short document takes less.
-At 100 requests a second, the new documents of one client take a fifth of a core."""
+"""CPU seconds of parsing a new document that count as one more request of its client. A short
+document takes less. A client that sends 100 requests per second, all with new documents, uses a
+fifth of a core."""

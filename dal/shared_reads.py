@@ -1,4 +1,4 @@
-"""Reads in progress that several requests share."""
+"""Shares one read in progress between several requests for the same data."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
@@ -13,17 +13,17 @@ class SharedReads(Generic[Result]):
     """Reads in progress, shared by all requests for the same key.
 
     The first request reads, within its own deadline and at its own cost. Later requests wait for
-    its result, and read for themselves if it fails or their deadline is shorter. A result may be
-    slightly older than the later request, as a result of an eventually consistent index may be too.
-    It never lacks an acknowledged write of this process, because each write calls ``forget`` before
-    it is acknowledged.
+    its result. A later request reads itself if the first read fails, or if its own deadline comes
+    first. A shared result may be a little older than the later request, like any eventually
+    consistent read. It includes every write that this process acknowledged before the later
+    request, because each write calls ``forget`` first.
     """
 
     def __init__(self) -> None:
         self._in_progress: dict[Hashable, asyncio.Future[Result | None]] = {}
 
     async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
-        """Return the result of ``read``, or of an earlier read for ``key`` in progress."""
+        """Return the result of a read in progress for ``key``; if there is none, call ``read``."""
         first = self._in_progress.get(key)
         if first is not None:
             await asyncio.wait([first], timeout=time_left())
@@ -40,5 +40,5 @@ class SharedReads(Generic[Result]):
         return result
 
     def forget(self) -> None:
-        """Stop sharing the reads in progress: later requests read again."""
+        """Stop sharing the reads in progress, so that later requests read again."""
         self._in_progress.clear()

@@ -1,4 +1,4 @@
-"""The composition root: creates the repositories of one table, and the objects that they share."""
+"""Creates all repositories of a table, and the objects that they share."""
 
 from dal.client.table import Table
 from dal.repositories.comments import CommentRepository
@@ -19,7 +19,7 @@ from dal.statistics.reader import StatisticsReader
 
 
 class Stores:
-    """The repositories of one table; ``observer`` receives all writes of comments."""
+    """The repositories of one table. ``observer`` receives every write of a comment."""
 
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
         self.maintenance = MaintenanceStore(table)

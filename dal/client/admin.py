@@ -1,4 +1,4 @@
-"""Operations on a table as a whole: create and describe it, its time to live and its stream."""
+"""Operations on the whole table: creates and describes it, and switches its expiry and stream."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _CHECK_SECONDS = 1.0
 
 
 async def create(table: Table, indexes: Sequence[Index]) -> bool:
-    """Create the table if it does not exist, and wait until it is active; True if created."""
+    """Create the table, and wait until it is active. Return False if it exists already."""
     try:
         definition = table_definition(table.name, indexes)
         await retry(partial(table.once, "create_table", **definition), "create_table")
@@ -38,7 +38,10 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
 
 
 async def let_expire(table: Table) -> bool:
-    """Switch time to live on. Return False if it was on already, or if the endpoint has none."""
+    """Switch time to live on.
+
+    Return False if it was on already, or if the endpoint does not have it.
+    """
     if await expires(table):
         return False
     try:
@@ -61,7 +64,7 @@ async def expires(table: Table) -> bool:
 
 
 async def check_transactions(table: Table) -> None:
-    """Send an empty transaction. Raise NoTransactionsError if the endpoint has no transactions.
+    """Raise NoTransactionsError if the endpoint has no transactions. Send an empty transaction.
 
     Commands that need transactions call this before their first write.
     """
@@ -81,9 +84,9 @@ async def stream(table: Table) -> str | None:
 
 
 async def renew_stream(table: Table) -> str:
-    """Switch the table's stream on, after switching a previous one off.
+    """Switch the table's stream on. If it is on already, switch it off first.
 
-    Return the ARN of the new stream. Its first record is the first change from now on.
+    Return the ARN of the new stream. Its first record is the first change after this call.
     """
     if await stream(table) is not None:
         await end_stream(table)
@@ -97,12 +100,13 @@ async def end_stream(table: Table) -> None:
 
 
 async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[str, Any]:
-    """Return the table as described by UpdateTable's response."""
+    """Change the stream's settings; return the table from UpdateTable's response."""
 
     async def attempt() -> dict[str, Any]:
         try:
             return await table.call("update_table", StreamSpecification=specification)
-        except AlreadyExistsError:  # ResourceInUseException: the table is being updated
+        # ResourceInUseException: another update of the table is in progress
+        except AlreadyExistsError:
             raise ConflictError(
                 f"The table {table.name} is being changed: wait until it is active, then run this "
                 "again."
@@ -115,7 +119,7 @@ async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[st
 
 
 async def _active(table: Table) -> None:
-    """Wait until the table is active; StoreUnavailableError after ACTIVE_SECONDS."""
+    """Wait until the table is active. Raise StoreUnavailableError after ACTIVE_SECONDS."""
     end = monotonic() + ACTIVE_SECONDS
     while True:
         # DescribeTable is eventually consistent and may not know a new table yet:
@@ -125,6 +129,7 @@ async def _active(table: Table) -> None:
                 return
         if monotonic() > end:
             raise StoreUnavailableError(
-                f"The table {table.name} does not become active: look at it in DynamoDB."
+                f"The table {table.name} does not become active: "
+                "check its status in the DynamoDB console."
             )
         await asyncio.sleep(_CHECK_SECONDS)

@@ -1,4 +1,4 @@
-"""Concurrent requests: batches, parallel tasks, locks by name, and a limit of capacity units."""
+"""Tools for concurrent requests: batches, parallel tasks, locks by name, and limits of capacity."""
 
 import asyncio
 from asyncio import Lock, sleep
@@ -20,13 +20,13 @@ Second = TypeVar("Second")
 
 
 def batched(items: Sequence[Result], size: int) -> list[Sequence[Result]]:
-    """Return ``items`` cut into runs of at most ``size``."""
+    """Split ``items`` into runs of at most ``size`` items."""
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Await all of ``work`` in parallel. The first failure cancels the rest and is raised."""
-    if len(work) == 1:  # the most frequent case needs no task
+    """Await all coroutines in parallel. If one fails, cancel the others and raise its error."""
+    if len(work) == 1:  # a single coroutine is the most frequent case and needs no task
         return [await work[0]]
     try:
         async with asyncio.TaskGroup() as group:
@@ -39,31 +39,32 @@ async def in_parallel(work: Sequence[Coroutine[Any, Any, Result]]) -> list[Resul
 async def both(
     first: Coroutine[Any, Any, First], second: Coroutine[Any, Any, Second]
 ) -> tuple[First, Second]:
-    """Await two results of different types at once, as ``in_parallel`` does."""
+    """Await two results of different types in parallel, as ``in_parallel`` does."""
     work: list[Coroutine[Any, Any, Any]] = [first, second]
     one, two = await in_parallel(work)
     return one, two
 
 
 class KeyedLocks:
-    """A lock for each name; waiting tasks get it in order of arrival."""
+    """One lock for each name. Tasks get a lock in their order of arrival."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @asynccontextmanager
     async def hold(self, names: Iterable[str], *, deadline: float | None) -> AsyncIterator[None]:
-        """Hold the locks of all ``names``.
+        """Hold the locks of all ``names`` in the ``with`` block.
 
-        Raise ConflictError after ``deadline`` seconds of waiting. The deadline of the current
-        request limits the wait too. If ``deadline`` is None, it is the only limit.
+        Raise ConflictError after ``deadline`` seconds of waiting, or at the deadline of the current
+        request if that is earlier. With ``deadline`` None, only the request's deadline limits the
+        wait.
         """
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(time_left(deadline)):
                     for name in sorted(
                         set(names)
-                    ):  # all tasks take locks in the same order, which prevents a deadlock
+                    ):  # sorted: all tasks take locks in the same order, which prevents deadlocks
                         lock = self._locks.setdefault(name, asyncio.Lock())
                         await held.enter_async_context(lock)
             except TimeoutError:
@@ -74,21 +75,21 @@ class KeyedLocks:
 
 
 _EXPECTED_WCU = 1_000.0
-"""The expected WCU of the first write: about a hundred comments."""
+"""The WCU that the first write is expected to consume: about a hundred comments."""
 
 _EXPECTED_RCU = 256.0
-"""The expected RCU of the first read: 1 MB of a Scan, read consistently."""
+"""The RCU that the first read is expected to consume: 1 MB of a consistent Scan."""
 
 _CHECK_SECONDS = 0.1
 
 
 class Pace:
-    """Starts requests so that together they consume at most ``units`` WCU, or RCU, a second.
+    """Delays requests so that they consume at most ``units`` capacity units per second together.
 
-    Only the response shows how many units a request has consumed; it may be more than a second's
-    units. So a request starts when enough time has passed for the units of all earlier requests. A
-    request that has no response yet counts as many units as the latest response. If ``units`` is
-    None, there is no limit. If ``reads`` is true, the limit is of RCU, otherwise of WCU.
+    ``units`` are RCU if ``reads`` is true, otherwise WCU. None means no limit. Only a response
+    shows how many units its request consumed, which may be more than ``units``. So a request waits
+    until the time has passed that all earlier requests need at this rate. A request that has no
+    response yet counts as much as the latest response.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
@@ -100,12 +101,12 @@ class Pace:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait until the block's request may start."""
+        """Wait until the request in the ``with`` block may start."""
         if self._units is None:
             yield
             return
         async with self._turns:
-            # The wait becomes shorter if requests in progress consume less than expected.
+            # Repeated, because ``_due`` becomes earlier if a request consumes less than expected.
             while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected

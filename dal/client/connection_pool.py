@@ -1,8 +1,8 @@
-"""The pool of HTTP/1.1 connections to DynamoDB: one request at a time on each.
+"""The pool of HTTP/1.1 connections to DynamoDB. A connection carries one request at a time.
 
-httptools parses the responses, as it parses the server's requests. A connection is reused only
-after a complete response, and only if the endpoint keeps the connection open. Otherwise the next
-request could receive a late response to this request.
+httptools parses the responses. A connection is used again only after a complete response, and only
+if the endpoint keeps the connection open. Otherwise a request could receive the late response to an
+earlier request.
 """
 
 import asyncio
@@ -16,20 +16,21 @@ from aiohappyeyeballs import start_connection
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
-"""Maximum seconds to open a connection, TLS included."""
+"""Maximum seconds to open a connection, with TLS."""
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""Seconds to wait for a connection before the host's next address is tried in parallel (RFC
+"""If a connection is not open after these seconds, the pool also tries the host's next address (RFC
 8305)."""
 
 IDLE_SECONDS = 12.0
-"""Seconds after which an idle connection is not reused: the endpoint may have closed it."""
+"""A connection that is idle for these seconds is closed, because the endpoint may close it
+first."""
 
 _KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
 
 
 class HttpResponse(NamedTuple):
-    """An unchecked response; an absent header is empty."""
+    """A response as received, without checks. A missing header is an empty string."""
 
     status: int
     checksum: bytes
@@ -38,7 +39,7 @@ class HttpResponse(NamedTuple):
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection. asyncio and httptools call all methods but ``send`` and ``close``."""
+    """One connection. asyncio and httptools call its methods, except ``send`` and ``close``."""
 
     def __init__(self) -> None:
         self.usable = True
@@ -47,7 +48,10 @@ class HttpConnection(asyncio.Protocol):
         self._response: asyncio.Future[HttpResponse] | None = None
 
     def send(self, request: bytes) -> Awaitable[HttpResponse]:
-        """Send a request; ConnectionError if the connection ends before the response does."""
+        """Send a request.
+
+        Raise ConnectionError if the connection ends before the response is complete.
+        """
         self._response = asyncio.get_running_loop().create_future()
         self._headers: dict[bytes, bytes] = {}
         self._body: list[bytes] = []
@@ -55,7 +59,7 @@ class HttpConnection(asyncio.Protocol):
         return self._response
 
     def close(self) -> None:
-        """End the connection at once."""
+        """Close the connection at once."""
         self.usable = False
         self._transport.abort()
 
@@ -64,7 +68,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes. Bytes without a request end the connection."""
+        """Parse received bytes. Bytes that no request has caused close the connection."""
         if self._response is None:
             self.close()
             return
@@ -80,12 +84,12 @@ class HttpConnection(asyncio.Protocol):
             self._response.set_exception(ConnectionError("The connection was closed."))
 
     def on_message_begin(self) -> None:
-        """Refuse a second response to one request."""
+        """Raise an error if the endpoint sends a second response to a request."""
         if self._response is None:
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the headers that the response's check needs."""
+        """Keep the headers that ``responses`` checks."""
         name = name.lower()
         if name in _KEPT_HEADERS:
             self._headers[name] = value
@@ -95,7 +99,7 @@ class HttpConnection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Return the response to the sender, unless it is an interim one (1xx)."""
+        """Give the response to the caller of ``send``, unless its status is 1xx (interim)."""
         status = self._parser.get_status_code()
         if status < HTTPStatus.OK:
             return
@@ -110,9 +114,9 @@ class HttpConnection(asyncio.Protocol):
 
 
 class ConnectionPool:
-    """The connections to one host and port; the connection used last is reused first.
+    """The connections to one host and port. The most recently used connection is used first.
 
-    ``tls`` is None for plain HTTP. The pool does not limit the number of connections; the gate
+    ``tls`` is None for plain HTTP. The pool does not limit the number of connections; ``Gate``
     does.
     """
 
@@ -124,7 +128,7 @@ class ConnectionPool:
         self._clock = asyncio.get_running_loop().time
 
     async def send(self, request: bytes) -> HttpResponse:
-        """Return the response to a request; raises OSError if none arrives."""
+        """Send a request and return its response. Raise OSError if there is none."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and self._clock() - connection.idle_since < IDLE_SECONDS:
@@ -143,7 +147,7 @@ class ConnectionPool:
         return response
 
     def close(self) -> None:
-        """End the idle connections."""
+        """Close the idle connections."""
         for connection in self._idle:
             connection.close()
         self._idle.clear()
@@ -152,7 +156,7 @@ class ConnectionPool:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
             addresses = await loop.getaddrinfo(self._host, self._port, type=SOCK_STREAM)
-            # uvloop's create_connection lacks asyncio's happy_eyeballs_delay.
+            # uvloop's create_connection has no happy_eyeballs_delay, asyncio's option for RFC 8305.
             sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
             name = None if self._tls is None else self._host
             _, connection = await loop.create_connection(

@@ -1,8 +1,8 @@
-"""The gate of every call to DynamoDB: the circuit breaker, and limits of concurrency and time.
+"""Limits the calls to DynamoDB: their number at a time, their duration, and calls during an outage.
 
-One attempt takes a few seconds at most, so that time remains for another. A transaction without a
-response is sent again with the same request token. If DynamoDB has not completed the transaction,
-the second attempt makes it do so.
+One attempt takes at most a few seconds, so that time remains for another. If a transaction has no
+response, the second attempt has the same request token. So DynamoDB executes the transaction once,
+in the first or in the second attempt.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
@@ -21,15 +21,14 @@ Response = TypeVar("Response")
 Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
 
 CONNECTIONS = 64
-"""The maximum number of calls in progress, each on a connection. Further calls wait in order of
-arrival."""
+"""Maximum calls in progress, each on its own connection. Further calls wait in order of arrival."""
 
 ATTEMPT_SECONDS = 2.0
-"""The time limit of one attempt. A call usually takes milliseconds."""
+"""Maximum seconds of one attempt of a page's call. A call usually takes milliseconds."""
 
 MAINTENANCE_SECONDS = 5.0
-"""The limit of one attempt of other calls: they handle megabytes or whole tables, and no page
-waits."""
+"""Maximum seconds of one attempt of any other call. These calls transfer megabytes or change whole
+tables, and no page waits for them."""
 
 _QUICK = {"query", "get_item", "batch_get_item", *WRITES} - {"batch_write_item"}
 
@@ -42,17 +41,17 @@ class CircuitBreaker:
     """Makes calls fail at once while DynamoDB is unreachable, except one probe each PROBE_SECONDS.
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
-    a short restart of the store does not open it. The first probe that succeeds closes it. There is
-    no "half-open" state, because another probe follows if a probe has no response or its client
-    disconnects.
+    a short restart of DynamoDB does not open it. The first probe that succeeds closes it. There is
+    no "half-open" state: if a probe has no response or its client disconnects, the next probe
+    follows.
     """
 
     def __init__(self) -> None:
         self._failures = 0
         self._began = 0.0
-        """When the first of the consecutive failures happened."""
+        """When the first failure of the current series happened."""
         self._next_probe: float | None = None
-        """None while the circuit is closed."""
+        """When the next probe may be sent. None while the circuit is closed."""
 
     @property
     def open(self) -> bool:
@@ -60,7 +59,7 @@ class CircuitBreaker:
         return self._next_probe is not None
 
     def admit(self) -> None:
-        """Return if a call may be sent now; else raise CircuitOpenError."""
+        """Raise CircuitOpenError if a call must fail at once."""
         if self._next_probe is None:
             return
         if time.monotonic() < self._next_probe:
@@ -70,14 +69,14 @@ class CircuitBreaker:
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def succeeded(self) -> None:
-        """Note a response of DynamoDB. A refusal is a success, too."""
+        """Close the circuit: DynamoDB has answered. An error response is an answer too."""
         self._failures = 0
         if self._next_probe is not None:
             self._next_probe = None
             logger.warning("DynamoDB answers again.")
 
     def failed(self) -> None:
-        """Note a call without a response."""
+        """Count a call that had no response. The circuit may open."""
         now = time.monotonic()
         if self._failures == 0:
             self._began = now
@@ -94,7 +93,7 @@ class CircuitBreaker:
 
 
 class Gate:
-    """Passes the calls of one client."""
+    """Sends the calls of one client within the limits of this module."""
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(CONNECTIONS)
@@ -102,10 +101,10 @@ class Gate:
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def call(self, operation: str, send: Send[Response]) -> Response:
-        """Return the response of one call; raises DalError, as ``send`` does.
+        """Send one call and return its response. Raises DalError.
 
-        If the caller is cancelled, a write that was already sent continues, because its outcome
-        must become known.
+        If the caller is cancelled after a write was sent, the write continues, because its outcome
+        must be known.
         """
         if operation not in WRITES:
             async with self._free:
@@ -122,7 +121,7 @@ class Gate:
         return self._breaker.open
 
     async def drain(self) -> None:
-        """Wait for the writes that were sent."""
+        """Wait for the responses to the writes that were sent."""
         if self._under_way:
             await asyncio.wait(self._under_way)
 
@@ -130,7 +129,7 @@ class Gate:
         self._under_way.discard(task)
         self._free.release()
         if not task.cancelled():
-            # Without this, asyncio logs the exception if the caller was cancelled.
+            # Reading the exception prevents asyncio's log line if the caller was cancelled.
             task.exception()
 
     async def _attempt(self, operation: str, send: Send[Response]) -> Response:

@@ -1,8 +1,8 @@
-"""Responses of DynamoDB: checks them, and turns each error code into a ``dal`` error.
+"""Checks DynamoDB's responses, and turns each error code into a ``dal`` error.
 
 A proxy, a load balancer or a failing machine can respond instead of DynamoDB, with status 200 or an
 error. Such a response does not prove whether a write happened. The client treats it as a lost
-response, and repeats the request.
+response, and retries the request.
 """
 
 import zlib
@@ -22,7 +22,7 @@ _CONTENDED = (
 _EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
-"""SQLite's messages for a damaged file, in the embedded engine's errors."""
+"""SQLite's messages for a damaged file. The embedded engine's errors contain them."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 """Error code of a write of one item whose condition failed.
@@ -31,10 +31,10 @@ Unlike TransactionCanceledException, the error has no ``CancellationReasons``.
 """
 
 _CANCELLED = "TransactionCanceledException"
-"""Error code of a failed transaction. Its ``CancellationReasons`` has an entry for each action."""
+"""Error code of a failed transaction. Its ``CancellationReasons`` has one entry per action."""
 
 _INVALID = {"ValidationException", "ValidationError"}
-"""Codes of an invalid request, such as an item that is too large."""
+"""Error codes of an invalid request. For example, an item is too large."""
 
 CHANGES_LOST = (
     "The table's stream keeps changes for a day, and some expired before they were counted: run "
@@ -105,10 +105,9 @@ _KNOWN = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""Error codes of DynamoDB, of its streams and of AWS, for the operations that are used here.
+"""The error codes of DynamoDB, DynamoDB Streams and AWS that the client's operations can have.
 
-https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html
-"""
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html"""
 
 _JSON = "application/x-amz-json-"
 _CAPACITY = "ConsumedCapacity"
@@ -127,16 +126,17 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "DescribeTable": {"Table": dict},
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
-"""Members of a complete response. One is the capacity, which every request asks DynamoDB for.
-Without this check, an empty object would pass for GetItem's response to a missing item."""
+"""Members that a complete response has, by operation. Every request asks DynamoDB for the consumed
+capacity. Without this check, an empty object would look like GetItem's response for a missing
+item."""
 
 
 def parse_response(
     operation: str, status: int, body: bytes, checksum: bytes, *, has_capacity: bool
 ) -> dict[str, Any]:
-    """Return a successful response; StoreUnavailableError if it is incomplete.
+    """Return a successful response. Raise StoreUnavailableError if it is incomplete.
 
-    If ``has_capacity`` is False, the response need not report the consumed capacity.
+    With ``has_capacity`` False, the response may lack the consumed capacity.
     """
     if status != HTTPStatus.OK:
         raise _malformed(f"its status is {status}")
@@ -152,7 +152,10 @@ def parse_response(
 
 
 def parse_error(status: int, body: bytes, checksum: bytes, content_type: str) -> dict[str, Any]:
-    """Return an error response for ``dal_error``; StoreUnavailableError if it is malformed."""
+    """Return an error response for ``dal_error``.
+
+    Raise StoreUnavailableError if it is malformed.
+    """
     if not content_type.startswith(_JSON):
         raise _malformed(f"its status is {status} and its type is {content_type or 'missing'}")
     parsed = _object(body, checksum)
@@ -192,10 +195,10 @@ def check_sdk_response(
     has_capacity: bool,
     **_: Any,
 ) -> None:
-    """Raise DalError for an error or an incomplete response; botocore's ``before-parse`` handler.
+    """Raise DalError for an error or an incomplete response. botocore calls it before it parses.
 
-    This function also parses the rows, in half the time of botocore's parser. It leaves an empty
-    body to botocore.
+    This function also parses the rows, in half the time of botocore's parser. botocore handles an
+    empty body.
     """
     status, body = response_dict["status_code"], response_dict["body"]
     headers = response_dict["headers"]
@@ -211,17 +214,17 @@ def check_sdk_response(
 
 def _malformed(reason: str) -> errors.StoreUnavailableError:
     return errors.StoreUnavailableError(
-        f"Malformed response from DynamoDB ({reason}): check the proxies and load balancers before "
-        "it, then try again."
+        f"Malformed response from DynamoDB ({reason}): check the proxies and load balancers in "
+        "front of it, then try again."
     )
 
 
 def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """Return the ``dal`` error of an error response.
 
-    A cancelled transaction lists a reason for each action. If one reason is a failed condition, the
-    error is ConditionFailedError, because only the caller knows what it means. Conflicts and
-    throttling are retried.
+    A cancelled transaction has a reason for each action. If one reason is a failed condition, the
+    error is ConditionFailedError, and the caller handles it. Otherwise the client retries conflicts
+    and throttling.
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
@@ -252,19 +255,23 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
 
 
 def unusable(error: Exception) -> errors.StoreRefusedError:
-    """Return the error for AWS settings that make requests impossible."""
+    """Return the error for AWS settings that do not allow any request."""
     return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
 
 
 def unreachable(
     endpoint_url: str, failure: BaseException | None = None
 ) -> errors.StoreUnavailableError:
-    """Return the error for a request that has no response because of ``failure``."""
+    """Return the error for a request that has no response.
+
+    ``failure`` is the cause, if it is known.
+    """
     while failure is not None:
         if reason := getattr(failure, "verify_message", ""):
             return errors.StoreUnavailableError(
                 f"The certificate of {endpoint_url} is not trusted ({reason.rstrip('.')}): check "
-                "the endpoint and the proxy, or name your own authority's file in AWS_CA_BUNDLE."
+                "the endpoint and the proxy, or set AWS_CA_BUNDLE to the file of "
+                "your own certificate authority."
             )
         failure = failure.__cause__ or failure.__context__
     return errors.StoreUnavailableError(

@@ -1,4 +1,7 @@
-"""The policy of retries: transient errors, with backoff and full jitter, until the deadline."""
+"""Retries transient errors of DynamoDB until the deadline, after random and growing delays.
+
+The delays are exponential backoff with full jitter.
+"""
 
 import asyncio
 import logging
@@ -28,16 +31,16 @@ logger = logging.getLogger(__name__)
 Response = TypeVar("Response")
 
 DEADLINE = 10.0
-"""Maximum seconds of a request with its retries. A deadline may end it earlier."""
+"""Maximum seconds of a request with its retries. The current request's deadline may be earlier."""
 
 MAINTENANCE_DEADLINE = 60.0
-"""Maximum seconds for which a bulk write or a rebuild retries conflicts on the same items."""
+"""Maximum seconds in which a bulk write or a rebuild retries conflicts on the same items."""
 
 REPORT_SECONDS = 10.0
-"""Seconds between two reports of a wait that has no limit."""
+"""Seconds between two reports of a command that waits for DynamoDB without a limit."""
 
 LOG_SECONDS = 1.0
-"""Seconds between two log lines of one kind of failure."""
+"""Minimum seconds between two log lines about the same kind of failure."""
 
 _TRANSIENT = (
     errors.ThrottledError,
@@ -52,14 +55,14 @@ _LOGGED = (
     errors.StoreFullError,
     errors.StoreRefusedError,
 )
-"""Failures of the store. Failed conditions and conflicts are not failures: they happen every
-day."""
+"""Errors that are logged as failures of DynamoDB. Failed conditions and conflicts are not among
+them, because they are part of normal operation."""
 
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 
 
 class Patience:
-    """A wait without a limit for a store that has answered before.
+    """Lets a command wait for DynamoDB without a limit, after DynamoDB has answered once.
 
     ``report`` receives the seconds that a request has waited, and the latest error.
     """
@@ -70,7 +73,7 @@ class Patience:
         self._reported = -math.inf
 
     def waiting(self, began: float, error: errors.DalError) -> None:
-        """Note another failure of a request that began at ``began``."""
+        """Report a wait, at most every REPORT_SECONDS. ``began`` is the request's start."""
         now = time.monotonic()
         if now - max(began, self._reported) >= REPORT_SECONDS:
             self._reported = now
@@ -82,7 +85,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """Let requests in this block without a deadline wait for the store without a limit."""
+    """Let requests without a deadline in the ``with`` block wait for DynamoDB without a limit."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -91,7 +94,7 @@ def patient(patience: Patience) -> Iterator[None]:
 
 
 def waits() -> bool:
-    """Return whether requests wait for the store without a limit."""
+    """Return whether requests wait for DynamoDB without a limit."""
     patience = _PATIENCE.get()
     return patience is not None and patience.answered and time_left() is None
 
@@ -99,12 +102,12 @@ def waits() -> bool:
 async def retry(
     attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str = "request"
 ) -> Response:
-    """Return the first response before the deadline; else raise the latest error.
+    """Retry until an attempt succeeds, and return its response; at the deadline raise an error.
 
-    Throttling, lost responses and conflicts are retried. If the caller has no deadline, an open
-    circuit is retried too. If the response to a write was lost and a later attempt is refused, the
-    write may have happened: the error is then StoreUnavailableError. The caller interprets a failed
-    condition.
+    Throttling, lost responses and conflicts are retried. An open circuit is retried only if the
+    caller has no deadline. If the response to a write was lost and a later attempt fails, the write
+    may have happened, so the error is StoreUnavailableError. A failed condition is raised as it is,
+    and the caller interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -123,7 +126,7 @@ async def retry(
 
 
 class _Attempts(Generic[Response]):
-    """The attempts at one request, and what they prove about its outcome."""
+    """The attempts at one request. They determine the error that is raised at the end."""
 
     def __init__(
         self, attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str
@@ -134,7 +137,7 @@ class _Attempts(Generic[Response]):
         self._began = time.monotonic()
         self._latest: errors.DalError | None = None
         self._lost: errors.DalError | None = None
-        """The latest attempt that was sent and has no response."""
+        """The error of the latest attempt that was sent and had no response."""
 
     async def next(self) -> Response:
         """Make an attempt."""
@@ -165,7 +168,10 @@ class _Attempts(Generic[Response]):
         return self._lost or self._latest
 
     def outcome(self, error: errors.DalError) -> errors.DalError:
-        """Return the error to raise at the end. A lost response to a write takes precedence."""
+        """Return the error to raise after the last attempt.
+
+        For a write, a lost response comes first.
+        """
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
         return self._lost or error
@@ -176,7 +182,7 @@ async def _retry_after(
 ) -> Response:
     """Retry after a failed first attempt.
 
-    The first attempt does not use tenacity, which would take a third of the call's time.
+    Only retries use tenacity, because it would take a third of the time of a successful call.
     """
     failures = [failure]
 
@@ -201,10 +207,10 @@ def _is_transient(error: BaseException) -> bool:
 async def retry_on_conflict(
     attempt: Callable[[], Coroutine[Any, Any, Response]], deadline: float | None = None
 ) -> Response:
-    """Return the response of the first attempt without a ConflictError.
+    """Repeat ``attempt`` until it raises no ConflictError, and return its response.
 
-    After ``deadline`` seconds (None: the limit of a request), or at the deadline of the work in
-    progress, it raises the latest ConflictError.
+    It raises the latest ConflictError after ``deadline`` seconds (None: the limit of a request), or
+    at the deadline of the current request.
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one
@@ -224,9 +230,9 @@ class _Kind:
 
 
 class FailureLog:
-    """Logs failures of the store: at most one line a second for each kind of failure.
+    """Logs failures of DynamoDB: at most one line per second for each kind of failure.
 
-    A line has the number of omitted lines.
+    A line has the number of lines that were omitted before it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -234,7 +240,7 @@ class FailureLog:
         self._kinds: dict[type[errors.DalError], _Kind] = {}
 
     def note(self, operation: str, error: errors.DalError, attempt: int) -> None:
-        """Log a failed attempt, or count it."""
+        """Log a failed attempt, or count it as omitted."""
         if not isinstance(error, _LOGGED) or isinstance(error, errors.CircuitOpenError):
             return
         kind = self._kinds.setdefault(type(error), _Kind())

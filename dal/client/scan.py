@@ -1,4 +1,4 @@
-"""Parallel scans of the whole table in scan segments, for maintenance only."""
+"""Parallel scans of the whole table, for maintenance only. A scan has several scan segments."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import time
@@ -12,15 +12,16 @@ from dal.table.items import Item, primary_key
 SCAN_SEGMENTS = 4
 
 Progress: TypeAlias = Callable[[int], None]
-"""Receives the number of items that a scan has read."""
+"""Receives how many items a scan has read since the last call."""
 
 
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield pages of one scan segment after ``start``, with their last keys; None at the end.
+    """Yield pages of one scan segment, each with its last key; None with the last page.
 
-    Each page is read consistently. An item that exists during the whole scan is yielded once.
+    The scan begins after the key ``start``. Each page is read consistently. An item that exists
+    during the whole scan is yielded once.
     """
     while True:
         async with table.read_pace.turn():
@@ -32,7 +33,7 @@ async def scan_pages(
 
 
 async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]], None]) -> None:
-    """Pass every item of the table to ``take``, a page at a time."""
+    """Pass every item of the table to ``take``, one page at a time."""
     count = 0
 
     async def scan(segment: int) -> None:
@@ -46,10 +47,11 @@ async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]]
 
 
 class ResumableScan:
-    """A scan for one piece of work. After an interruption it continues where it stopped.
+    """A scan that continues after an interruption at the place where it stopped.
 
-    The table holds the progress: ``<work>`` / ``SEGMENT#<n>/<of>`` has ``last`` (M), the last key
-    that was processed, or ``done`` (BOOL). The item expires ``kept_seconds`` after the last page.
+    The table holds its progress: the item ``<work>`` / ``SEGMENT#<n>/<of>`` has ``last`` (M), the
+    last key that was processed, or ``done`` (BOOL). The item expires ``kept_seconds`` after the
+    last page.
     """
 
     def __init__(self, table: Table, work: str, kept_seconds: int) -> None:
@@ -59,14 +61,14 @@ class ResumableScan:
             primary_key(work, f"SEGMENT#{segment}/{SCAN_SEGMENTS}")
             for segment in range(SCAN_SEGMENTS)
         ]
-        """The keys of the items that hold the progress."""
+        """The primary keys of the items with the progress."""
 
     async def run(
         self, process: Callable[[Sequence[Item]], Awaitable[None]], progress: Progress
     ) -> None:
-        """Process every page of the table.
+        """Pass every page of the table to ``process``.
 
-        After an interruption, the scan processes the last pages before it again.
+        After an interruption, pages that were processed shortly before it are processed again.
         """
         count = 0
 

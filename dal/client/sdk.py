@@ -1,6 +1,6 @@
-"""The AWS SDK: all operations of DynamoDB and its streams, and the AWS settings of this machine.
+"""The AWS SDK: sends any operation of DynamoDB, and reads this machine's AWS settings.
 
-No other module imports the SDK. botocore's own retries are off: ``retries`` is the only policy.
+No other module imports the SDK. botocore's own retries are off, because ``retries`` retries.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ REFRESH_EVERY = 30.0
 """Seconds between two refreshes of credentials that are still valid."""
 
 REFRESH_SECONDS = 10.0
-"""The time limit of one refresh, the SDK's own attempts included."""
+"""Maximum seconds of one refresh, with the SDK's own attempts."""
 
 # botocore reads AWS_DEFAULT_REGION only, while the other SDKs of AWS read AWS_REGION.
 _NO_REGION = (
@@ -49,12 +49,12 @@ _NO_REGION = (
     "(AWS_REGION is not read). For an endpoint outside of AWS, any region will do."
 )
 
-# This logger writes a traceback for each failed refresh; LastingCredentials logs one line.
+# This logger writes a traceback for each failed refresh. LastingCredentials logs one line instead.
 logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 
 
 class AwsSdk:
-    """The ``Sdk`` of one service of AWS."""
+    """Implements ``Sdk`` for one AWS service."""
 
     def __init__(self, client: Any, session: Any, credentials: Any, *, has_capacity: bool) -> None:
         self._client = client
@@ -82,7 +82,7 @@ class AwsSdk:
         return response
 
     async def credentials(self) -> Credentials:
-        """Return the credentials that sign requests now; raises DalError if they have expired."""
+        """Return the credentials that sign requests now. Raises DalError if they have expired."""
         found = await self._credentials.get_frozen_credentials()
         return Credentials(found.access_key, found.secret_key, found.token)
 
@@ -91,9 +91,9 @@ class AwsSdk:
 async def open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
 ) -> AsyncIterator[AwsSdk]:
-    """Open the SDK's client of a service.
+    """Open the SDK's client of an AWS service.
 
-    An ``embedded`` engine gets fixed settings. Other endpoints get the usual AWS settings.
+    An ``embedded`` engine gets fixed settings. Other endpoints get this machine's AWS settings.
     """
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},
@@ -135,16 +135,16 @@ async def open_sdk(
 
 
 class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session that verifies TLS in all its clients, even in clients that fetch credentials."""
+    """A session that verifies TLS in all its clients, also in clients that fetch credentials."""
 
     def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
-        """Open a client, with the HTTP class set last because ``merge`` drops it."""
+        """Open a client. The HTTP class is set last, because ``Config.merge`` drops it."""
         verified = AioConfig().merge(config or AioConfig())
         verified.http_session_cls = _VerifiedHttp
         return super().create_client(*arguments, config=verified, **settings)
 
     async def get_credentials(self) -> Any:
-        """Return the credentials of the settings, or None."""
+        """Return the credentials from the AWS settings, or None."""
         found = await super().get_credentials()
         temporary = isinstance(found, AioRefreshableCredentials)
         if temporary and not isinstance(found, LastingCredentials):
@@ -155,9 +155,9 @@ class _VerifiedSession(AioSession):  # type: ignore[misc]
 class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
     """An HTTP session that verifies every endpoint's certificate and host name.
 
-    aiobotocore's class verifies no host name. Behind a proxy, or with an empty AWS_CA_BUNDLE, it
-    verifies no certificate either. This class returns TLS contexts; aiobotocore loads the
-    certificate authorities into the contexts.
+    aiobotocore's own class does not verify host names. Behind a proxy, or with an empty
+    AWS_CA_BUNDLE, it does not verify certificates either. This class returns TLS contexts that
+    verify both, and aiobotocore loads the trusted certificate authorities into these contexts.
     """
 
     def __init__(self, *, verify: Any, **settings: Any) -> None:
@@ -171,11 +171,11 @@ class _VerifiedHttp(AIOHTTPSession):  # type: ignore[misc]
 
 
 class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[misc]
-    """Temporary credentials that stay in use until they expire, even if their endpoint is down.
+    """Temporary credentials that are used until they expire, even if they cannot be refreshed.
 
     botocore refreshes credentials as part of a request. In the ten minutes before they expire, the
     request fails if the refresh fails. Here a separate task refreshes the credentials. Requests
-    wait for the task only after the old credentials have expired.
+    wait for this task only after the old credentials have expired.
     """
 
     def __init__(self, found: AioRefreshableCredentials) -> None:
@@ -197,7 +197,7 @@ class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[mis
         return self._frozen_credentials
 
     async def get_account_id(self) -> Any:
-        """Return the account id, which botocore may put into the name of an endpoint."""
+        """Return the account id. botocore may use it in the name of an endpoint."""
         return (await self.get_frozen_credentials()).account_id
 
     async def _refreshed(self) -> Exception | None:

@@ -1,7 +1,7 @@
 """DynamoDB Streams: the shards of a table's stream of changes, and the records of each shard.
 
-The records of a shard are in order. When a shard is closed, its children continue it. Records
-expire after a day.
+The records of a shard are in order. After a shard is closed, new records are in its child shards.
+Records expire after a day.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 """
 
@@ -16,24 +16,29 @@ from typing import Any, TypeAlias
 from dal.errors import StoreRefusedError
 
 WHOLE_IMAGES = {"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"}
-"""The StreamSpecification of records with the item before and after the change."""
+"""The StreamSpecification of a stream whose records contain the item before and after the
+change."""
 
 DESCRIBE_EVERY, _DESCRIBE_BURST = 0.5, 4
-"""Seconds between two DescribeStream after a burst: an account may send ten a second.
+"""Minimum seconds between two DescribeStream requests, after a burst of four. An account may send
+ten per second.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_DescribeStream.html"""
 
 Call: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
-"""Sends an operation of the service: its name, and its arguments by name."""
+"""Sends an operation of the service, given its name and its arguments by name."""
 
 
 def latest_stream(table: Mapping[str, Any]) -> str | None:
-    """Return the ARN of a described table's stream; None while the stream is off."""
+    """Return the ARN of the table's stream; None if it is off.
+
+    ``table`` is DescribeTable's ``Table``.
+    """
     specification = table.get("StreamSpecification") or {}
     return str(table["LatestStreamArn"]) if specification.get("StreamEnabled") else None
 
 
 def whole_stream(table: Mapping[str, Any]) -> str | None:
-    """Return ``latest_stream``; StoreRefusedError if its records lack images."""
+    """As ``latest_stream``, and raise StoreRefusedError if the stream's records lack the items."""
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
@@ -45,10 +50,10 @@ def whole_stream(table: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard. The stream may no longer list the shard's ``parent``.
+    """A shard of a stream. ``parent`` is the shard before it, which the stream may no longer list.
 
     ``last`` is the sequence number of a closed shard's last record. The embedded engine also
-    reports a ``last`` for an open shard; records after it may follow.
+    reports a ``last`` for an open shard, which may get further records.
     """
 
     shard_id: str
@@ -61,15 +66,15 @@ class StreamDescription:
     """A stream's status, and its shards in any order."""
 
     status: str
-    """ENABLING; ENABLED, when changes arrive in it; DISABLING or DISABLED, when it is off."""
+    """ENABLING, ENABLED (changes are recorded), DISABLING or DISABLED."""
     shards: Sequence[Shard]
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """Some records of a shard.
+    """A batch of a shard's records.
 
-    ``iterator`` reads the next records. It is None at the end of a closed shard.
+    ``iterator`` reads the next batch. It is None at the end of a closed shard.
     """
 
     records: Sequence[dict[str, Any]]
@@ -77,7 +82,7 @@ class Records:
 
 
 class RateLimit:
-    """Starts up to ``burst`` requests at once, and then one each ``every`` seconds."""
+    """Lets ``burst`` requests start at once, and then one every ``every`` seconds."""
 
     def __init__(self, every: float, burst: int) -> None:
         self._every = every
@@ -85,7 +90,7 @@ class RateLimit:
         self._due = 0.0
 
     async def wait(self) -> None:
-        """Wait until a request may start; requests start in order of arrival."""
+        """Wait until the request may start. Requests start in order of arrival."""
         now = monotonic()
         self._due = max(self._due, now - self._ahead)
         left, self._due = self._due - now, self._due + self._every
@@ -94,20 +99,20 @@ class RateLimit:
 
 
 class Streams:
-    """The streams of an account's tables."""
+    """The client of DynamoDB Streams."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
         self._describes = RateLimit(DESCRIBE_EVERY, _DESCRIBE_BURST)
         self._ahead = timedelta()
-        """The difference of the clocks: the service's time minus this machine's."""
+        """How far the service's clock is ahead of this machine's clock."""
 
     def now(self) -> datetime:
-        """Return the time of the service's clock, to the second, by its latest response."""
+        """Return the time of the service's clock, to the second, from its latest response."""
         return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
-        """Return a stream with all its shards, by one request for each 100 shards."""
+        """Return a stream with all its shards. It takes one request per 100 shards."""
         shards: list[Shard] = []
         arguments = {"StreamArn": arn}
         while True:
@@ -127,7 +132,7 @@ class Streams:
             arguments["ExclusiveStartShardId"] = last
 
     async def iterator(self, arn: str, shard_id: str, *, after: str | None) -> str:
-        """Return an iterator of the records after a sequence number; None: of all records.
+        """Return an iterator of the records after the sequence number ``after``; None: all records.
 
         Raises ChangesLostError if records after that number have expired.
         """
@@ -140,7 +145,7 @@ class Streams:
         return str(response["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records, each once; none if an open shard has no new records.
+        """Return up to 1,000 records of the iterator; no record if an open shard has no new ones.
 
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
         have expired.

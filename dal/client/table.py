@@ -1,7 +1,7 @@
-"""The client of one table: requests by key, by index, and conditional writes.
+"""The client of one table: reads by key, Queries, Scans, and conditional writes.
 
-Until its deadline, a request is retried after throttling, lost responses and transaction conflicts.
-Items are AttributeValue maps.
+A request is retried until its deadline after throttling, lost responses and transaction conflicts.
+Items are maps from attribute names to AttributeValues.
 """
 
 import asyncio
@@ -29,22 +29,23 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Asks DynamoDB for the capacity, which also distinguishes a complete response from an empty
-object."""
+"""Requests the consumed capacity. It also shows that a response is complete, and not an empty
+object from a proxy."""
 
+# BatchGetItem's maximum number of keys:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 _GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
-"""The actions that may be repeated safely, each with its operation."""
+"""The actions that have the same result when they are repeated, each with its operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableAddress:
     """A table's name and endpoint.
 
-    Without ``endpoint_url``, the endpoint is Amazon's, by the AWS settings.
+    Without ``endpoint_url``, the AWS settings determine Amazon's endpoint.
     """
 
     table: str = "marginalia"
@@ -55,7 +56,7 @@ class TableAddress:
 
 @asynccontextmanager
 async def connect(address: TableAddress) -> AsyncIterator["Table"]:
-    """Open a client of the table; its connections close with the context."""
+    """Open a client of the table. Its connections close at the end of the ``with`` block."""
     async with AsyncExitStack() as stack:
         sdk: Sdk
         if address.embedded and address.endpoint_url is not None:
@@ -88,28 +89,31 @@ class Table:
         self._gate = Gate()
         self._id: str | None = None
         self.pace = Pace()
-        """The pace of bulk writes."""
+        """Limits the WCU per second of bulk writes."""
         self.read_pace = Pace(reads=True)
-        """The pace of scans."""
+        """Limits the RCU per second of scans."""
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
-        """Work to finish before the client closes."""
+        """Functions that ``drain`` awaits before the client closes."""
         self.damage: errors.StoreDamagedError | None = None
-        """The first error that reported a damaged data file. It is kept, because the file stays
+        """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""
 
     async def id(self) -> str:
-        """Return the table's id. An earlier or later table of the same name has another id."""
+        """Return the table's id.
+
+        A table that is created again with the same name has another id.
+        """
         if self._id is None:
             table = (await self.call("describe_table"))["Table"]
             self._id = str(table.get("TableId") or table["CreationDateTime"])
         return self._id
 
     async def query(self, request: QueryRequest) -> QueryResponse:
-        """Send one Query. It is eventually consistent unless the request is ``consistent``."""
+        """Send one Query. It is eventually consistent unless ``request.consistent`` is set."""
         return _rows(await self.call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:
-        """Return how many rows ``request`` selects, up to its limit, without fetching them."""
+        """Return how many rows ``request`` selects, up to its limit, without returning the rows."""
         arguments = query_arguments(request) | {"Select": "COUNT"}
         counted: int = 0
         while True:
@@ -122,7 +126,7 @@ class Table:
             arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
 
     async def scan(self, segment: int, segments: int, start: Item | None) -> QueryResponse:
-        """Return up to 1 MB of one scan segment after a last key, read consistently."""
+        """Return up to 1 MB of a scan segment, after the key ``start``, read consistently."""
         after = {} if start is None else {"ExclusiveStartKey": start}
         response = await self.call(
             "scan",
@@ -135,12 +139,12 @@ class Table:
         return _rows(response)
 
     async def get(self, key: Item) -> Item | None:
-        """Return the item under a primary key, read consistently."""
+        """Return the item with a primary key, read consistently."""
         response = await self.call("get_item", Key=key, ConsistentRead=True, **_CAPACITY)
         return response.get("Item")
 
     async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
-        """Return the items that exist under distinct primary keys, in any order."""
+        """Return the existing items among those with these distinct primary keys, in any order."""
         batches = batched(keys, _GET_BATCH)
         found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
         return [item for items in found for item in items]
@@ -161,15 +165,15 @@ class Table:
         return items
 
     async def write(self, actions: Sequence[Action]) -> None:
-        """Do all ``actions`` in one transaction, or none of them.
+        """Execute all ``actions`` in one transaction, or none of them.
 
         A single Put or Delete is sent without a transaction, at half the cost. Raises
         ConditionFailedError with the numbers of the actions whose conditions failed, and
         StoreUnavailableError if the outcome is unknown.
 
-        After a lost response the write is sent again. If the first attempt has succeeded, the
-        second attempt's condition can fail: a single write has no request token, and the embedded
-        engine loses its tokens when it is killed. So this method then reads the items. If they are
+        After a lost response the write is sent again. Then the second attempt's condition can fail
+        because the first attempt succeeded: a single write has no request token, and the embedded
+        engine loses its tokens when it is killed. So this method reads the items. If the items are
         as the write leaves them, the write has succeeded. Otherwise the outcome is unknown, because
         later writes may have changed the items.
         """
@@ -183,7 +187,7 @@ class Table:
             operation = _IDEMPOTENT[kind]
         else:
             operation = "transact_write_items"
-            # One request token for all attempts: DynamoDB does the transaction once.
+            # All attempts have the same request token, so DynamoDB executes the transaction once.
             arguments = {"TransactItems": named, "ClientRequestToken": str(uuid.uuid4())}
         lost: errors.StoreUnavailableError | None = None
 
@@ -209,7 +213,7 @@ class Table:
             raise errors.NoTransactionsError from None
 
     async def _is_done(self, actions: Sequence[Action]) -> bool:
-        """Return whether items are as Puts and Deletes leave them; False without such actions."""
+        """Return whether the items are as these Puts and Deletes leave them; False for others."""
         done = False
         for entry in actions:
             ((kind, action),) = entry.items()
@@ -225,15 +229,14 @@ class Table:
         return done
 
     async def update(self, update: Item) -> None:
-        """Change one item by the arguments of UpdateItem, at half the capacity of a transaction.
+        """Change one item by UpdateItem, with half the capacity of a transaction.
 
-        Raises ConditionFailedError, even if an earlier attempt has succeeded and its response was
-        lost.
+        Raises ConditionFailedError also if an earlier attempt succeeded and its response was lost.
         """
         await self.call("update_item", **update, **_CAPACITY)
 
     async def put_many(self, items: Sequence[Item]) -> None:
-        """Put items of distinct keys without a condition, four requests at a time."""
+        """Put items with distinct keys, without conditions, in up to four requests at a time."""
         gate = asyncio.Semaphore(4)
 
         async def put(batch: Sequence[Item]) -> None:
@@ -255,21 +258,21 @@ class Table:
         await retry(put_left, "batch_write_item")
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Send an operation on this table, with retries; raises DalError."""
+        """Send an operation on this table, with retries. Raises DalError."""
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
         return await retry(attempt, operation)
 
     async def once(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Send an operation without retries; raises DalError."""
+        """Send an operation on this table, without retries. Raises DalError."""
         return await self._gate.call(operation, partial(self._send, operation, arguments))
 
     @property
     def circuit_open(self) -> bool:
-        """Whether requests fail at once, because DynamoDB has not answered for a while."""
+        """Whether requests fail at once, because several requests had no response from DynamoDB."""
         return self._gate.circuit_open
 
     async def drain(self) -> None:
-        """Finish the unfinished work, and wait for the writes that were sent."""
+        """Finish the work in ``unfinished``, and wait for the responses to writes in progress."""
         try:
             for finish in list(self.unfinished):
                 await finish()
@@ -299,7 +302,7 @@ def _rows(response: dict[str, Any]) -> QueryResponse:
 
 
 def _capacity(response: dict[str, Any]) -> float:
-    """Return the consumed capacity; ``nan`` if the endpoint does not report it."""
+    """Return the capacity that a response reports; ``nan`` if it reports none."""
     capacity = response.get("ConsumedCapacity")
     return nan if capacity is None else float(capacity["CapacityUnits"])
 
@@ -307,7 +310,7 @@ def _capacity(response: dict[str, Any]) -> float:
 @asynccontextmanager
 async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
     """Open a client of DynamoDB Streams, with the deadlines, retries and errors of ``Table``."""
-    # botocore's validation refuses the embedded engine's shard ids and sequence numbers as too
+    # botocore's validation rejects the embedded engine's shard ids and sequence numbers as too
     # short.
     async with _open_sdk(
         "dynamodbstreams",

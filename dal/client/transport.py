@@ -1,7 +1,7 @@
-"""Protocols of the clients that send operations to DynamoDB, and the embedded engine's ``Sdk``.
+"""Protocols of the clients that send operations to DynamoDB; the ``Sdk`` of the embedded engine.
 
-A ``Table`` sends its operations through a ``Service``: the wire or the AWS SDK. The wire takes
-region, credentials and certificates from an ``Sdk``.
+A ``Table`` sends its operations through a ``Service``, which is the wire or the AWS SDK. The wire
+gets region, credentials and certificates from an ``Sdk``.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Credentials(NamedTuple):
-    """The keys that sign requests. Only temporary keys have a ``token``."""
+    """The keys that sign requests. ``token`` is None unless the keys are temporary."""
 
     access_key: str
     secret_key: str
@@ -19,7 +19,7 @@ class Credentials(NamedTuple):
 
 
 class Service(Protocol):
-    """Sends each operation of DynamoDB once, without retries or deadline; raises DalError."""
+    """Sends DynamoDB operations, each once, without retries or a deadline. Raises DalError."""
 
     endpoint_url: str
 
@@ -28,17 +28,17 @@ class Service(Protocol):
 
 
 class Sdk(Service, Protocol):
-    """A ``Service`` for all operations, and the AWS settings of this machine."""
+    """A ``Service`` that can send every operation, and that has this machine's AWS settings."""
 
     region: str
     has_capacity: bool
-    """Whether every response contains its consumed capacity. Amazon's and the embedded engine's
-    do."""
+    """Whether every response reports its consumed capacity. Amazon and the embedded engine report
+    it."""
     required: bool
-    """Whether only the SDK may send: it can use a proxy, and it raises an error if there are no
-    credentials."""
+    """Whether the wire must not be used: a proxy is set, or credentials are missing. The SDK
+    supports proxies, and raises an error for missing credentials."""
     certificates: str | None
-    """The file of the trusted certificate authorities; None for the system's."""
+    """The file with the trusted certificate authorities; None for the system's."""
 
     async def credentials(self) -> Credentials:
         """Return the credentials that sign requests now."""
@@ -47,11 +47,11 @@ class Sdk(Service, Protocol):
 EMBEDDED_REGION = "local"
 
 EMBEDDED_CREDENTIALS = Credentials("embedded", "embedded")
-"""The embedded engine requires credentials and accepts any."""
+"""The embedded engine requires credentials, but accepts any values."""
 
 SCAN_LIMIT = 2_000
-"""Items of a Scan's response. Without a limit, the engine loads the whole rest of the table
-although it returns 1 MB."""
+"""Maximum items in a Scan's response from the embedded engine. Without this limit, the engine loads
+the rest of the table for each response, although it returns 1 MB."""
 
 _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"CapacityUnits": 0.0}}
 
@@ -59,8 +59,8 @@ _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"C
 class EmbeddedSdk:
     """The ``Sdk`` of the embedded engine. It ignores the machine's AWS settings.
 
-    ``open_sdk`` imports and opens the AWS SDK for the first operation that needs it. Pages do not
-    need it, and the import takes a third of the server's start.
+    The AWS SDK is imported for the first operation that the wire cannot send. Pages do not need it,
+    and the import takes a third of the server's start.
     """
 
     region = EMBEDDED_REGION
@@ -85,12 +85,12 @@ class EmbeddedSdk:
         return EMBEDDED_CREDENTIALS
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Send an operation; raises DalError.
+        """Send an operation. Raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine's own scan of a segment goes by hashes, and ends early if the last
-        item read is deleted meanwhile. A scan in the order of keys can continue from any place, and
-        is as fast.
+        are empty. The reason: the engine's own scan segments are in the order of hashes, and a scan
+        segment ends early if the last item read is deleted meanwhile. A scan in the order of keys
+        can continue after any key, and is as fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

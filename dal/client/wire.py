@@ -1,8 +1,8 @@
-"""The wire: DynamoDB's own protocol, signed JSON over HTTP/1.1, on persistent connections.
+"""The wire: sends signed JSON over HTTP/1.1 to DynamoDB, on persistent connections.
 
-The wire sends the operations of pages, of the server's start and of the demo's load. It uses much
-less CPU than the AWS SDK, which sends all other operations. A test sends each operation through
-both and compares the outcomes.
+It sends the operations of pages, of the server's start and of the demo's load. It uses much less
+CPU than the AWS SDK, which sends all other operations. A test sends each operation through both and
+compares the outcomes.
 """
 
 import hmac
@@ -40,7 +40,7 @@ _OPERATIONS = {
     "create_table": "CreateTable",
     "update_time_to_live": "UpdateTimeToLive",
 }
-"""The operations that the wire sends: the SDK's names, and DynamoDB's."""
+"""The operations that the wire sends: the SDK's name of each, and DynamoDB's name."""
 
 
 @asynccontextmanager
@@ -48,7 +48,7 @@ async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     """Open the wire to the SDK's endpoint.
 
     Return the SDK itself if the wire cannot send: without credentials, through a proxy, or to an
-    endpoint with a path or a query string.
+    endpoint whose URL has a path or a query string.
     """
     url = urlsplit(sdk.endpoint_url)
     if sdk.required or url.path not in {"", "/"} or url.query:
@@ -71,7 +71,7 @@ async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
 
 
 class Wire:
-    """A ``Service`` that sends some operations itself, and the others through the SDK."""
+    """A ``Service`` that sends some operations itself, and the others by the SDK."""
 
     def __init__(self, sdk: Sdk, pool: ConnectionPool) -> None:
         self._sdk = sdk
@@ -122,7 +122,7 @@ def authorization(
 ) -> str:
     """Return the Authorization header of ``POST /``, by AWS Signature Version 4.
 
-    Header names are in lower case and sorted, and ``x-amz-date`` is among them.
+    ``headers`` has lower-case names in sorted order, and includes ``x-amz-date``.
     https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
     """
     names = ";".join([name for name, _ in headers])

@@ -36,13 +36,13 @@ from dal.table.ranges import UNBOUNDED, Range
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One access pattern of the API. A pattern without an index is a read by primary key.
+    """One access pattern of the API. Without an index it is a read by primary key.
 
-    ``filters`` lists the filtered fields. A field without a suffix has one value. The suffix ``+``
-    means no value or several, ``*`` any number of values, and ``?`` any number of values or no
-    filter. ``bounds`` limits the positions, which are mostly times: ``since``, ``before``, both or
-    none; ``?`` means any of these. A client can also read each list in reverse order, and from a
-    cursor.
+    ``filters`` lists the filtered fields. A field's suffix says how many values its filter has:
+    without a suffix one, with ``+`` none or several, with ``*`` any number. With ``?`` the filter
+    is optional and has any number. ``bounds`` limits the positions, which are mostly times:
+    ``since``, ``before``, both or neither; ``?`` means any of these. A client can also read each
+    list in reverse order, and from a cursor.
     """
 
     name: str

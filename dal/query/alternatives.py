@@ -1,7 +1,7 @@
 """Alternatives: the indexes that the optimizer considered for a page, and why it chose one.
 
-Only an explained page has alternatives. This module estimates them again, by the optimizer's
-functions, and sends no request.
+Only a page with ``explain`` has alternatives. This module calculates their costs again with the
+optimizer's functions. It sends no request.
 """
 
 import math
@@ -30,7 +30,7 @@ def alternatives(
     statistics: TableStatistics | None,
     plan: Plan,
 ) -> list[Alternative]:
-    """Return an alternative for every index, also for indexes that cannot answer.
+    """Return an alternative for every index, also for the indexes that cannot answer the query.
 
     ``paths`` are in the order of ``access_paths``. ``plan`` is the optimizer's plan.
     """
@@ -65,7 +65,7 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
 
 
 def exclusion(index: Index, query: Query) -> Reason:
-    """Return why ``access_paths`` excludes an index."""
+    """Return the reason why ``access_paths`` excludes an index."""
     return refusal(index, query) or Reason(
         ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS)
     )
@@ -74,9 +74,9 @@ def exclusion(index: Index, query: Query) -> Reason:
 def _by_rule(
     path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
 ) -> Alternative:
-    """Return the alternative of a path without statistics.
+    """Return the alternative of a path if there are no statistics.
 
-    The optimizer chose the first of ``paths`` by rules alone.
+    In that case the optimizer chose the first of ``paths``.
     """
     chosen, best = path is paths[0], paths[0]
     limits = [one.limit for one in plan.segments] if chosen else [page.limit] * path.size
@@ -143,7 +143,7 @@ def _alternative(
 
 
 def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
-    """Return why a path costs more than the chosen one."""
+    """Return the reason why the path ``one`` costs more than the chosen path ``best``."""
     if not math.isfinite(one.cost):
         return Reason(ReasonCode.NONE_PASSES)
     ranges: tuple[ReasonValue, ...] = ()
@@ -160,7 +160,7 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return the expected number of rows that the page reads and the residual filter drops."""
+    """Return how many rows the page is expected to read and then drop by the residual filter."""
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

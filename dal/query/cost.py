@@ -1,8 +1,8 @@
-"""The cost model: what a Query costs, and which limit costs a segment the least.
+"""The cost model: the cost of a Query, and the limit with which reading a segment costs the least.
 
 Pure functions of counts and sizes. An eventually consistent Query consumes 0.5 RCU for each started
-4 KB. Further rows within these 4 KB are free. If a segment has no unused rows before the page is
-full, the executor sends another Query.
+4 KB, so further rows in the same 4 KB are free. If the executor has used all rows of a segment and
+the page is not full, it sends another Query (a refill).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
@@ -12,35 +12,37 @@ from functools import lru_cache
 from typing import NamedTuple
 
 BLOCK = 4_096
-"""Bytes for half a read capacity unit."""
+"""The bytes that half a read capacity unit reads."""
 
 REQUEST = 0.35
-"""The cost of a Query besides its capacity, in RCU: the latency of a round trip."""
+"""The cost of a Query's latency, in RCU. It is added to the consumed capacity."""
 
 ROW = 0.02
-"""The cost of a row besides its capacity, in RCU: the server receives and parses the row."""
+"""The cost of receiving and parsing one row, in RCU. It is added to the consumed capacity."""
 
 VARIATION = 0.5
-"""Standard deviation of a row's size, relative to its mean: some comments are short, some long."""
+"""Standard deviation of the rows' sizes, relative to the mean: comments differ much in length."""
 
 _CERTAIN = 8.5
-"""From this many deviations below the mean on, ``normal_tail`` is 1.0: floats are not more
-exact."""
+"""If the bound is more than this many deviations below the mean, ``normal_tail`` is exactly 1.0 in
+floating point."""
 
 _LEAST_PER_BLOCK = 0.499
-"""A lower bound of the RCU of each 4 KB of rows: 0.5 minus a margin for rounding."""
+"""A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""
 
 _MOST_LIMITS = 64
-"""The number of limits to compare, evenly spread. A rare residual may need thousands of rows."""
+"""The number of limits that are compared. More would take too long: a segment whose rows seldom
+pass the residual filter may need a limit of thousands."""
 
 
-# The mean size of rows changes with every page, so old entries are seldom used again.
+# A small cache: its keys contain the mean row size, which changes with every page.
 @lru_cache(maxsize=4_096)
 def expected_capacity(rows: float, row_bytes: float) -> float:
-    """Return the expected RCU of one eventually consistent Query that reads ``rows``.
+    """Return the expected RCU of one eventually consistent Query that reads ``rows`` rows.
 
-    A block is 4 KB. Rows differ in size, so a Query may reach more blocks than ``rows`` of the mean
-    size fill. Each block costs half a unit times the probability that the Query reaches it.
+    A block is 4 KB. Rows differ in size, so a Query may need more blocks than ``rows`` rows of the
+    mean size. The cost of each block is half a unit, multiplied by the probability that the Query
+    needs it.
     """
     mean, deviation = rows * row_bytes, VARIATION * row_bytes * math.sqrt(rows)
     reached = max(0, int((mean - _CERTAIN * deviation) // BLOCK))
@@ -58,17 +60,17 @@ def capacity_of_bytes(size: int) -> float:
 
 
 def normal_tail(bound: float, mean: float, deviation: float) -> float:
-    """Return the probability that a normal variable exceeds ``bound``."""
+    """Return the probability that a normally distributed variable exceeds ``bound``."""
     return 0.5 * math.erfc((bound - mean) / (deviation * math.sqrt(2)))
 
 
 def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, float]:
-    """Return mean and deviation of a segment's number of rows within a page of ``wanted``.
+    """Return the mean and deviation of how many rows a page of ``wanted`` rows reads in a segment.
 
-    ``share`` is the fraction of the plan's rows in this segment, and ``residual`` the fraction of
-    rows that passes the residual filter. The number of rows read until ``wanted`` rows pass has a
-    negative binomial distribution. The number of these rows in this segment has a binomial
-    distribution.
+    ``share`` is the fraction of the plan's rows that are in this segment. ``residual`` is the
+    fraction of rows that passes the residual filter. The number of rows that the page reads until
+    ``wanted`` rows pass has a negative binomial distribution. The number of these rows in this
+    segment has a binomial distribution.
     """
     read = wanted / residual
     variance = read * share * (1 - share) + share**2 * wanted * (1 - residual) / residual**2
@@ -76,7 +78,7 @@ def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, flo
 
 
 class ReadEstimate(NamedTuple):
-    """The limit of a segment's first Query, and the segment's expected cost, refills included."""
+    """The limit of a segment's first Query, and the expected cost of all its Queries."""
 
     limit: int
     cost: float
@@ -84,9 +86,9 @@ class ReadEstimate(NamedTuple):
 
 
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
-    """Return a lower bound of the cost of ``requests`` Queries for ``rows`` expected rows.
+    """Return a lower bound of the cost of ``requests`` Queries that read ``rows`` rows.
 
-    The bound includes the capacity of half of ``rows`` only: a refill after a low limit usually
+    The bound includes the capacity for only half of ``rows``. A refill after a low limit usually
     reads at least half of the missing rows.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
@@ -95,10 +97,10 @@ def least_cost(requests: int, rows: float, row_bytes: float) -> float:
 def best_estimate(
     share: float, residual: float, wanted: int, row_bytes: float, most: int
 ) -> ReadEstimate:
-    """Return the limit of the least expected cost for a segment that holds ``most`` rows.
+    """Return the limit with the least expected cost, for a segment of ``most`` rows.
 
-    ``share`` and ``residual`` are those of ``spread``. The limit is at most ``most``
-    + 1: if a response has one row less, the segment has ended.
+    ``share`` and ``residual`` are those of ``spread``. The limit is at most ``most`` + 1. With this
+    limit the response shows that the segment has ended, because it has one row fewer.
     """
     best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK
@@ -118,24 +120,24 @@ def best_estimate(
     return ReadEstimate(chosen, best, units)
 
 
-# Cached apart from sizes: counts seldom change, the mean size of rows changes with every page.
+# Cached without the row size: counts seldom change, but the mean row size changes with every page.
 @lru_cache(maxsize=4_096)
 def _limits(
     share: float, residual: float, wanted: int, most: int
 ) -> Sequence[tuple[float, int, float, float]]:
-    """Return the limits to compare for a segment, each with its cost besides capacity.
+    """Return the limits to compare for a segment, with the part of their cost that is not capacity.
 
-    Each entry has this cost, the limit, the probability of a refill, and the number of rows that
-    the refill reads.
+    Each entry has this part of the cost, the limit, the probability of a refill, and the number of
+    rows that the refill reads.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
-        # ``dry`` is the probability that a page includes more of the segment's rows than ``limit``.
-        # No refill follows if the last row read is also the page's last row; its probability is
-        # ``share``. So the only segment of a plan needs a refill only if the residual filter drops
-        # too many rows.
+        # ``dry`` is the probability that the page needs more of the segment's rows than ``limit``,
+        # so that a refill follows. If the segment's last row is also the page's last row, no refill
+        # follows; the probability of this is ``share``. If the plan has only one segment, a refill
+        # follows only if the residual filter drops too many rows.
         rows, dry = limit - 1 + share, 0.0
         if limit <= most:
             dry = normal_tail(rows + 0.5, mean, deviation) if deviation else float(mean > rows)

@@ -44,42 +44,42 @@ from dal.table.items import Item
 from dal.table.ranges import Range
 
 KEPT_SEGMENTS = 20_000
-"""The maximum number of segments in the cache of access paths. Each takes about a kilobyte."""
+"""Maximum number of segments in the cache of access paths. Each needs about 1 kB of memory."""
 
 _position = itemgetter(0)
 
 
 class Source(Protocol):
-    """Rows that arrive in batches, sorted in the direction of the merge."""
+    """A source of rows in batches. The rows are sorted in the direction of the merge."""
 
     async def more(self) -> Sequence[Row]:
-        """Return the next rows; none at the end."""
+        """Return the next batch of rows; an empty batch at the end."""
 
     @property
     def ended(self) -> bool:
-        """Whether no rows follow."""
+        """Whether there are no further rows."""
 
 
 class Merge:
-    """The k-way merge: the rows of all sources in order, each position once.
+    """The k-way merge: yields the rows of all sources in order, and each position once.
 
-    A row moves to another segment when its rating or language changes. A read at that moment can
-    return it from both segments, at the same position.
+    If a comment's rating or language changes, its row moves to another segment. Reads at that
+    moment can return the row from both segments, at the same position.
     """
 
     def __init__(self, sources: Sequence[Source], *, descending: bool) -> None:
         self._first, self._descending = (max if descending else min), descending
         self._dry = sources
-        """Sources to read from next."""
+        """Sources without unused rows. The merge reads from them next."""
         self._open: list[tuple[str, Source]] = []
-        """Other sources that have not ended, each with the position of its last row read."""
+        """Sources that may have further rows, each with the position of its last row read."""
         self._waiting: list[Row] = []
-        """Rows that may come after rows not yet read."""
+        """Rows that cannot be returned yet, because a source may still have an earlier row."""
 
     async def more(self) -> Sequence[Row]:
-        """Return the next rows, until a source must read again; none at the end.
+        """Return the next rows in order; no row at the end.
 
-        The merge reads only the sources that may have the next row, in parallel.
+        It reads, in parallel, only from the sources that may have the next row.
         """
         batches = await in_parallel([source.more() for source in self._dry])
         for source, rows in zip(self._dry, batches, strict=True):
@@ -103,7 +103,10 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """A page's rows, the number of missing rows, and its reads. All segments share this object."""
+    """The rows of a page so far, the number of missing rows, and the reads.
+
+    All segments share it.
+    """
 
     missing: int
     rows: list[Row] = field(default_factory=list)
@@ -111,11 +114,12 @@ class PageProgress:
 
 
 class SegmentReader:
-    """The source of one segment's rows, in the plan's direction.
+    """Reads the rows of one segment, in the plan's direction.
 
-    A response ends at the limit or at 1 MB, possibly without a row. Only a response without
-    ``LastEvaluatedKey`` ends the segment. The limit of a further Query is the expected number of
-    missing rows. It doubles with each refill, up to all rows that the page lacks.
+    DynamoDB ends a response at the limit or at 1 MB, and the response may contain no row. The
+    segment has ended only if the response has no ``LastEvaluatedKey``. The limit of a further Query
+    (a refill) is the expected number of missing rows. The limit doubles with each refill, up to the
+    number of rows that the page lacks.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
@@ -139,7 +143,7 @@ class SegmentReader:
         self._unread = segment.range
 
     async def more(self) -> Sequence[Row]:
-        """Return the rows of the next response that has any; none at the end."""
+        """Send Queries until a response has rows, and return them; no row at the end."""
         instruments = READ_INSTRUMENTS.get()
         reading = self._next()
         if instruments is None:
@@ -174,29 +178,30 @@ class SegmentReader:
         return rows
 
     def _refill(self) -> int:
-        """Return the limit of a Query after the first."""
+        """Return the limit of the next refill."""
         plan, share, missing = self._plan, self._segment.share, self._progress.missing
         most = math.ceil(missing / plan.selectivity)
         if share is None:
             return most
         mean, deviation = spread(missing, share, plan.selectivity)
-        # A segment that runs dry several times has more rows than expected, so the limit doubles.
+        # After several refills the segment has more of the page's rows than expected, so the limit
+        # doubles.
         return min(most, max(1, math.ceil(mean + deviation)) << (self._read.requests - 1))
 
 
 class StatisticsProvider(Protocol):
-    """Provides statistics of a query's rows, and counts their cost in ``spent``."""
+    """Provides statistics about a query's rows. Adds the cost of reading them to ``spent``."""
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may lag by seconds; None if there are none."""
+        """Return statistics that may be some seconds old; None if there are none."""
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Read exact statistics, and return the ``keys`` that have no row."""
+        """Read exact statistics, and return those of the ``keys`` that have no row."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
-        """Learn from the rows that a page read."""
+        """Remember where a page found its rows, for later plans."""
 
 
 def _segments(paths: Sequence[AccessPath]) -> int:
@@ -263,7 +268,7 @@ class Executor:
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> Plan:
-        """Return the page's plan. Read statistics only if there are several possible plans."""
+        """Return the page's plan. Statistics are read only if there are several possible plans."""
         query, decided = paths[0].query, paths[0].size <= 1 and not paths[0].residual
         decided = decided or plan_by in WITHOUT_STATISTICS
         known: TableStatistics | None = None
@@ -286,9 +291,10 @@ class Executor:
     async def _collect(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
     ) -> str | None:
-        """Read the missing rows, and report the read to instruments.
+        """Read the missing rows, and report the read to the instruments.
 
-        Return the position from which to plan the rest of the page, or None if nothing is missing.
+        Return the position from which the rest of the page must be planned; None if no row is
+        missing.
         """
         instruments = READ_INSTRUMENTS.get()
         reading = self._merge(plan, stats, progress)
@@ -299,10 +305,12 @@ class Executor:
     async def _merge(
         self, plan: Plan, stats: ExecutionStatistics, progress: PageProgress
     ) -> str | None:
-        """Read and merge the segments. Return the position from which to plan the rest, or None.
+        """Read and merge the segments.
 
-        The executor plans the rest again if the filter drops more rows than the discard limit, or
-        if the plan's segments end before the page is full.
+        Return the position where planning must start again, or None.
+
+        The rest of the page is planned again in two cases: the residual filter drops more rows than
+        the discard limit, or the plan's segments end before the page is full.
         """
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]

@@ -1,16 +1,17 @@
-"""The optimizer: estimates each access path of a page, and plans the page by the cheapest one.
+"""The optimizer: estimates the cost of each access path of a page, and plans the cheapest one.
 
-It chooses once for each page:
+It chooses one of three methods for each page:
 
 - Without statistics it chooses the path with the least residual filter. The limit of a segment is
-  the whole page, or, if the segments are shards of one list, the shard's part of the page.
-- With counts it chooses the path of the least expected cost. The limit of a segment is the expected
-  number of its rows in the page, plus a margin.
-- If this process has read the page's rows before, the optimizer knows how many of them each segment
-  has, and where the page ends. The segments end at that position, so a high limit costs nothing.
+  the whole page. If the segments are shards of one list, the limit is the shard's part of the page.
+- With counts it chooses the path with the least expected cost. The limit of a segment is the
+  expected number of its rows in the page, plus a margin.
+- If this process has read the page's rows before, it knows how many of them each segment has, and
+  where the page ends. The segments end at that position, so a high limit costs nothing.
 
-Exact statistics do not choose a path. They prove that segments of the chosen plan are empty. All
-segments of a plan share one total order, so the next page continues all of them from one position.
+Exact statistics do not choose a path: they prove that segments of the chosen plan are empty. All
+segments of a plan have the same total order of rows. So one position is enough to continue all of
+them on the next page.
 """
 
 import math
@@ -34,18 +35,18 @@ from dal.query.row_locations import LocatedPage, RowLocations
 from dal.table.ranges import UNBOUNDED, Range
 
 SHARD_MARGIN = 5
-"""Standard deviations added to a shard's expected rows. Then about one page in a thousand needs a
-refill."""
+"""Standard deviations that are added to the expected rows of a shard. With five, about one page in
+a thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""If a page has read this multiple of the expected rows, the executor plans the rest again."""
+"""After a page has read this multiple of the expected rows, the executor plans its rest again."""
 
 _PROOF = 1.0 + REQUEST
-"""The cost of reading exact statistics."""
+"""The cost of reading exact statistics, in RCU."""
 
 _EMPTY_READ = expected_capacity(1, 1)
 _EMPTY_SEGMENT = _EMPTY_READ + REQUEST
-"""The cost of reading an empty segment."""
+"""The cost of reading an empty segment, in RCU."""
 
 
 class PageSpan(NamedTuple):
@@ -57,11 +58,11 @@ class PageSpan(NamedTuple):
 
 
 class TableStatistics(NamedTuple):
-    """Statistics of a query's rows. They may lag, and prove nothing."""
+    """Statistics about a query's rows. They may be some seconds old, so they prove nothing."""
 
     cardinality: Callable[[Filters], int]
-    """Returns the number of rows that pass some filters; an upper bound if no counter counts one of
-    the fields."""
+    """Returns the number of rows that pass given filters; an upper bound if no counter counts by
+    one of the filtered fields."""
     row_bytes: float
     """The mean size of a row, in bytes."""
     locations: RowLocations | None = None
@@ -70,9 +71,9 @@ class TableStatistics(NamedTuple):
     """The positions of the oldest and the newest row, if the query has dates."""
 
     def fraction(self, within: Range) -> float:
-        """Return the expected fraction of the rows within a range.
+        """Return the expected fraction of the rows that is within a range of positions.
 
-        It assumes that rows are spread evenly over time.
+        It assumes that the rows are spread evenly over time.
         """
         if not self.oldest:
             return 1.0
@@ -82,7 +83,10 @@ class TableStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
-        """Return the remembered page of rows with one of ``keys``; None if it is incomplete."""
+        """Return where this process last read the page; None if it has not read all its rows.
+
+        ``keys`` are the field values that the page's rows may have.
+        """
         if self.locations is None:
             return None
         return self.locations.page(keys, page.span, descending=page.descending, count=page.limit)
@@ -93,15 +97,15 @@ def _seconds(position: str) -> float:
 
 
 class PathEstimate(NamedTuple):
-    """The limits for an access path's segments, in their order, and the expected cost."""
+    """A limit for each segment of an access path, and the expected cost of the path."""
 
     path: AccessPath
     cost: float
-    """What the optimizer compares, in RCU."""
+    """The cost that the optimizer compares, in RCU."""
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
-    """The number of rows of each segment: all its rows (estimate by counts), or its rows in the
-    page (estimate by row locations)."""
+    """The number of rows of each segment. An estimate by counts has all rows of the segment; an
+    estimate by row locations has the rows within the page."""
     selectivity: float
     """The fraction of these rows that passes the residual filter."""
     span: Range
@@ -113,7 +117,7 @@ class PathEstimate(NamedTuple):
 def optimize(
     paths: Sequence[AccessPath], page: PageSpan, statistics: TableStatistics | None
 ) -> Plan:
-    """Return the plan of the least expected cost. ``paths`` are in ``access_paths``' order."""
+    """Return the plan with the least expected cost. ``paths`` is the result of ``access_paths``."""
     if statistics is None:
         path = paths[0]
         if path.size != path.index.shards or path.residual:
@@ -129,7 +133,7 @@ def optimize(
     limits = [
         (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
     ]
-    # If another path has no residual filter, the rest of the page can be planned by that path.
+    # If another path has no residual filter, that path can read the rest of the page.
     replans = cheapest.path.residual and not paths[0].residual
     return _plan(
         cheapest.path,
@@ -149,12 +153,12 @@ def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
 
 
 def worth_proving(plan: Plan) -> bool:
-    """Return whether exact statistics may save more than they cost."""
+    """Return whether exact statistics are expected to save more than they cost."""
     return plan.unproven * _EMPTY_SEGMENT > _PROOF
 
 
 def prove(plan: Plan, empty: Collection[EqualityKey]) -> Plan:
-    """Return the plan that skips the segments of ``empty`` keys."""
+    """Return the plan without reads of the segments whose keys are in ``empty``."""
     segments = tuple(
         segment._replace(limit=0, empty=True) if segment.key in empty else segment
         for segment in plan.segments
@@ -170,9 +174,9 @@ def cheapest_estimate(
     statistics: TableStatistics,
     located: LocatedPage | None,
 ) -> PathEstimate:
-    """Return the estimate of the cheapest path; of several, the first.
+    """Return the estimate of the cheapest path; of equally cheap paths, the first one's.
 
-    The estimate of a path stops as soon as the path cannot be the cheapest.
+    The estimate of a path stops as soon as its cost reaches that of the cheapest path so far.
     """
     cheapest: PathEstimate | None = None
     for path in paths:
@@ -190,7 +194,7 @@ def cheapest_estimate(
 def _estimate_by_counts(
     path: AccessPath, page: PageSpan, statistics: TableStatistics, cheapest: float
 ) -> PathEstimate | None:
-    """Return an estimate by counts; None if the path costs at least ``cheapest``."""
+    """Return an estimate from counts; None if the path costs at least ``cheapest``."""
     bounded = path.query.within != UNBOUNDED
     part = statistics.fraction(path.query.within) if bounded else 1.0
     rows = [statistics.cardinality(filters) / path.index.shards * part for filters in path.filters]
@@ -231,7 +235,7 @@ def _estimate_by_location(
     statistics: TableStatistics,
     cheapest: float,
 ) -> PathEstimate | None:
-    """Return an estimate of a page that was read before; None if it costs at least ``cheapest``."""
+    """Return an estimate from row locations; None if the path costs at least ``cheapest``."""
     if path.size * (REQUEST + 0.5) + ROW * located.rows >= cheapest:
         return None
     reads, held = [], []
@@ -247,11 +251,11 @@ def _estimate_by_location(
 def _located_rows(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return how many rows of a key one shard has within the page's range, and their RCU.
+    """Return how many rows with a key one shard has in the page's range, and their RCU.
 
-    If the rows of a key fail the residual filter, their locations are not kept. The estimate then
-    assumes that these rows are as frequent in the page as in the whole list. For the last page of a
-    list, the estimate adds one passing row, because the read continues to the end of the list.
+    The locations of rows that fail the residual filter are not remembered. The estimate assumes
+    that these rows are as frequent in the page as in the whole list. On the last page of a list it
+    adds one row, because the read continues to the end of the list.
     """
     shards = path.index.shards
     known = located.among(key)
@@ -272,7 +276,7 @@ def _plan(
     limits: Sequence[tuple[int, float | None]],
     **expected: Any,
 ) -> Plan:
-    """Return a plan with a limit and a share of the rows for each segment."""
+    """Return a plan. Each segment gets its limit and its share of the rows from ``limits``."""
     query = path.query
     segments = tuple(
         Segment(one.partition, page.span, limit, one.prefix, one.key, one.head, share)

@@ -1,14 +1,14 @@
 """Pages and cursors: reads a slice of a list, and returns its rows as edges.
 
-A slice uses the client's terms, in list order: after, before, next and previous. The rows are read
-in list order for ``first``, and in reverse for ``last``.
+A slice uses the client's words, in the order of the list: after, before, next, previous. The rows
+are read in the order of the list for ``first``, and in reverse order for ``last``.
 
 A cursor is the opaque string of one position. It does not depend on the filter or on the number of
-segments. It is one byte for version and kind, a CRC-32 of four bytes, and the position, as
-base64url without padding. An instant at the start of a position takes eight bytes, so a cursor
-stays under 80 characters for ids of up to 46 bytes, and for other positions of up to 54 bytes. A
-cursor names no partition. The server builds keys from the arguments only, so a forged cursor gives
-no access to other rows.
+segments. It consists of one byte for version and kind, a CRC-32 of four bytes, and the position, as
+base64url without padding. An instant at the start of a position takes eight bytes. So a cursor has
+fewer than 80 characters if the position has an instant and an id of up to 46 bytes, or is another
+text of up to 54 bytes. A cursor contains no partition key. The server builds keys from the
+arguments only, so a forged cursor gives no access to other rows.
 """
 
 import binascii
@@ -47,7 +47,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class CursorKind(IntEnum):
-    """The kind of a list's positions. The value is the cursor's first byte."""
+    """What positions of a list consist of. The value is the cursor's first byte."""
 
     INSTANT = 0x11
     COUNT = 0x12
@@ -58,11 +58,11 @@ class CursorKind(IntEnum):
 def encode_cursor(position: str) -> str:
     """Return the cursor of a position.
 
-    A position is ``<instant>#<id>``, ``<count>#<id>``, ``<name>``, or ``<title>``, a tab and an id.
+    A position is ``<instant>#<id>``, ``<count>#<id>``, ``<name>``, or a title, a tab and an id.
     """
-    if "\t" in position:  # neither ids nor names contain it
+    if "\t" in position:  # only a title's position contains a tab, because ids and names cannot
         return _packed(CursorKind.TITLE, position.encode())
-    # An id has no "#", so "Z#" at this place ends an instant.
+    # Ids contain no "#". So "Z#" at this place shows that the position begins with an instant.
     if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
         instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
         microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
@@ -115,10 +115,10 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Up to ``limit`` rows between two positions, from the first row or back from the last.
+    """Up to ``limit`` rows between two positions, counted from the first row or back from the last.
 
-    Both positions are excluded. ``next_page`` and ``previous_page`` request the pagination flags. A
-    flag costs one more row or one more Query.
+    Both positions are excluded. ``next_page`` and ``previous_page`` request the pagination flags.
+    Each flag may cost one more row or one more Query.
     """
 
     limit: int
@@ -128,11 +128,11 @@ class Slice:
     next_page: bool = False
     previous_page: bool = False
     reverse: bool = False
-    """Whether to reverse the list's usual order, so that the oldest rows are first."""
+    """Whether to reverse the usual order of the list, so that the oldest rows come first."""
     explain: bool = False
-    """Whether to trace the page's rows and the optimizer's alternatives."""
+    """Whether to record the rows that the page read and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
-    """The statistics that planning may use; None: all of them."""
+    """The statistics that the optimizer may use; None for all."""
 
 
 Node = TypeVar("Node")
@@ -151,7 +151,7 @@ class Edge(NamedTuple, Generic[Node]):
 
 
 class PageInfo(NamedTuple):
-    """The pagination flags, None if not requested, and the positions of the ends."""
+    """The pagination flags (None if not requested), and the positions of the first and last row."""
 
     has_next_page: bool | None
     has_previous_page: bool | None
@@ -171,20 +171,20 @@ class PageInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Node]):
-    """A slice of rows in list order, and its execution statistics."""
+    """A slice of a list, in the order of the list, and what it cost to read."""
 
     edges: Sequence[Edge[Node]]
     page_info: PageInfo
     stats: ExecutionStatistics
     total_count: int | DalError | None = None
-    """The number of rows of the whole list, or the error of counting them. None if it is unknown
-    or was not requested."""
+    """The number of rows of the whole list, or the error of counting them. None if the number is
+    unknown or was not requested."""
     event_cursor: str | None = None
-    """The event cursor of a moment before the rows were read, if it was requested. Subscriptions
-    continue from it."""
+    """The event cursor of a moment before the rows were read, if requested. A subscription that
+    continues from it misses no change."""
     head: Item | None = None
-    """The item before the list's first row, if the query requests it and the page starts at the
-    first row."""
+    """The item that precedes the list's first row, if the query requests it and the page starts at
+    the first row."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -193,7 +193,7 @@ class Page(Generic[Node]):
 
 
 class RowReader(Protocol):
-    """Reads rows of a query in order: an executor, or a filter of its rows."""
+    """Reads rows of a query in order. The executor does, and so do filters around the executor."""
 
     async def first(
         self,
@@ -215,32 +215,35 @@ class RowReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PageReader(Generic[Node]):
-    """Reads pages of one entity's rows; ``descending`` is the usual order of the list."""
+    """Reads pages of one entity's rows. ``descending`` is the usual order of the list."""
 
     executor: RowReader
     decode: Callable[[Row], Node]
     descending: bool
 
     async def read(self, query: Query, cut: Slice) -> Page[Node]:
-        """Return the rows of ``query`` within ``cut``. If one Query fails, the page fails."""
+        """Return the rows of ``query`` within ``cut``.
+
+        If one of its Queries fails, the page fails.
+        """
         listed_descending = self.descending is not cut.reverse
         stats = ExecutionStatistics(query.access_pattern)
         if cut.explain:
             stats.trace = Trace(descending=listed_descending)
-        # ``last`` reads the list in reverse: from ``before`` towards ``after``.
+        # For ``last`` the list is read in reverse, from ``before`` towards ``after``.
         start, end, ahead, behind = cut.after, cut.before, cut.next_page, cut.previous_page
         descending = listed_descending is not cut.backward
         if cut.backward:
             start, end, ahead, behind = end, start, behind, ahead
-        # If the row at ``start`` still exists, it proves that there are rows before the page. So
-        # the same Query reads one more row, and no second Query is needed.
+        # If the row at ``start`` still exists, there are rows before the page. The same Query reads
+        # this row too, which saves a second Query for the flag.
         proving = behind and start is not None
         span = UNBOUNDED if end is None else UNBOUNDED.beyond(end, descending=not descending)
         if start is not None and proving:
             span = span.until(start, descending=not descending)
         elif start is not None:
             span = span.beyond(start, descending=descending)
-        # The head is read if the page starts where the list starts.
+        # The head item is read only if the page starts where the list starts.
         bound = query.within.high if self.descending else query.within.low
         starts = bound is None and cut.after is None and not (cut.backward or cut.reverse)
         headed = query.head and starts

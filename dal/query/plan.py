@@ -1,4 +1,4 @@
-"""Queries, the access paths that answer them, and plans, as plain data."""
+"""Queries, the access paths that can answer them, and plans: frozen data without behaviour."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,38 +16,38 @@ from dal.table.items import Item
 from dal.table.ranges import HEADS, UNBOUNDED, Range
 
 Filters: TypeAlias = Mapping[str, frozenset[str]]
-"""Each filtered field with the values to include."""
+"""Each filtered field, with the values that pass."""
 
 EqualityKey: TypeAlias = frozenset[tuple[str, str]]
-"""Fields, each with one value. A row has this key if it has all these values."""
+"""One value for each of some fields. A row has this key if it has all these values."""
 
 
 def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
-    """Yield the keys that pass ``filters``: every combination of the values, sorted."""
+    """Yield every combination of the filters' values as a key, in sorted order."""
     for values in product(*map(sorted, filters.values())):
         yield frozenset(zip(filters, values, strict=True))
 
 
 def filters_of(key: EqualityKey) -> Filters:
-    """Return the filters that only rows with ``key`` pass."""
+    """Return the filters that exactly the rows with ``key`` pass."""
     return {name: frozenset({value}) for name, value in key}
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Filters and bounds of a list. A field without a value matches nothing."""
+    """The filters and bounds of a list. A filter with an empty set of values matches nothing."""
 
     access_pattern: str
     filters: Filters
     within: Range = UNBOUNDED
     """The range of positions to read, such as a time range."""
     consistent: bool = False
-    """Whether to read consistently. Only the table and local indexes allow it."""
+    """Whether to read consistently. DynamoDB allows it for the table and local indexes only."""
     head: bool = False
-    """Whether the first page also returns the item that precedes the rows in the partition, such as
-    the organisation before its users."""
+    """Whether the first page also returns the head item, which precedes the rows in their
+    partition. For example, an organisation precedes its users."""
     _hash: int = field(init=False, repr=False, compare=False)
-    """The hash, computed once, because every page looks up its access paths by the query."""
+    """The hash, computed once: every page looks up its access paths by the query."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
@@ -70,11 +70,12 @@ class Segment(NamedTuple):
     prefix: str = ""
     """The part of the sort keys before the position."""
     key: EqualityKey = frozenset()
-    """The values that all rows of the segment have."""
+    """The field values that all rows of the segment have."""
     head: str = ""
-    """The label of the item that is read together with the rows; empty for none."""
+    """The label of the head item, which is read together with the rows; empty for none."""
     share: float | None = None
-    """The expected part of the plan's rows in this segment; None without statistics."""
+    """The expected fraction of the plan's rows that are in this segment; None without
+    statistics."""
     empty: bool = False
     """Whether exact statistics prove that the segment has no row."""
 
@@ -86,7 +87,7 @@ class Segment(NamedTuple):
 
     @property
     def sort_keys(self) -> Range:
-        """The range of sort keys.
+        """The range of sort keys that the Query reads.
 
         It includes the head item, whose key is before or after all rows.
         """
@@ -98,7 +99,7 @@ class Segment(NamedTuple):
         return Range(rows.low, self.head + LAST_CHARACTER, low_open=rows.low_open)
 
     def position_of(self, sort_key: str) -> str:
-        """Return the position of a row by its sort key.
+        """Return the position in a row's sort key.
 
         The head item's position is outside the range of the rows.
         """
@@ -108,12 +109,12 @@ class Segment(NamedTuple):
 
     @property
     def skipped(self) -> bool:
-        """Whether the segment has nothing to read."""
+        """Whether the executor skips the segment, because it contains no row."""
         return self.empty or self.range.empty
 
 
 class PlanBasis(StrEnum):
-    """The information that the optimizer uses to plan a page, in descending order of detail."""
+    """The statistics that the optimizer uses to plan a page, the most detailed first."""
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
     COUNTS = "COUNTS"
@@ -122,7 +123,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""With these bases the plan reads a whole page from each partition."""
+"""With these, the plan reads a whole page from each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +138,19 @@ class Plan:
     residual: Filters = field(default_factory=dict)
     """The filters that the segments do not cover. The executor applies them to the rows read."""
     selectivity: float = 1.0
-    """The expected part of the rows read that passes the residual filter."""
+    """The fraction of the rows read that is expected to pass the residual filter."""
     discard_limit: float = float("inf")
-    """The maximum number of dropped rows. After more of them, the executor plans the rest without a
-    residual filter."""
+    """When the residual filter has dropped more rows than this, the rest of the page is planned
+    without a residual filter."""
     unproven: int = 0
-    """The expected number of segments that exact statistics can prove empty."""
+    """The number of segments that are expected to be empty. Exact statistics can prove it."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
-    """The position where the page is expected to end, and so the end of its segments."""
+    """The position where the page is expected to end. The segments end there too."""
 
     def __str__(self) -> str:
-        """Draw the plan as a tree: the index, the residual filter, and each segment."""
+        """Return the plan as a tree of lines: the index, the residual filter, and each segment."""
         order = "descending" if self.descending else "ascending"
         root = f"{self.access_pattern} by {self.index.name or 'table'}, {order}"
         if self.consistent:
@@ -184,7 +185,7 @@ class Plan:
 class ReasonCode(StrEnum):
     """Why the optimizer chose or rejected an index: a sentence with ``{}`` for names and numbers.
 
-    The pages' message catalogues translate the sentences.
+    The catalogues of the HTML pages translate the sentences.
     """
 
     ONLY_INDEX = "The only index that can answer this query."
@@ -217,7 +218,7 @@ ReasonValue: TypeAlias = str | int | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A code with the names and numbers of its sentence, in that order."""
+    """A reason code, with the names and numbers for its sentence, in their order."""
 
     code: ReasonCode
     named: tuple[ReasonValue, ...] = ()
@@ -228,7 +229,7 @@ class Reason:
 
     @property
     def values(self) -> list[str]:
-        """The names and numbers as texts; several names have commas between them."""
+        """The names and numbers as texts. Several names are one text, separated by commas."""
         return [_listed(one, ", ") for one in self.named]
 
 
@@ -238,10 +239,10 @@ def _listed(value: ReasonValue, between: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class AccessPath:
-    """One index that answers a query.
+    """One index that can answer a query.
 
-    Each combination of values of the index's fields is a segment; an index with shards has one for
-    each shard. The derived values are cached for all pages of the query.
+    Each combination of values of the index's fields is one segment. In an index with shards, it is
+    one segment per shard. The derived values are computed once and serve all pages of the query.
     """
 
     index: Index
@@ -261,12 +262,12 @@ class AccessPath:
 
     @cached_property
     def keys(self) -> Sequence[EqualityKey]:
-        """The keys of the rows that pass the query: every combination of all filters' values."""
+        """The keys of all rows that pass the query: every combination of the filters' values."""
         return list(equality_keys(self.query.filters))
 
     @cached_property
     def segments(self) -> Sequence[Segment]:
-        """Every segment, without bounds and limit, which the optimizer adds."""
+        """Every segment, without bounds and limit. The optimizer adds these."""
         index, segments = self.index, []
         head = index.head if self.query.head else ""
         for key in equality_keys({name: self.query.filters[name] for name in index.fields}):
@@ -279,17 +280,17 @@ class AccessPath:
 
     @cached_property
     def filters(self) -> Sequence[Filters]:
-        """For each segment the filters that its rows pass."""
+        """The filters that a segment's rows pass, for each segment."""
         return [filters_of(segment.key) for segment in self.segments]
 
 
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
     """Return the access paths of a query.
 
-    The path with the smallest residual filter comes first; of equal ones, the path with the fewest
-    segments. Raises NoIndexError if no index answers. Raises TooManySegmentsError if every path has
-    too many segments. It is also raised if a path without a residual filter has too many, because
-    each other path would read rows that it drops.
+    The path with the smallest residual filter comes first; of equal paths, the one with the fewest
+    segments. Raises NoIndexError if no index can answer the query. Raises TooManySegmentsError if
+    every path has too many segments, or if every path without a residual filter has too many: a
+    path with a residual filter would then read many rows only to drop them.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
@@ -308,10 +309,11 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 
 
 def refusal(index: Index, query: Query) -> Reason | None:
-    """Return why an index cannot answer a query; None if it can.
+    """Return the reason why an index cannot answer a query; None if it can.
 
-    An index answers if the query filters by all fields of its partitions, if it has all matching
-    rows, and if it projects every other filtered field.
+    An index can answer a query if three conditions are true: the query filters by all fields of the
+    index's partitions, the index contains all matching rows, and the index projects every other
+    filtered field.
     """
     asked = query.filters
     unasked = [name for name in index.fields if name not in asked]

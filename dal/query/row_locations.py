@@ -1,7 +1,8 @@
-"""Row locations: where the rows of a list were when this process last read them.
+"""Row locations: where this process found the rows of a list when it last read them.
 
-They may be out of date, since clients add and delete rows. The optimizer estimates from them where
-a page ends, and how many rows each Query reads. An estimate by counts needs a wider margin.
+They may be out of date, because clients add and delete rows. From row locations the optimizer
+estimates where a page ends, and how many rows each Query reads. An estimate from counts needs a
+wider margin.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,25 +18,25 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""The maximum of rows and spans that are kept of a list. When a list exceeds it, all of them are
+"""Maximum rows and spans that are remembered of one list. Beyond it, all of the list's are
 dropped."""
 
 _LIST, _KEY = 20, 3
-"""The memory that an empty list and each requested key take, counted as rows."""
+"""The memory of an empty list, and of each key that was requested, in units of one row."""
 
 MOST_VALUES = 256
-"""The most combinations of values, since one byte encodes a row's values. More are as above
-MOST."""
+"""Maximum different combinations of field values in a list, because one byte encodes them. Beyond
+it, all of the list's rows are dropped."""
 
 _OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
-"""Translates each mark into its opposite."""
+"""Translates 0 into 1, and every other byte into 0."""
 
 _Span = tuple[str, str]
-"""The lowest and the highest position of a range, both included."""
+"""The lowest and the highest position of a range. Both are included."""
 
 
 class RangeRead(NamedTuple):
-    """The result of one Query: all rows with a key within a range of positions."""
+    """The result of one Query: all rows that have a key, within a range of positions."""
 
     key: EqualityKey
     range: Range
@@ -43,7 +44,7 @@ class RangeRead(NamedTuple):
 
 
 class LocatedRow(NamedTuple):
-    """A row that was read: its position, its values, and its size in bytes."""
+    """A row that a page read: its position, its field values, and its size in bytes."""
 
     position: str
     values: EqualityKey
@@ -51,42 +52,45 @@ class LocatedRow(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What the search for the rows of a key needs."""
+    """A key, prepared for searching its rows."""
 
     mask: bytes
-    """1 at the place of each byte that encodes values with the key, else 0."""
+    """A table for ``bytes.translate``: 1 for each byte that encodes values with the key, otherwise
+    0."""
     spans: Sequence[list[_Span]]
-    """The spans of the key, and of every coarser key."""
+    """The remembered spans of the key and of every coarser key."""
 
 
 class LocatedPage(NamedTuple):
-    """A page of rows that this process has read before.
+    """A page whose rows this process has read before.
 
-    If it has fewer rows than requested, the list ends.
+    If it has fewer rows than requested, the list ends there.
     """
 
     rows: int
     """The number of rows."""
     span: Range
-    """The requested span, up to the end of the page."""
+    """The requested span, but only to the end of the page."""
     until: str | None
     """The position of the last row; None if the page was not full."""
     known: Callable[[EqualityKey], _Known]
     passing: int
-    """The mask of the page's values, as a number."""
+    """The mask of the field values that the page's rows may have, as a number. See
+    ``_Known.mask``."""
     codes: bytearray
     sizes: Sequence[int]
-    """Codes and sizes of all rows within the span."""
+    """The codes of field values, and the sizes, of all remembered rows within the span."""
 
     def matching(self, key: EqualityKey) -> int:
-        """Return how many of the page's rows have a key."""
+        """Return how many of the page's rows have the key."""
         both = self.passing & int.from_bytes(self.known(key).mask)
         return self.codes.translate(both.to_bytes(MOST_VALUES)).count(1)
 
     def among(self, key: EqualityKey) -> tuple[int, int] | None:
-        """Return the number of rows with a key within the span, and their bytes.
+        """Return how many rows within the span have the key, and their bytes.
 
-        Rows that the page does not show count too. None unless all of them are remembered.
+        Rows that the page does not show are included. Return None if some of them are not
+        remembered.
         """
         known = self.known(key)
         if not _remembered(known, self.span):
@@ -96,18 +100,18 @@ class LocatedPage(NamedTuple):
 
 
 class RowLocations:
-    """The remembered rows of one list. Its parts may be read in any order.
+    """The remembered rows of one list. A process may have read the list's parts in any order.
 
-    Positions, values and sizes of the rows are three sequences, so that one call of a built-in
-    function selects, counts or sums them. This is fast even if few of the remembered rows are on
-    the page. One byte encodes the values of a row.
+    Positions, values and sizes of the rows are in three separate sequences. So one call of a
+    built-in function selects, counts or sums many rows, which is fast even if few of them are on
+    the page. One byte encodes the field values of a row.
     """
 
     def __init__(self) -> None:
         self._forget()
 
     def weight(self) -> int:
-        """Return the memory that this list takes, in units of about 180 bytes: a row or a span."""
+        """Return the memory of this list, in units of about 180 bytes: one row or span."""
         return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
 
     def _forget(self) -> None:
@@ -115,14 +119,14 @@ class RowLocations:
         self._codes = bytearray()
         self._sizes: list[int] = []
         self._values: dict[EqualityKey, int] = {}
-        """The byte that encodes these values."""
+        """The byte that encodes each combination of field values."""
         self._spans: dict[EqualityKey, list[_Span]] = {}
-        """The remembered spans of each key, sorted; no two of a key touch."""
+        """The remembered spans of each key, sorted. Spans that touch are joined into one."""
         self._joined = 0
-        """The number of spans."""
+        """The number of spans in ``_spans``."""
         self._known: dict[EqualityKey, _Known] = {}
-        """The keys prepared for requests. New combinations of values, or new keys of spans, outdate
-        them."""
+        """The keys that were requested before, prepared for searching. A new combination of values,
+        or the first span of a key, makes them invalid."""
 
     def note(self, key: EqualityKey, span: Range, rows: Sequence[LocatedRow]) -> None:
         """Remember that ``rows`` are all rows of ``key`` within ``span``."""
@@ -145,7 +149,7 @@ class RowLocations:
         self._joined += len(spans)
 
     def _replace(self, key: EqualityKey, part: slice, rows: Sequence[LocatedRow]) -> None:
-        """Replace the rows of ``key`` in a part of the list by ``rows``."""
+        """Replace the remembered rows of ``key`` in a part of the list by ``rows``."""
         noted = [(row.position, self._values[row.values], row.size) for row in rows]
         marks = self._codes[part].translate(self._mask(key))
         if 0 in marks:
@@ -161,8 +165,8 @@ class RowLocations:
     ) -> LocatedPage | None:
         """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        If they are fewer, the range has no more rows. Return None unless all these rows are
-        remembered.
+        The result may have fewer rows if the range has no more. Return None if one of these rows
+        may not be remembered.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
@@ -180,7 +184,7 @@ class RowLocations:
         if rows < count and nearest != end:
             return None
         if rows == count > 0:
-            # The place of the last row of the page, counted from where the page starts.
+            # The index of the page's last row, counted from where the page starts.
             found = compress(range(len(marks)), reversed(marks) if descending else marks)
             place = next(islice(found, count - 1, None))
             until = self._positions[part.stop - 1 - place if descending else part.start + place]
@@ -190,9 +194,9 @@ class RowLocations:
         return LocatedPage(rows, span, until, self._of, passing, codes, sizes)
 
     def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
-        """Return positions and sizes of the rows of ``key`` within ``span``.
+        """Return the positions and sizes of the rows of ``key`` within ``span``.
 
-        None unless all of them are remembered.
+        Return None if some of the rows may not be remembered.
         """
         known = self._of(key)
         if not _remembered(known, span):
@@ -207,7 +211,8 @@ class RowLocations:
         if known is None:
             spans = [self._spans[one] for one in _coarser(key) if one in self._spans]
             known = _Known(self._mask(key), spans)
-            if 1 in known.mask:  # clients can request any number of keys that no row has
+            # a key without rows is not cached: clients can request any number of such keys
+            if 1 in known.mask:
                 self._known[key] = known
         return known
 
@@ -224,12 +229,12 @@ class RowLocations:
 
 @lru_cache(maxsize=10_000)
 def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
-    """Return all subsets of ``key``: a row with ``key`` has each of these keys too."""
+    """Return all subsets of ``key``. A row that has ``key`` has each of these keys too."""
     return [frozenset(some) for size in range(len(key) + 1) for some in combinations(key, size)]
 
 
 def _join(spans: list[_Span], new: _Span) -> None:
-    """Add a span to sorted spans that do not touch each other."""
+    """Add a span to sorted spans, and join it with those that it touches."""
     first = bisect_left(spans, new[0], key=itemgetter(1))
     end = bisect_right(spans, new[1], key=itemgetter(0))
     joined = [*spans[first:end], new]
@@ -239,9 +244,9 @@ def _join(spans: list[_Span], new: _Span) -> None:
 def _reach(
     known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
 ) -> str | None:
-    """Return how far spans cover the range from ``start``; None if no span covers ``start``.
+    """Return how far spans cover a range from ``start`` on; None if no span covers ``start``.
 
-    The position is ``end`` at most.
+    The result is never beyond ``end``.
     """
     reached, further = None, start
     while further != reached:

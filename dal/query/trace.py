@@ -1,6 +1,6 @@
-"""Execution statistics and traces: the cost of a page, and the outcome of each row that it read.
+"""Execution statistics (the cost of a page) and traces (what happened to each row that it read).
 
-Every page has execution statistics. Only an explained page has a trace.
+Every page has execution statistics. Only a page with ``explain`` has a trace.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ from dal.table.ranges import HEADS, Range
 
 EMPTY_RANGE = "The key range is empty."
 EMPTY_BY_COUNTS = "No rows, according to the counts."
-"""Why a segment was not read."""
+"""The reason for skipping a segment that the counts show to be empty."""
 
 
 class RowOutcome(StrEnum):
@@ -38,12 +38,12 @@ class RowRead(NamedTuple):
     position: str
     segment: int
     refill: int
-    """The number of the segment's Query that returned the row; 0 is the first."""
+    """The number of the Query that returned the row, among those of its segment. The first is 0."""
     outcome: RowOutcome
 
 
 class Purpose(StrEnum):
-    """The purpose of a plan."""
+    """Why a plan was made."""
 
     PAGE = "PAGE"
     REST = "REST"
@@ -52,7 +52,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A plan that was executed. The segments of all steps are numbered one after the other."""
+    """One plan of a page. The segments of all steps are numbered consecutively."""
 
     purpose: Purpose
     plan: Plan
@@ -79,9 +79,9 @@ class KeyRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An index that the optimizer considered, and why it chose the index or not.
+    """An index that the optimizer considered, and the reason why it was chosen or rejected.
 
-    The figures are None without statistics, and for an index that cannot answer.
+    The figures are None without statistics, and for an index that cannot answer the query.
     """
 
     index: str
@@ -92,7 +92,7 @@ class Alternative:
     estimated_capacity: float | None
     cost: float | None
     """The cost that the optimizer compares, in RCU: the capacity, plus a weight for each Query and
-    row."""
+    each row."""
     chosen: bool
     why: Reason
 
@@ -113,7 +113,7 @@ class Alternative:
 
 
 class ReadFigures(NamedTuple):
-    """The cost of another way to read the page. Rows and RCU may be estimates."""
+    """The cost of another way to read the same page. Rows and RCU may be estimates."""
 
     requests: int
     items_read: float
@@ -122,18 +122,18 @@ class ReadFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FullPages:
-    """The plan that reads a full page from every partition of the exact index."""
+    """A plan that reads a full page from every partition of an index without residual filter."""
 
     index: str
     limit: int
     rows: Sequence[float]
-    """The expected rows of each partition."""
+    """The expected number of rows of each partition."""
     row_bytes: float | None
     """The mean size of a row; None without statistics."""
 
 
 class TracedQuery(NamedTuple):
-    """One Query of a segment; ``ended`` is true if the Query reached the end of the segment."""
+    """One Query of a segment. ``ended`` is true if the segment has no further rows."""
 
     segment: int
     rows: Sequence[Row]
@@ -143,16 +143,16 @@ class TracedQuery(NamedTuple):
 
 @dataclass(slots=True)
 class Trace:
-    """The plans, Queries and alternatives of an explained page."""
+    """The plans, Queries and alternatives of a page with ``explain``."""
 
     steps: list[Step] = field(default_factory=list)
     queries: list[TracedQuery] = field(default_factory=list)
     alternatives: Sequence[Alternative] = ()
     full: FullPages | None = None
     shown: Sequence[str] = ()
-    """The positions of the page's rows, in list order."""
+    """The positions of the page's rows, in the order of the list."""
     descending: bool = False
-    """Whether the list shows rows in descending order of keys."""
+    """Whether the list is in descending order of keys."""
 
     def rows(self) -> list[RowRead]:
         """Return every row read, in list order. A row that two segments returned occurs twice."""
@@ -165,12 +165,13 @@ class Trace:
             number = query.segment
             for row in query.rows:
                 outcome = _outcome(row, plans[number], shown)
-                shown.discard(row.position)  # A row of two segments is shown once.
+                # The page shows a row once, even if two segments returned it.
+                shown.discard(row.position)
                 yield RowRead(row.position, number, queries[number], outcome)
             queries[number] += 1
 
     def ideal(self) -> ReadFigures:
-        """Return the cost of one Query that reads exactly the page's rows."""
+        """Return the cost of a single Query that reads exactly the page's rows."""
         if not self.queries:
             return ReadFigures(0, 0, 0.0)
         shown = {row.position: row for query in self.queries for row in query.rows}
@@ -178,17 +179,17 @@ class Trace:
         return ReadFigures(1, len(self.shown), capacity_of_bytes(size) * self._unit)
 
     def full_pages(self) -> ReadFigures | None:
-        """Return the cost of a full page from every partition; None if no page was planned.
+        """Return the cost of a full page from every partition; None if the page has no plan.
 
-        The cost of a partition is measured if this page read a full page from the partition.
-        Otherwise it is an estimate.
+        If this page read a full page from a partition, the partition's cost is measured. Otherwise
+        it is an estimate.
         """
         full = self.full
         if full is None:
             return None
         first = {query.segment: query for query in reversed(self.queries)}
-        # The page's own reads can be compared unless the plan ended the segments where the page
-        # ends.
+        # The page's own reads show this cost only if the plan did not end the segments at the
+        # page's end.
         comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
         for number, expected in enumerate(full.rows):
@@ -203,7 +204,7 @@ class Trace:
 
     @property
     def _unit(self) -> int:
-        """The cost of a read relative to an eventually consistent read."""
+        """The factor of the cost: 2 for consistent reads, 1 for eventually consistent reads."""
         return 2 if self.steps[0].plan.consistent else 1
 
     def _row_bytes(self) -> float:
@@ -225,7 +226,7 @@ def _bytes(row: Row) -> int:
 
 @dataclass(slots=True)
 class SegmentStatistics:
-    """What the page read of one segment; ``limit`` is the limit of the first Query."""
+    """What the page read from one segment. ``limit`` is the limit of its first Query."""
 
     partition_key: str
     sort_keys: Range
@@ -236,7 +237,7 @@ class SegmentStatistics:
 
     @property
     def range(self) -> str:
-        """The range of sort keys, in words."""
+        """The range of sort keys, as text."""
         return str(self.sort_keys)
 
     @property
@@ -254,7 +255,7 @@ class SegmentStatistics:
 
 @dataclass(slots=True)
 class ExecutionStatistics:
-    """What one page cost: counts, and capacity in RCU (0.5 for each started 4 KB of a Query).
+    """The cost of one page: counts, and capacity in RCU (0.5 for each started 4 KB of a Query).
 
     Capacity is ``nan`` if the endpoint does not report it.
     """
@@ -271,19 +272,19 @@ class ExecutionStatistics:
     """The fields of the residual filter."""
     planning_requests: int = 0
     planning_capacity: float = 0.0
-    """The cost of reading inexact statistics, which are cached for some seconds."""
+    """The RCU of reading inexact statistics. They are then cached for some seconds."""
     trace: Trace | None = None
-    """None unless the page is explained."""
+    """The trace of a page with ``explain``, otherwise None."""
 
     def begin(self, plan: Plan) -> None:
-        """Note the plan of the page."""
+        """Add the page's plan to the statistics."""
         self.index = plan.index.name or "table"
         self.residual = sorted(plan.residual)
         self.estimated_capacity = plan.capacity
         self.step(Purpose.PAGE, plan)
 
     def step(self, purpose: Purpose, plan: Plan) -> None:
-        """Note a plan in the trace, before it is executed."""
+        """Add a plan to the trace, before the executor reads by it."""
         if self.trace is not None:
             self.trace.steps.append(Step(purpose, plan))
 
@@ -293,7 +294,7 @@ class ExecutionStatistics:
         response: QueryResponse,
         rows: Sequence[Row],
     ) -> None:
-        """Count one Query of a segment, and note its rows in the trace."""
+        """Count one Query of a segment, and add its rows to the trace."""
         segment.items_read += len(rows)
         segment.requests += 1
         self.items_read += len(rows)
@@ -304,12 +305,12 @@ class ExecutionStatistics:
             self.trace.queries.append(TracedQuery(number, rows, response.capacity, ended))
 
     def spend(self, capacity: float) -> None:
-        """Count a request."""
+        """Count a request that consumed ``capacity`` RCU."""
         self.requests += 1
         self.consumed_capacity += capacity
 
     def spend_planning(self, capacity: float) -> None:
-        """Count a request for inexact statistics."""
+        """Count a request for inexact statistics that consumed ``capacity`` RCU."""
         self.planning_requests += 1
         self.planning_capacity += capacity
 
@@ -318,14 +319,14 @@ Result = TypeVar("Result")
 
 
 class ReadInstruments(Protocol):
-    """Observes how pages are read."""
+    """Observes how pages are read, for metrics and spans."""
 
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
-        """Await the reading of a plan's rows.
+        """Await ``reading``, which reads the rows of a plan.
 
-        Meanwhile the executor adds the plan's segments to ``counts``.
+        While it runs, the executor adds an entry to ``counts`` for each segment.
         """
 
     def segment(

@@ -1,4 +1,4 @@
-"""Makes the table's definition from the declared indexes, and compares a table with them."""
+"""Builds the table's definition from the declared indexes, and compares existing tables with it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,19 +28,19 @@ def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The differences of a table from the declared indexes, which are in CreateTable's form."""
+    """How a table differs from the declared indexes. The indexes are in CreateTable's form."""
 
     missing: Sequence[dict[str, Any]]
-    """Global indexes that the table lacks, or that are being created or deleted."""
+    """Global indexes that the table does not have, or that are being created or deleted."""
     missing_local: Sequence[dict[str, Any]]
-    """Local indexes that the table lacks. DynamoDB creates them only together with the table:
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
+    """Local indexes that the table does not have. DynamoDB creates them only together with the
+    table: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html"""
     differing: Sequence[str]
-    """Indexes that have other keys or project fewer attributes."""
+    """Indexes that have other keys than declared, or project fewer attributes."""
 
     @property
     def lacking(self) -> list[str]:
-        """The names of all indexes that the table lacks."""
+        """The names of all indexes that the table does not have."""
         return [one["IndexName"] for one in (*self.missing_local, *self.missing)]
 
 
@@ -66,7 +66,7 @@ def differences(description: Mapping[str, Any], indexes: Sequence[Index]) -> Dif
 
 
 def refuse_outdated(description: Mapping[str, Any], indexes: Sequence[Index]) -> None:
-    """Raise StoreRefusedError if a table lacks a declared index, key or attribute of an index.
+    """Raise StoreRefusedError if a table does not have all declared indexes, keys and attributes.
 
     An older version may have created the table, or an operator may have removed an index.
     ``description`` is DescribeTable's ``Table``.
@@ -104,12 +104,12 @@ def _serves(index: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the names of indexes for a sentence: ``the indexes all, byLang``."""
+    """Return indexes' names as part of a sentence: ``the indexes all, byLang``."""
     return f"the index{'es' if len(names) > 1 else ''} {', '.join(names)}"
 
 
 def _defined(indexes: Iterable[Index]) -> list[dict[str, Any]]:
-    """Return the indexes in CreateTable's form. Several kinds of rows may share one index."""
+    """Return the indexes in CreateTable's form. Declarations with the same name are one index."""
     by_name: dict[str, list[Index]] = {}
     for index in indexes:
         if index.name is not None:

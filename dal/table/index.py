@@ -11,26 +11,27 @@ from dal.table.ranges import UNBOUNDED, Range, just_above, just_below
 
 TABLE_KEYS = ("PK", "SK")
 EXPIRES = "expires"
-"""The attribute of an item's expiry in Unix seconds, for DynamoDB's time to live."""
+"""The attribute with an item's expiry in Unix seconds, for DynamoDB's time to live."""
 
 BY_DATE = ("created_at", "id")
 BY_HELPFUL = ("helpful_count", "created_at", "id")
 BY_ID = ("id",)
-"""Orders of rows. Each ends in the id, because DynamoDB documents no order for equal sort keys."""
+"""Orders of rows. Each ends in the id, because DynamoDB does not define the order of rows with
+equal sort keys."""
 
 QUEUE_SHARDS = 8
-"""The number of partitions of a list of all users' rows, which spread its writes. A page reads all
-of them."""
+"""Number of partitions of a list that contains rows of all users. Several partitions share the load
+of writes; a page reads all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
     """One kind of row in one index; ``name`` is None for the table itself.
 
-    The rows of a partition have the same values of the ``partition`` fields. The partition key is
-    ``entity``, ``#`` and these values joined by ``between``. Without fields it is ``entity`` alone.
-    A sort key is ``label``, the values of the ``prefix`` fields, each with a ``#`` after it, and
-    the row's position. Rows of one prefix are in ``order``.
+    All rows of a partition have the same values of the ``partition`` fields. The partition key is
+    ``entity``, ``#`` and these values, joined by ``between``. Without fields it is ``entity``
+    alone. A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and
+    the row's position. Rows with the same prefix are sorted by ``order``.
     """
 
     name: str | None
@@ -47,21 +48,22 @@ class Index:
     """The label of the item that precedes the rows in each partition."""
     between: str = "/"
     shards: int = 1
-    """The number of shards of each partition; the hash of a row's id chooses its shard."""
+    """The number of shards of each partition. The hash of a row's id determines its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A sparse index holds only the rows that have these values of these fields."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
-    """Fields inside a packed attribute of the rows, each with a function that returns its value."""
+    """Fields inside a packed attribute, each with a function that returns its value from an
+    item."""
     local: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that select a range of rows by their values."""
+        """The fields whose values select a range of rows."""
         return self.partition + self.prefix
 
     @property
     def consistent(self) -> bool:
-        """Whether consistent reads are possible.
+        """Whether DynamoDB allows consistent reads. It does not for global indexes.
 
         https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/HowItWorks.ReadConsistency.html
         """
@@ -69,13 +71,13 @@ class Index:
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """The names of all attributes of its rows."""
+        """The names of all attributes that the index's rows have."""
         return tuple(
             dict.fromkeys((*TABLE_KEYS, self.partition_key, self.sort_key, *self.projects))
         )
 
     def holds(self, values: Mapping[str, str]) -> bool:
-        """Return whether this index holds a row with ``values``."""
+        """Return whether this index contains a row with ``values``."""
         return all(values[name] in held for name, held in self.covers.items())
 
     def partition_of(self, values: Mapping[str, str], shard: int = 0) -> str:
@@ -97,13 +99,13 @@ class Index:
         }
 
     def values_of(self, item: Item) -> dict[str, str]:
-        """Return the values of the partition fields of an item with this index's keys."""
+        """Return the values of the partition fields from an item's partition key in this index."""
         *parts, last = item[self.partition_key]["S"][len(self.entity) + 1 :].split(self.between)
-        parts.append(last.partition("#")[0])  # without the shard
+        parts.append(last.partition("#")[0])  # remove the shard
         return dict(zip(self.partition, map(unescape, parts), strict=True))
 
     def place_of(self, item: Item) -> tuple[str, dict[str, str]]:
-        """Return the position of an item with this index's keys, and the fields in the keys."""
+        """Return an item's position in this index, and the field values in its keys."""
         rest = item[self.sort_key]["S"][len(self.label) :]
         *prefix, position = rest.split("#", len(self.prefix))
         held = dict(zip(self.prefix, map(unescape, prefix), strict=True))
@@ -111,17 +113,17 @@ class Index:
 
 
 TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
-"""The table itself, for items that are in no list."""
+"""The table itself, for items that belong to no list."""
 
 Spend: TypeAlias = Callable[[float], None]
-"""Receives the RCU of each Query that is not for the rows of a page."""
+"""Receives the RCU of each Query that does not read rows of the page."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """One Query: up to ``limit`` rows of a partition's range, after the last key ``start``.
+    """One Query: up to ``limit`` rows of a range in a partition, after the key ``start``.
 
-    Only the table and local indexes can be read ``consistent``ly.
+    ``consistent`` is possible for the table and for local indexes only.
     """
 
     index: Index
@@ -146,13 +148,13 @@ class QueryResponse:
 
 
 RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
-"""Sends one Query: ``Table.query``, or a fake of it."""
+"""Sends one Query: ``Table.query``, or a fake of it in tests."""
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
-    """Yield a Query's responses until its range ends, each with at most ``limit`` rows.
+    """Yield a Query's responses until its range ends. Each has at most ``limit`` rows.
 
-    A response without rows does not end the range if it has a last key.
+    A response may have no row and a last key. The range has not ended then.
     """
     while True:
         response = await run(request)
@@ -163,7 +165,7 @@ async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[Query
 
 
 def query_arguments(request: QueryRequest) -> dict[str, Any]:
-    """Return Query's arguments without the table name; never a FilterExpression."""
+    """Return Query's arguments without the table's name. They never contain a FilterExpression."""
     condition, values = _sort_condition(request.range)
     names = {"#p": request.index.partition_key}
     if condition:
@@ -186,10 +188,10 @@ def query_arguments(request: QueryRequest) -> dict[str, Any]:
 
 
 def _sort_condition(span: Range) -> tuple[str, dict[str, Item]]:
-    """Return the sort key's part of a key condition.
+    """Return the part of a key condition that limits the sort key.
 
-    A key condition has at most one comparison of the sort key, and BETWEEN includes both bounds. So
-    if a range has two bounds, the next string inside the range replaces an excluded bound.
+    DynamoDB allows one comparison of the sort key, and BETWEEN includes both bounds. So if a range
+    has two bounds and excludes one, the next string inside the range replaces the excluded bound.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.KeyConditionExpressions.html
     """
     low, high = span.low, span.high

@@ -4,22 +4,22 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 Item: TypeAlias = dict[str, Any]
-"""Attribute name to AttributeValue: ``{"PK": {"S": "COMMENT#1"}, "rating": {"N": "5"}}``."""
+"""Attribute names and AttributeValues: ``{"PK": {"S": "COMMENT#1"}, "rating": {"N": "5"}}``."""
 
 Action: TypeAlias = dict[str, Any]
-"""An entry of TransactWriteItems without its table name: ``{"Put": {"Item": …}}``."""
+"""An action of TransactWriteItems, without the table's name: ``{"Put": {"Item": …}}``."""
 
 ABSENT = {"ConditionExpression": "attribute_not_exists(PK)"}
-"""Condition: no item has the key."""
+"""A condition: the table has no item with this key."""
 
 PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
-"""Condition: an item has the key."""
+"""A condition: the table has an item with this key."""
 
 
 def primary_key(partition: str, sort: str | None = None) -> Item:
     """Return a primary key.
 
-    Both parts are the same string if the item is alone in its partition.
+    If the item is the only item of its partition, sort key and partition key are the same string.
     """
     return {"PK": {"S": partition}, "SK": {"S": partition if sort is None else sort}}
 
@@ -30,7 +30,7 @@ def key_of(item: Item) -> Item:
 
 
 def bytes_of(item: Item, names: Iterable[str]) -> int:
-    """Return the approximate size of some string and number attributes.
+    """Return the approximate size in bytes of an item's attributes with these names.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
     """
@@ -43,14 +43,14 @@ def bytes_of(item: Item, names: Iterable[str]) -> int:
 
 
 def further_units(item: Item) -> int:
-    """Return the RCU of a consistent read of an item beyond 1 RCU, the cost of a missing item."""
+    """Return the RCU of a consistent read of an item, less the 1 RCU that a missing item costs."""
     return (bytes_of(item, item) - 1) // 4096
 
 
 def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the condition that the named attributes equal those of ``item``.
+    """Return the condition that the item's named attributes have not changed.
 
-    An attribute that ``item`` lacks must be absent.
+    An attribute that ``item`` does not have must still be absent.
     """
     clauses = [
         f"#{name} = :{name}" if name in item else f"attribute_not_exists(#{name})" for name in names
@@ -61,5 +61,5 @@ def unchanged(item: Item, names: tuple[str, ...]) -> dict[str, Any]:
         "ExpressionAttributeNames": {f"#{name}": name for name in names},
         **(
             {"ExpressionAttributeValues": values} if values else {}
-        ),  # DynamoDB refuses an empty map
+        ),  # DynamoDB rejects an empty map of values
     }

@@ -17,7 +17,7 @@ _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
 
 class Range(NamedTuple):
-    """A range of sort keys; None is unbounded, and ``open`` excludes the bound itself."""
+    """A range of sort keys or positions. None is no bound; ``open`` excludes the bound itself."""
 
     low: str | None = None
     high: str | None = None
@@ -26,13 +26,13 @@ class Range(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether the range contains no key. DynamoDB refuses a Query of an empty range."""
+        """Whether the range contains no key. DynamoDB rejects a Query of such a range."""
         if self.low is None or self.high is None:
             return False
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
 
     def __and__(self, other: "Range") -> "Range":
-        """Return the keys that lie in both ranges."""
+        """Return the range of the keys that are in both ranges."""
         lows = [(one.low, one.low_open) for one in (self, other) if one.low is not None]
         highs = [(one.high, not one.high_open) for one in (self, other) if one.high is not None]
         low, low_open = max(lows, default=(None, False))
@@ -50,7 +50,7 @@ class Range(NamedTuple):
         return self & Range(low=position, low_open=True)
 
     def under(self, prefix: str) -> "Range":
-        """Return the range of sort keys that consist of ``prefix`` and a position in this range."""
+        """Return the sort keys for these positions: each has ``prefix`` before the position."""
         if not prefix:
             return self
         low = prefix if self.low is None else prefix + self.low
@@ -58,7 +58,7 @@ class Range(NamedTuple):
         return Range(low, high, self.low_open, self.high_open)
 
     def __str__(self) -> str:
-        """Return the range as plans show it: ``> 2020-… and <= 2021-…``."""
+        """Return the range as a plan shows it: ``> 2020-… and <= 2021-…``."""
         bounds = []
         if self.low is not None:
             bounds.append(f"{'>' if self.low_open else '>='} {self.low}")
@@ -71,9 +71,9 @@ UNBOUNDED = Range()
 
 
 def between(start: datetime | None, end: datetime | None) -> Range:
-    """Return the positions from ``start`` (included) to ``end`` (excluded); None is unbounded.
+    """Return the positions from ``start`` (included) to ``end`` (excluded). None is no bound.
 
-    A position is an instant and an id, so an instant alone sorts below all rows of that instant.
+    A position is an instant and an id, so an instant alone sorts before all rows of that instant.
     """
     if start is None and end is None:
         return UNBOUNDED
@@ -87,10 +87,11 @@ def just_above(position: str) -> str:
 
 
 def just_below(position: str) -> str:
-    """Return a string below ``position``, so that no key is between the two.
+    """Return a string that sorts before ``position``, with no possible key between the two.
 
-    Its last character is one lower, and U+10FFFF follows. A key between the two would contain
-    U+10FFFF, which identifiers never contain. Surrogates are skipped: UTF-8 has none.
+    Its last character is the previous one in Unicode, and U+10FFFF follows. A key between the two
+    would contain U+10FFFF, which identifiers never contain. Surrogates are skipped, because UTF-8
+    has none.
     """
     last = ord(position[-1])
     if last == 0:
