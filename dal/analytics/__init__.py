@@ -1,1 +1,1 @@
-"""Questions about all comments, run on a columnar store next to the table."""
+"""Answers questions about all comments by a columnar store, which has a copy of the comments."""

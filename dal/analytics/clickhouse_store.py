@@ -1,7 +1,7 @@
-"""The questions on a ClickHouse server, through its HTTP interface.
+"""The analytics store on a ClickHouse server, through its HTTP interface.
 
-Works with every release since 18.16. ClickHouse's DateTime has whole seconds from 1970 to 2105, so
-the store omits comments of other years.
+It works with every release since 18.16. ClickHouse's DateTime has whole seconds from 1970 to 2105,
+so the store omits comments of other years.
 """
 
 import re
@@ -27,7 +27,7 @@ from dal.analytics.sql import END, FIRST
 from dal.analytics.store import Export, Question, Result
 
 SECONDS = 60.0
-"""Timeout of a request. Questions have a shorter deadline in ``service``."""
+"""Seconds after which a request fails. Questions have a shorter deadline: see ``service``."""
 
 REPLACED = "Another refresh has replaced this one: run it again."
 
@@ -41,14 +41,17 @@ _STATE = (
     "ENGINE = ReplacingMergeTree(number) ORDER BY name"
 )
 _NO_TABLE = re.compile(r"Code: 60\b")
-"""UNKNOWN_TABLE. A comma follows in old releases, a full stop in new ones."""
+"""ClickHouse's error code UNKNOWN_TABLE. Old releases write a comma after it, new ones a full
+stop."""
 
 
 class ClickHouseStore:
-    """Comments in the tables of a ClickHouse database whose names begin with ``prefix``.
+    """A copy of the comments in a ClickHouse database.
 
-    ``url`` is the address of the HTTP interface, with user and password if required, and with
-    ``?database=`` for another database than the user's default.
+    The names of its tables begin with ``prefix``.
+
+    ``url`` is the address of the HTTP interface, with user and password if required. ``?database=``
+    in it selects another database than the user's default.
     """
 
     name = "ClickHouse"
@@ -59,7 +62,7 @@ class ClickHouseStore:
         self._client = httpx.AsyncClient(timeout=SECONDS)
 
     async def export(self) -> Export | None:
-        """Return the current export of the tables."""
+        """Return the export that the tables contain."""
         try:
             answer = await self._select(
                 f"SELECT argMax(text, number) FROM {self._prefix}_state GROUP BY name"
@@ -69,7 +72,7 @@ class ClickHouseStore:
         return next((Export.decode(text) for (text,) in answer["data"]), None)
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Run a question on an export, or on a later one that has replaced it."""
+        """Ask a question about ``export``, or about a newer export that has replaced it."""
         try:
             return await self._ask(question, export)
         except _NoTableError:
@@ -85,7 +88,7 @@ class ClickHouseStore:
         return Result(answer["data"], sql, answer["statistics"]["rows_read"])
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Insert an export into a new table, make it the current one, and drop the others."""
+        """Insert an export into a new table. Make it the current one, and drop the other tables."""
         try:
             return await self._fill(parquet, began)
         except _NoTableError as error:
@@ -125,7 +128,10 @@ class ClickHouseStore:
         return dict(orjson.loads(await self._do(f"{sql} FORMAT JSONCompact")))
 
     async def _do(self, sql: str, rows: bytes = b"") -> bytes:
-        """Run one statement; raise AnalyticsFailedError with the server's message if it fails."""
+        """Execute one statement.
+
+        Raise AnalyticsFailedError with the server's message if it fails.
+        """
         url = self._url.copy_merge_params({"query": sql}) if rows else self._url
         try:
             answer = await self._client.post(url, content=rows or sql.encode())
@@ -145,11 +151,11 @@ class ClickHouseStore:
 
 
 class _NoTableError(Exception):
-    """A table does not exist: the store was never filled, or the export was replaced."""
+    """A table does not exist: the store has no data yet, or a newer export has replaced it."""
 
 
 def _exported(parquet: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield batches of an exported file, without comments outside of ClickHouse's dates."""
+    """Yield the rows of an exported file in batches, without those that ClickHouse cannot store."""
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         found = database.execute(

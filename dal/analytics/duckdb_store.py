@@ -1,7 +1,7 @@
-"""The embedded store: DuckDB over a Parquet file in the data directory, run in threads.
+"""The embedded analytics store: DuckDB reads a Parquet file in the data directory, in threads.
 
-A folder has the export's Parquet file, and ``base.json`` with the name of this file. Every file is
-written under a temporary name and renamed, so a file with its final name is complete.
+A folder contains the Parquet file and ``base.json``, which names it. Every file is written under a
+temporary name and then renamed, so a file with its final name is complete.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from dal.analytics.errors import AnalyticsFailedError
 from dal.analytics.store import Export, Question, Result
 
 THREADS = 2
-"""Questions that run at once, and DuckDB's threads for all of them together."""
+"""Maximum questions at the same time, and the number of DuckDB's threads for all of them."""
 
 MEMORY = "1GB"
-"""DuckDB's memory limit. A question that needs more spills to disk, next to the files."""
+"""DuckDB's memory limit. A question that needs more writes temporary files to the same folder."""
 
 ATTEMPTS = 3
-"""Attempts to read the export, since a refresh can replace its file at any moment."""
+"""Maximum attempts to read the file, because a refresh can replace it at any moment."""
 
 _DISK_FULL = ("No space left", "quota exceeded", "File too large")
 
@@ -37,7 +37,10 @@ _CURRENT = "base.json"
 
 
 class DuckDBStore:
-    """Comments in the files of one folder. Any number of processes can query and refill it."""
+    """A copy of the comments in the files of one folder.
+
+    Several processes may query and fill it.
+    """
 
     name = "DuckDB"
 
@@ -56,15 +59,15 @@ class DuckDBStore:
         self._database = duckdb.connect(":memory:", config=settings)
 
     async def export(self) -> Export | None:
-        """Return the current export of the folder."""
+        """Return the export that the folder contains."""
         return await self._run(lambda _: self._export())
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Run a question on an export, or on a later one that has replaced it."""
+        """Ask a question about ``export``, or about a newer export that has replaced it."""
         return await self._run(lambda cursor: self._ask(cursor, question, export))
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Store the questions' columns, sorted by product so that a trend reads few row groups."""
+        """Store the exported comments, sorted by product, so that a trend reads few row groups."""
         return await self._run(lambda cursor: self._fill(cursor, parquet, began))
 
     async def close(self) -> None:
@@ -73,7 +76,7 @@ class DuckDBStore:
         self._database.close()
 
     async def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Run ``work`` in a thread. Cancellation interrupts it."""
+        """Run ``work`` in a thread. If the caller is cancelled, interrupt it."""
         with self._database.cursor() as cursor:
             running = self._pool.submit(_converting_errors, work, cursor)
             try:
@@ -81,8 +84,8 @@ class DuckDBStore:
             except asyncio.CancelledError:
                 if not running.cancel():
                     cursor.interrupt()
-                    # DuckDB crashes if a cursor is closed while a thread uses it. So wait for the
-                    # interrupted thread.
+                    # Wait for the interrupted thread, because DuckDB crashes if a cursor is closed
+                    # while a thread uses it.
                     await asyncio.to_thread(running.exception)
                 raise
 
@@ -90,7 +93,7 @@ class DuckDBStore:
         for _ in range(ATTEMPTS - 1):
             try:
                 return self._run_sql(cursor, question, export)
-            except duckdb.IOException:  # the file was replaced
+            except duckdb.IOException:  # a refresh has replaced the file
                 export = self._export() or export
         return self._run_sql(cursor, question, export)
 
@@ -135,7 +138,7 @@ class DuckDBStore:
 def _converting_errors(
     work: Callable[[duckdb.DuckDBPyConnection], T], cursor: duckdb.DuckDBPyConnection
 ) -> T:
-    """Run ``work``; raise AnalyticsFailedError for errors of DuckDB and of files."""
+    """Run ``work``. Turn the errors of DuckDB and of the file system into AnalyticsFailedError."""
     try:
         return work(cursor)
     except (duckdb.Error, OSError, orjson.JSONDecodeError) as error:
@@ -157,7 +160,7 @@ def _quoted(path: Path) -> str:
 
 
 def _publish(part: Path, path: Path) -> None:
-    """Rename a file, after the disk has stored its whole contents."""
+    """Rename a file after its whole contents are on the disk."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     part.replace(path)

@@ -12,7 +12,10 @@ class AnalyticsMissingError(AnalyticsUnavailableError):
 
 
 class AnalyticsFailedError(AnalyticsUnavailableError):
-    """The store's engine failed. Clients do not see the message, which contains paths and hosts."""
+    """The store's engine failed.
+
+    Clients do not see the message, because it may contain paths and hosts.
+    """
 
 
 NOT_SET_UP = "This server does not offer analytics."

@@ -1,6 +1,6 @@
-"""Questions about all comments and their results. Instants are aware and in UTC.
+"""The questions about all comments, and their results. Instants are aware and in UTC.
 
-Periods are days, weeks that start on Monday (ISO 8601) and months, each with a number.
+A period is a day, a week that starts on Monday (ISO 8601), or a month. Each period has a number.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
 
 AT_LEAST = 5
-"""Comments that a product needs in both periods to be ranked by average. With fewer, a single
-comment can move the average by a star."""
+"""A product is ranked by its average only if it has this many comments in both periods. With fewer,
+a single comment can change the average by a whole star."""
 
 
 class Interval(StrEnum):
-    """Length of a period."""
+    """The length of a period."""
 
     DAY = "DAY"
     WEEK = "WEEK"
@@ -27,14 +27,17 @@ class Interval(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Instants from ``start`` (inclusive) to ``end`` (exclusive)."""
+    """The instants from ``start`` (included) to ``end`` (excluded)."""
 
     start: datetime
     end: datetime
 
 
 def number_of(interval: Interval, instant: datetime) -> int:
-    """Return the number of an instant's period. Adjacent periods have adjacent numbers."""
+    """Return the number of the period that contains an instant.
+
+    Consecutive periods count up by one.
+    """
     instant = instant.astimezone(UTC)
     match interval:
         case Interval.DAY:
@@ -46,7 +49,7 @@ def number_of(interval: Interval, instant: datetime) -> int:
 
 
 def start_of(interval: Interval, number: int) -> datetime:
-    """Return the start of a period. For a later period than the calendar has, return its end."""
+    """Return the start of a period. For periods after year 9999, return the end of the calendar."""
     try:
         match interval:
             case Interval.DAY:
@@ -66,7 +69,7 @@ def period(interval: Interval, number: int) -> Period:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive periods with the numbers ``first`` to ``last``; None leaves an end open."""
+    """Consecutive periods from number ``first`` to number ``last``. None is no limit."""
 
     interval: Interval
     first: int | None = None
@@ -74,9 +77,10 @@ class Span:
 
     @classmethod
     def of(cls, interval: Interval, start: datetime | None, end: datetime | None) -> "Span":
-        """Return the periods that overlap the instants from ``start`` to ``end`` (exclusive).
+        """Return the periods that overlap the time from ``start`` (included) to ``end`` (excluded).
 
-        Raises InvalidArgumentError if there is none, or more than a trend may have.
+        Raises InvalidArgumentError if there is no such period, or more of them than a trend may
+        have.
         """
         if start is not None and end is not None and start >= end:
             raise InvalidArgumentError("from", "`from` must be earlier than `to`.")
@@ -88,7 +92,7 @@ class Span:
 
 
 def refuse_many(interval: Interval, points: int) -> None:
-    """Raise InvalidArgumentError if ``points`` exceeds MAX_POINTS."""
+    """Raise InvalidArgumentError if ``points`` is more than MAX_POINTS."""
     if points > MAX_POINTS:
         raise InvalidArgumentError(
             "from",
@@ -111,7 +115,7 @@ class TrendQuestion:
 
 
 class MovedBy(StrEnum):
-    """Measure by which products are ranked."""
+    """The measure whose change ranks products."""
 
     AVERAGE = "AVERAGE"
     VOLUME = "VOLUME"
@@ -119,9 +123,9 @@ class MovedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoversQuestion:
-    """The products with the largest change between the periods of ``earlier`` and ``later``.
+    """Which products changed most between the periods ``earlier`` and ``later``?
 
-    Defaults: ``later`` is the last complete period, ``earlier`` the period before ``later``.
+    By default ``later`` is the last complete period, and ``earlier`` the period before it.
     """
 
     interval: Interval
@@ -142,7 +146,7 @@ class RatingCount:
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """Comments created in the period that starts at ``start``, counted by rating from 1 to 5."""
+    """The comments of the period that begins at ``start``, counted by rating from 1 to 5."""
 
     start: datetime
     counts: Sequence[int] = (0,) * len(RATINGS)
@@ -160,14 +164,14 @@ class TrendPoint:
 
     @property
     def ratings(self) -> list[RatingCount]:
-        """Counts of the five ratings, 5 first."""
+        """The count of each rating, beginning with rating 5."""
         pairs = zip(RATINGS, self.counts, strict=True)
         return [RatingCount(rating, count) for rating, count in pairs][::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Store, SQL and duration of a result.
+    """Where a result comes from: the store, the SQL, and the time that it took.
 
     ``rows_exported`` is the number of rows in the export.
     """
@@ -181,7 +185,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A product's points without gaps. Includes every comment written before ``as_of``."""
+    """A point for each period, also for periods without comments.
+
+    It includes every comment written before ``as_of``.
+    """
 
     interval: Interval
     points: Sequence[TrendPoint]
@@ -191,7 +198,7 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Number of a product's comments in a period, and the sum of their stars."""
+    """The number of a product's comments in a period, and the sum of their ratings."""
 
     count: int
     stars: int
@@ -204,7 +211,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """A product with its totals of both periods."""
+    """A product, with its totals in the two periods."""
 
     product: Product
     earlier: Totals
@@ -213,7 +220,10 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Movers:
-    """The products with the largest change first; ties are ordered by product id."""
+    """The products with the largest change first.
+
+    Products with equal changes are in order of their ids.
+    """
 
     earlier: Period
     later: Period

@@ -1,4 +1,4 @@
-"""Opens a store and runs questions on it, with limits on number and duration, and a cache."""
+"""Asks questions of an analytics store. Limits their number and time, and caches their results."""
 
 import asyncio
 import time
@@ -44,7 +44,7 @@ DEADLINE = 5.0
 """Seconds after which a question fails."""
 
 KEPT = 1000
-"""Cached results; an entry is valid for one export."""
+"""Maximum cached results. A result is valid until the next export."""
 
 OpenStore = Callable[[], Awaitable[AnalyticsStore]]
 
@@ -53,7 +53,7 @@ Answer = TypeVar("Answer")
 
 
 class Analytics:
-    """Runs questions on one store, which the first question opens.
+    """Asks questions of one store, which is opened by the first question.
 
     Every question raises AnalyticsUnavailableError if there is no store or the store fails.
     """
@@ -67,18 +67,18 @@ class Analytics:
         self._shared = SharedReads[Any]()
 
     async def trend(self, question: TrendQuestion) -> Trend:
-        """Return a product's comments over time, in whole periods without gaps.
+        """Return a product's comments over time, with a point for each period.
 
-        If the end is open, the last period with a comment is the end. If the start is open, the
-        first such period is the start, at most MAX_POINTS before the end. Raises
-        InvalidArgumentError for more points.
+        If the question has no end, the trend ends with the last period that has a comment. If it
+        has no start, the trend begins with the first such period, but at most MAX_POINTS before the
+        end. Raises InvalidArgumentError if the question asks for more points.
         """
         return await self._answer(question, _trend)
 
     async def movers(self, question: MoversQuestion) -> Movers:
-        """Return the products with the largest change between two periods.
+        """Return the products that changed most between two periods.
 
-        Raises InvalidArgumentError unless the earlier period precedes the later one.
+        Raises InvalidArgumentError unless the earlier period is before the later one.
         """
         return await self._answer(question, _movers)
 
@@ -115,7 +115,7 @@ class Analytics:
         store: AnalyticsStore,
         export: Export,
     ) -> Answer:
-        """Return the answer of the store, which other requests for this answer share."""
+        """Return the store's answer. Several requests for the same answer share one question."""
         if self._running >= MAX_WAITING_QUESTIONS:
             raise AnalyticsUnavailableError(BUSY)
         self._running += 1
@@ -126,9 +126,9 @@ class Analytics:
 
 
 async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsStore:
-    """Open the store of one table: ClickHouse at ``url``, or DuckDB in a data directory.
+    """Open the store of a table: ClickHouse at ``url``, or DuckDB in the data directory.
 
-    Raises AnalyticsMissingError if its packages are not installed.
+    Raises AnalyticsMissingError if the packages of the store are not installed.
     """
 
     def opened() -> AnalyticsStore:
@@ -147,14 +147,14 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
 
 
 def folder_of(directory: Path, table: str) -> Path:
-    """Return the folder of DuckDB's files for a table, in a data directory."""
+    """Return the folder in the data directory for DuckDB's files of a table."""
     return directory / "analytics" / table
 
 
 async def _rows(
     question: Question, store: AnalyticsStore, export: Export
 ) -> tuple[Sequence[Sequence[Any]], Source]:
-    """Return the rows of a question and their source."""
+    """Return the rows that answer a question, and their source."""
     started = time.perf_counter()
     result = await store.ask(question, export)
     took = (time.perf_counter() - started) * 1000
@@ -187,7 +187,7 @@ async def _trend(question: TrendQuestion, store: AnalyticsStore, export: Export)
 
 
 def _numbers(span: Span, found: dict[int, Any]) -> range:
-    """Return the period numbers of a trend's points."""
+    """Return the numbers of the periods for which a trend has points."""
     last = max(found, default=None) if span.last is None else span.last
     first = span.first
     if last is None:
@@ -227,7 +227,7 @@ async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Expor
 
 
 def _instant(start: str | date | datetime) -> datetime:
-    """Return the start of a row's period, which the engine returns as a date or as text."""
+    """Return the start of a row's period. DuckDB returns it as a date, ClickHouse as text."""
     if isinstance(start, str):
         start = datetime.fromisoformat(start)
     return datetime(start.year, start.month, start.day, tzinfo=UTC)

@@ -1,8 +1,8 @@
-"""The SQL of each question: one sqlglot expression, rendered in DuckDB's or ClickHouse's dialect.
+"""The SQL of each question: one sqlglot expression, rendered for DuckDB or for ClickHouse.
 
-A store shows the comments as a relation of product_id, rating, language and created_at, in UTC.
-The expressions use only features that all engines have: sums, CASE, and DATE_TRUNC with weeks from
-Monday.
+Each store offers its comments as a relation with product_id, rating, language and created_at in
+UTC. The expressions use only functions that both engines have: sums, CASE, and DATE_TRUNC with
+weeks that begin on Monday.
 """
 
 from collections.abc import Iterable
@@ -14,8 +14,8 @@ from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
-"""The range of dates: from the first Monday of ClickHouse's DateTime to the last day that every
-release has."""
+"""The range of dates that every ClickHouse release supports: from the first Monday of its DateTime
+to the last day."""
 
 _STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
 
@@ -27,7 +27,7 @@ _PRODUCT, _RATING, _LANGUAGE, _CREATED = map(exp.column, COLUMNS)
 
 
 def comments(base: str) -> exp.Subquery:
-    """Return the relation of all comments of the export in table ``base``."""
+    """Return the relation of all comments in the table ``base``."""
     return select(*COLUMNS).from_(base).subquery("comments")
 
 
@@ -38,7 +38,7 @@ def trend(
     period: tuple[datetime | None, datetime | None],
     languages: Iterable[str] | None,
 ) -> exp.Select:
-    """Return a question for a row per period with comments: its start, and the count by rating."""
+    """Return the SQL of a trend: a row per period that has comments, with its start and counts."""
     start = exp.DateTrunc(  # type: ignore[no-untyped-call]
         this=_CREATED.copy(), unit=exp.Literal.string(interval)
     )
@@ -63,7 +63,7 @@ def movers(
     limit: int,
     at_least: int,
 ) -> exp.Select:
-    """Return a question for the largest changes: id, then count and stars of both periods."""
+    """Return the SQL of the largest changes: product id, then count and stars of both periods."""
     within = [exp.and_(*_within(one.start, one.end)) for one in periods]
     names = ("earlier", "later")
     sums = [
@@ -83,8 +83,8 @@ def movers(
         move: exp.Expression = exp.Abs(this=later_count - count)
         enough: list[exp.Expression] = []
     else:
-        # A single division of integers, at the end, gives equal results for equal changes on every
-        # engine.
+        # A single division of integers comes last, so that equal changes give equal results on
+        # every engine.
         crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
         move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
         enough = [one >= at_least for one in (count, later_count)]
@@ -119,7 +119,10 @@ def duckdb(question: exp.Query) -> str:
 
 
 def clickhouse(question: exp.Query) -> str:
-    """Return a question as ClickHouse's SQL, with functions of all releases since 18.16."""
+    """Return a question as ClickHouse's SQL.
+
+    It uses only functions that all releases since 18.16 have.
+    """
     return question.transform(_older).sql(dialect="clickhouse")
 
 
@@ -127,7 +130,8 @@ def _older(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DateTrunc):
         return exp.Anonymous(this=_STARTS[node.unit.name], expressions=[node.this])
     if isinstance(node, exp.Cast) and node.is_type(exp.DataType.Type.TIMESTAMP):
-        # Texts of equal width sort like instants. The tables have no comment outside this range.
+        # Texts of equal length sort like instants. The tables contain no comment outside this
+        # range.
         text = min(max(node.this.name, f"{FIRST:{_SECOND}}"), f"{END:{_SECOND}}")
         return exp.Anonymous(
             this="toDateTime", expressions=[*map(exp.Literal.string, (text, "UTC"))]
@@ -135,7 +139,7 @@ def _older(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Abs):
         return exp.Anonymous(
             this="abs", expressions=[node.this]
-        )  # function names are case-sensitive in ClickHouse
+        )  # sqlglot writes functions in upper case, but ClickHouse's names are case-sensitive
     if isinstance(node, exp.Ordered):
         node.set("nulls_first", None)
     return node

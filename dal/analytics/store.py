@@ -1,4 +1,4 @@
-"""The protocol of an analytics store, which holds one export and runs questions on it."""
+"""The protocol of an analytics store, which has a copy of all comments to ask questions about."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,16 +9,16 @@ from typing import Any, Protocol
 import orjson
 
 Question = Callable[[Any], Any]
-"""Function from the relation of all comments to a sqlglot expression; see ``dal.analytics.sql``."""
+"""Builds the SQL of a question from the relation of all comments: see ``dal.analytics.sql``."""
 
 Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """An export: its start, its name in the store, and its number of rows.
+    """A copy of all comments in the store: when it began, its name in the store, and its rows.
 
-    It includes every change before ``began``.
+    It includes every change that was made before ``began``.
     """
 
     began: datetime
@@ -38,7 +38,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows of a question, its SQL, and the number of rows that the engine scanned."""
+    """The rows that answer a question, its SQL, and how many rows the engine read for it."""
 
     rows: Sequence[Row]
     sql: str
@@ -53,13 +53,13 @@ class AnalyticsStore(Protocol):
         """Name of the engine."""
 
     async def export(self) -> Export | None:
-        """Return the current export; None before the first."""
+        """Return the current export; None if there is none yet."""
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Run a question on an export, or on a later one that has replaced it."""
+        """Ask a question about ``export``, or about a newer export that has replaced it."""
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Make the Parquet file's rows the export that later questions read."""
+        """Replace the current export by the rows of a Parquet file."""
 
     async def close(self) -> None:
         """Close files and connections."""

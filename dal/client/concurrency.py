@@ -62,9 +62,8 @@ class KeyedLocks:
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(time_left(deadline)):
-                    for name in sorted(
-                        set(names)
-                    ):  # sorted: all tasks take locks in the same order, which prevents deadlocks
+                    # Sorted: all tasks take locks in the same order, which prevents deadlocks.
+                    for name in sorted(set(names)):
                         lock = self._locks.setdefault(name, asyncio.Lock())
                         await held.enter_async_context(lock)
             except TimeoutError:

@@ -1,4 +1,4 @@
-"""Every entity's declaration: its keys, indexes, filter fields and codec.
+"""Declares how each kind of item is stored: its keys, indexes, filter fields and codec.
 
 ``marginalia table create`` creates a table with these indexes.
 """
@@ -33,4 +33,4 @@ INDEXES: tuple[Index, ...] = (
     *(index for entity in ENTITIES for index in entity.indexes),
     *LEADERBOARDS,
 )
-"""Every table has these indexes. Entities that share an index use the same key attributes."""
+"""The indexes of every table. Entities that share an index use the same key attributes."""

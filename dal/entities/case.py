@@ -1,9 +1,9 @@
 """Cases and reports as items: a comment's reports, and a moderator's latest decision on it.
 
-All items of a comment have one partition: the case, then the reports by user name. A case has one
-packed ``data`` (S) with the decision, and the moderator's partition of ``byAuthor``. While the case
-is open, ``GSI1`` has it in the queue of reported comments. A report has ``data`` (S), and its
-person's partition of ``byAuthor``.
+All these items of a comment are in one partition: first the case, then the reports by user name. A
+case stores its decision in the packed attribute ``data`` (S). It is also in the moderator's
+partition of ``byAuthor``. While the case is open, ``GSI1`` lists it in the queue of reported
+comments. A report has ``data`` (S) too, and is in its reporter's partition of ``byAuthor``.
 """
 
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ REPORTED = Index(
 )
 
 CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
-"""The sort keys of a case and its reports."""
+"""The sort keys of a comment's case and reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A moderator's decision on the version ``seen`` of a text. With a reason it is a rejection.
+    """A moderator's decision on the version ``seen`` of a comment. A rejection has a reason.
 
-    ``by`` is None if the moderator's data was erased.
+    ``by`` is None after the moderator's data was erased.
     """
 
     by: str | None
@@ -54,19 +54,19 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The case of a comment: open since its first report, or not, and the latest decision."""
+    """The case of a comment: since when it is open (None: closed), and the latest decision."""
 
     comment_id: str
     opened_at: datetime | None = None
     decision: Decision | None = None
 
     def approves(self, version: datetime) -> bool:
-        """Return whether a moderator has approved the text of this version."""
+        """Return whether a moderator has approved this version of the comment's text."""
         decision = self.decision
         return decision is not None and decision.reason is None and decision.seen == version
 
     def undecided(self, report: Report) -> bool:
-        """Return whether a report was made after the latest decision."""
+        """Return whether a report is newer than the latest decision."""
         return self.decision is None or report.at > self.decision.at
 
 
@@ -81,28 +81,28 @@ def case_key(comment_id: str) -> Item:
 
 
 def commented_id(item: Item) -> str | None:
-    """Return the comment of a case or a report; None for any other item or key."""
+    """Return the id of the comment of a case or report; None for any other item or key."""
     kind, _, comment_id = str(item["PK"].get("S", "")).partition("#")
     return unescape(comment_id) if kind == _CASE else None
 
 
 def is_report(key: Item) -> bool:
-    """Return whether a key or an item is a report's."""
+    """Return whether a key or an item belongs to a report."""
     return commented_id(key) is not None and str(key["SK"]["S"]).startswith(_REPORT)
 
 
 def is_case(key: Item) -> bool:
-    """Return whether a key or an item is a case's."""
+    """Return whether a key or an item belongs to a case."""
     return commented_id(key) is not None and key["SK"]["S"] == _CASE
 
 
 def case_in(item: Item) -> Case:
-    """Return the case of a whole item."""
+    """Return the case that a table item stores."""
     return CASE.decode_row(Row("", item, {}))
 
 
 def encode_report(report: Report) -> Item:
-    """Return the whole item of a report. A person has one for each comment."""
+    """Return the table item of a report. A person has one report per comment."""
     at = format_instant(report.at)
     data = {
         "reason": report.reason,
@@ -119,7 +119,7 @@ def encode_report(report: Report) -> Item:
 
 
 def decode_report(item: Item) -> Report:
-    """Return the report of a whole item."""
+    """Return the report that a table item stores."""
     data = unpacked(item)
     return Report(
         comment_id=commented_id(item) or "",

@@ -70,20 +70,20 @@ BY_AUTHOR = Index(
 )
 
 COUNTED = "counted"
-"""The attribute (N) that marks a counted comment: the number of the rebuild that counted it."""
+"""The attribute (N) of a comment that a rebuild has counted: the rebuild's number."""
 
 KEYED = "keyed"
-"""The attribute (S) that marks a comment added with an idempotency key, and its tombstone."""
+"""The attribute (S) of a comment that was added with an idempotency key, and of its tombstone."""
 
 STATE = "state"
-"""The attribute (S) of an unpublished comment: its state. A published comment does not have it."""
+"""The attribute (S) with the state of an unpublished comment. Published comments do not have it."""
 
 _COUNT_DIGITS = 12
 """The digits of the number of votes in a position. A date has no ``#`` after so many characters."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)
-"""Errors of decoding an item that another program wrote under a comment's key."""
+"""Errors of decoding a comment's item that another program wrote."""
 
 
 def comment_key(comment_id: str) -> Item:
@@ -92,7 +92,7 @@ def comment_key(comment_id: str) -> Item:
 
 
 def comment_position(comment: Comment) -> str:
-    """Return the position of a comment in its product's list: ``<createdAt>#<id>``."""
+    """Return a comment's position in the lists of its product: ``<createdAt>#<id>``."""
     return f"{format_instant(comment.created_at)}#{escape(comment.comment_id)}"
 
 
@@ -105,10 +105,10 @@ def helpful_position(comment: Comment) -> str:
 
 
 def comment_in(item: Item | None) -> Comment | None:
-    """Return the comment of a whole item; None for other items and for tombstones.
+    """Return the comment that a table item stores; None for other items and for tombstones.
 
-    Also None for an item that cannot be decoded. All reads of whole items use this function, so
-    only comments that can be shown are counted.
+    It also returns None for an item that cannot be decoded. All reads of table items use this
+    function, so a comment that cannot be shown is not counted either.
     """
     if item is None or STATE in item or not is_comment(item):
         return None
@@ -119,12 +119,12 @@ def comment_in(item: Item | None) -> Comment | None:
 
 
 def is_comment(key: Item) -> bool:
-    """Return whether a key or an item is under a comment's key; ``comment_in`` decodes it."""
+    """Return whether a key or an item has a comment's key. ``comment_in`` decodes the item."""
     return str(key["PK"].get("S", "")).startswith(_COMMENT)
 
 
 def is_tombstone(item: Item) -> bool:
-    """Return whether an item under a comment's key is the tombstone of a deleted comment."""
+    """Return whether an item with a comment's key is the tombstone of a deleted comment."""
     return KEYED in item and "data" not in item
 
 
@@ -197,5 +197,5 @@ COMMENT: Entity[Comment] = Entity(
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),
-    never=(STATE, "GSI1PK", "GSI1SK"),  # those of submissions
+    never=(STATE, "GSI1PK", "GSI1SK"),  # only submissions have these
 )

@@ -1,7 +1,7 @@
-"""The item that names a person's comment on a product, if the table allows one for each person.
+"""The item that reserves a product for a person's comment, if each person may have only one.
 
-``USER#<name>`` / ``COMMENTED#<product>`` has ``comment`` (S), the id of the comment. It exists for
-comments in every state. The write of a comment changes it in the same transaction.
+``USER#<name>`` / ``COMMENTED#<product>`` has ``comment`` (S), the id of the person's comment on the
+product, in any state. The transaction that writes the comment writes this item too.
 """
 
 from dal.entities.submission import stored
@@ -11,30 +11,30 @@ from dal.model.submissions import Submission
 from dal.table.items import Action, Item, primary_key
 
 NAMED = "comment"
-"""The attribute (S) with the id of the comment."""
+"""The attribute (S) with the comment's id."""
 
 
 def commented_key(one: Comment | Submission) -> Item:
-    """Return the primary key of the item that names a comment of this author on this product."""
+    """Return the primary key of the item that names the author's comment on the product."""
     return primary_key(f"USER#{escape(one.username)}", f"COMMENTED#{escape(one.product_id)}")
 
 
 def commented(one: Comment | Submission) -> Item:
-    """Return the item that names a comment."""
+    """Return the item that names a comment as its author's comment on the product."""
     return commented_key(one) | {NAMED: {"S": one.comment_id}}
 
 
 def of_same_person(one: Comment | Submission, other: Comment | Submission) -> bool:
-    """Return whether two comments have the same author and product."""
+    """Return whether two comments have the same author and the same product."""
     return (one.username, one.product_id) == (other.username, other.product_id)
 
 
 def named_actions(old: Item | None, new: Item | None, *, elsewhere: bool) -> list[Action]:
-    """Return the actions that go with the change of a comment's item from one image to another.
+    """Return the actions on naming items that belong to a comment's change from ``old`` to ``new``.
 
-    They name the comment for a new author or product, on condition that no other comment is named,
-    and remove the name for the old. ``elsewhere`` says that the old author's item names another
-    comment, or does not exist: then they only check this.
+    For a new author or product, they name the comment, on condition that no other comment is named.
+    For the old author and product, they remove the naming item. With ``elsewhere``, the old naming
+    item names another comment or does not exist, and the actions only check this.
     """
     before, after = stored(old), stored(new)
     if before is not None and after is not None and of_same_person(before, after):
@@ -42,7 +42,7 @@ def named_actions(old: Item | None, new: Item | None, *, elsewhere: bool) -> lis
     actions: list[Action] = []
     if after is not None:
         condition = _condition(f"attribute_not_exists(PK) OR #{NAMED} = :{NAMED}", after)
-        # The failed condition returns the item, which saves a read:
+        # If the condition fails, the error contains the item, which saves a read:
         # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_Put.html
         returned = {"ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
         actions.append({"Put": {"Item": commented(after), **condition, **returned}})

@@ -14,7 +14,7 @@ from dal.table.items import Item, unchanged
 Model = TypeVar("Model")
 
 UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueError)
-"""Errors of decoding an item that another program wrote under one of our keys."""
+"""Errors of decoding an item that another program wrote with one of our keys."""
 
 
 class Row(NamedTuple):
@@ -23,18 +23,19 @@ class Row(NamedTuple):
     position: str
     item: Item
     values: Mapping[str, str]
-    """The fields that all rows of the segment share. The index need not project them."""
+    """The field values that all rows of the segment share. The index need not project these
+    fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity(Generic[Model]):
     """One kind of item of the table.
 
-    The first of ``indexes`` contains every item. ``positions`` returns an object's position for
-    each order of lists; None if no list of that order contains it. ``attributes`` returns the
-    attributes of its item without keys. ``fields`` returns the value of each filter field, as keys
-    contain it. A field can also be a residual filter if an index projects an attribute with the
-    field's name.
+    The first of ``indexes`` contains every item of this kind. ``positions`` returns an object's
+    position for each order of lists, or None if no list of that order contains the object.
+    ``attributes`` returns the attributes of the object's item, without keys. ``fields`` returns the
+    values of the filter fields as keys contain them. If an index projects an attribute with a
+    field's name, the field can also be a residual filter of that index.
     """
 
     key: Callable[[Model], Item]
@@ -43,18 +44,20 @@ class Entity(Generic[Model]):
     indexes: tuple[Index, ...]
     attributes: Callable[[Model], Item]
     decode_row: Callable[[Row], Model]
-    """Returns the object of a row of any index, without the index's keys."""
+    """Decodes a row of any index. The index's key attributes are not in the row."""
     marks: tuple[str, ...] = ()
-    """Attributes that the codec does not write. A conditional update compares them too."""
+    """Attributes of the item that ``encode`` does not write. A conditional update compares them
+    too."""
     never: tuple[str, ...] = ()
-    """Attributes that no item of this entity has. A conditional update compares them too."""
+    """Attributes that items of this entity never have. A conditional update compares them too, so
+    that it fails if the item has become one of another entity."""
 
     def values(self, model: Model) -> dict[str, str]:
         """Return the value of each filter field."""
         return {name: value(model) for name, value in self.fields.items()}
 
     def encode(self, model: Model) -> Item:
-        """Return the whole item, with the keys of every index that contains it."""
+        """Return an object's table item, with the keys of every index that contains it."""
         item, values = self.key(model), self.values(model)
         positions = {order: position(model) for order, position in self.positions.items()}
         for index in self.indexes:
@@ -64,16 +67,16 @@ class Entity(Generic[Model]):
         return item | self.attributes(model)
 
     def decode(self, item: Item) -> Model:
-        """Return the object of a whole item."""
+        """Return the object that a table item stores."""
         whole = self.indexes[0]
         position = item[whole.sort_key]["S"][len(whole.label) :]
         return self.decode_row(Row(position, item, whole.values_of(item)))
 
     def recover(self, item: Item) -> Model | None:
-        """Return the object of a whole item that has the keys of any index; None if it has none.
+        """Return the object of a table item with the keys of at least one index; otherwise None.
 
-        An older version may have written the item without the keys of a newer index. Another
-        program may have written anything.
+        An older version may have written the item without the keys of a newer index, and another
+        program may have written any item.
         """
         for index in self.indexes:
             with suppress(*UNREADABLE):
@@ -83,20 +86,23 @@ class Entity(Generic[Model]):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The attributes that a conditional update compares: all except derived keys."""
+        """The attributes that a conditional update compares: all but keys derived from others."""
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]
         keys = (whole.partition_key, whole.sort_key)
         return tuple(dict.fromkeys([*keys, *projected, "data", *self.marks, *self.never]))
 
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
-        """Return the condition that an item has not changed; ``unpacked`` omits ``data``."""
+        """Return the condition that an item has not changed.
+
+        With ``unpacked``, ``data`` may change.
+        """
         names = [name for name in self.compared if name != "data" or not unpacked]
         return unchanged(item, tuple(names))
 
 
 def packed(values: Mapping[str, Any]) -> Item:
-    """Return the attribute ``data``: a small JSON object, which is readable in AWS's console."""
+    """Return the attribute ``data``: values as compact JSON, which AWS's console shows as text."""
     return {"data": {"S": orjson.dumps(values).decode()}}
 
 

@@ -1,11 +1,12 @@
-"""Idempotency keys: repeating an add with its key adds no second comment, even after a restart.
+"""Idempotency keys: adding a comment again with the same key adds no second comment.
 
-The id of a comment that is added with a key is a hash of the author and the key, so a second add
-finds the first add's item. That item has the mark ``keyed`` (S), ``<until>#<digest>``: the unix
-time until which the key is kept, and a digest of the first add's values. No index projects it.
+This holds after a restart too. The id of a comment that is added with a key is a hash of the author
+and the key, so a second add finds the item of the first. That item has the attribute ``keyed`` (S),
+``<until>#<digest>``: the Unix time until which the key is kept, and a digest of the first add's
+values. No index projects it.
 
-If the comment is deleted before that time, a tombstone replaces it: an item with the same key, the
-mark and ``expires`` (N), in no index. So a late retry does not restore the comment.
+If the comment is deleted before that time, a tombstone replaces it: an item with the same primary
+key, ``keyed`` and ``expires`` (N), in no index. So a late retry does not restore the comment.
 """
 
 import hashlib
@@ -23,34 +24,35 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
-"""The minimum time that a key is kept. A key is also kept while its comment exists."""
+"""Minimum seconds for which a key is kept. It is also kept as long as its comment exists."""
 
 _DIGITS = 32
-"""The hexadecimal digits of a hash: 128 bits."""
+"""The number of hexadecimal digits of a hash: 128 bits."""
 
 
 def comment_id(username: str, idempotency_key: str) -> str:
-    """Return the id of the comment that an author adds with a key.
+    """Return the id of the comment that an author adds with an idempotency key.
 
-    Another author with the same key gets another id. Comments added without a key have other ids.
+    With another author's equal key, the id is different. Ids of comments without a key never
+    collide with these ids.
     """
     return _hash(["comment", username, idempotency_key])
 
 
 def mark(comment: Comment) -> Item:
-    """Return the mark, as attributes, of a comment that is added with a key now."""
+    """Return the attribute ``keyed`` for a comment that is added with a key now."""
     return {KEYED: {"S": f"{int(time.time()) + KEPT_SECONDS}#{_digest(comment)}"}}
 
 
 def kept_mark(item: Item | None) -> Item:
-    """Return an item's mark as attributes, to copy into the item that replaces it."""
+    """Return an item's attribute ``keyed``, if any, for the item that replaces it."""
     return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
 
 def tombstone(item: Item, *, digest: bool = True) -> Item | None:
-    """Return the item that replaces a deleted comment; None if the comment has no key to keep.
+    """Return the item that replaces a deleted comment; None if no idempotency key must be kept.
 
-    Without the digest, the item has nothing of the comment's contents, and refuses every retry.
+    Without the digest, the item contains nothing of the comment, and every retry is refused.
     """
     if KEYED not in item:
         return None
@@ -62,9 +64,9 @@ def tombstone(item: Item, *, digest: bool = True) -> Item | None:
 
 
 def check_same(item: Item, comment: Comment) -> None:
-    """Raise IdempotencyKeyReusedError if the item's first add had other values.
+    """Raise IdempotencyKeyReusedError if the first add with this key had other values.
 
-    A comment without the mark was loaded from a file: its current values are compared.
+    A comment from a file has no digest of them. Then its current values are compared.
     """
     marked = item.get(KEYED, {}).get("S", "").partition("#")[2]
     there = stored(item)
@@ -75,7 +77,10 @@ def check_same(item: Item, comment: Comment) -> None:
 
 
 def _digest(comment: Comment | Submission) -> str:
-    """Return a digest of the input without the author's name, which a JWT may change."""
+    """Return a digest of a comment's input.
+
+    It omits the author's name, which a new JWT may change.
+    """
     values = [
         comment.username,
         comment.product_id,

@@ -1,8 +1,9 @@
 """Orders as items.
 
-An item has its keys, ``status`` (S, for readers of the table) and one packed ``data`` (S) with the
-lines, and the customer's name if it differs from the username. So one Query reads an order with its
-lines. ``OrderStatusDate`` contains status and date, and the other indexes project it.
+An item has its keys, ``status`` (S, for other programs that read the table), and the packed
+attribute ``data`` (S) with the lines, so that one Query reads an order with its lines. ``data``
+also has the customer's name if it differs from the username. ``OrderStatusDate`` contains status
+and date, and the other indexes project it.
 """
 
 from functools import partial
@@ -49,12 +50,12 @@ def order_key(username: str, order_id: str) -> Item:
 
 
 def purchase_key(username: str, product_id: str) -> Item:
-    """Return the primary key of the item that proves that a user received a product."""
+    """Return the primary key of the item which proves that a user received a product."""
     return primary_key(_USER + escape(username), _PURCHASE + escape(product_id))
 
 
 def is_purchase(key: Item) -> bool:
-    """Return whether a key or an item proves that a user received a product."""
+    """Return whether a key or an item is a proof that a user received a product."""
     return str(key["PK"]["S"]).startswith(_USER) and str(key["SK"]["S"]).startswith(_PURCHASE)
 
 
@@ -69,7 +70,7 @@ def is_order(key: Item) -> bool:
 
 
 def purchases(order: Order) -> list[Item]:
-    """Return an item for each product of a delivered order; none for other orders."""
+    """Return a proof of purchase for each product of a delivered order; none for other orders."""
     if order.status is not OrderStatus.DELIVERED:
         return []
     products = dict.fromkeys(line.product_id for line in order.lines)
@@ -89,7 +90,7 @@ def _decode(row: Row) -> Order:
     item = row.item
     if "OrderStatusDate" in item:
         status, created_at, _ = item["OrderStatusDate"]["S"].split("#")
-    else:  # a row of byStatusDate has status and date in its sort key
+    else:  # a row of byStatusDate: its sort key contains status and date
         status, created_at = row.values["status"], row.position.partition("#")[0]
     data = unpacked(item)
     return Order(

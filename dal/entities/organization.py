@@ -1,6 +1,6 @@
 """Organisations and their users as items.
 
-An organisation and its users are in one partition: first the organisation's own item, then the
+An organisation and its users are in one partition: first the organisation's own item, then its
 users by name.
 """
 
@@ -37,18 +37,18 @@ def organization_key(name: str) -> Item:
 
 
 def is_organization(key: Item) -> bool:
-    """Return whether a key or an item belongs to an organisation itself, not to its users."""
+    """Return whether a key or an item belongs to an organisation, and not to one of its users."""
     keys = (str(key["PK"]["S"]), str(key["SK"]["S"]))
     return keys[0].startswith(_ORGANIZATION) and keys[1].startswith(_METADATA)
 
 
 def encode_organization(organization: Organization) -> Item:
-    """Return the whole item of an organisation."""
+    """Return the table item of an organisation."""
     return organization_key(organization.name) | packed({"plan": organization.subscription_plan})
 
 
 def decode_organization(item: Item) -> Organization:
-    """Return the organisation of a table item."""
+    """Return the organisation that a table item stores."""
     name = unescape(item["PK"]["S"][len(_ORGANIZATION) :])
     return Organization(name, unpacked(item)["plan"])
 
@@ -65,12 +65,12 @@ def is_organization_user(key: Item) -> bool:
 
 
 def user_position(user: OrganizationUser) -> str:
-    """Return the position of a user in the organisation's list: the escaped name."""
+    """Return a user's position in the organisation's list of users: the escaped name."""
     return escape(user.username)
 
 
 def _attributes(user: OrganizationUser) -> Item:
-    """Return the packed type, and the keys that place the user's item next to the tickets."""
+    """Return the packed type, and the keys of the partition with the user's tickets."""
     owner = {"organization": user.organization, "username": user.username}
     return {
         TICKETS_OF_USER.partition_key: {"S": TICKETS_OF_USER.partition_of(owner)},

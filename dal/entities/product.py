@@ -1,9 +1,9 @@
 """A product's items: its details, and its counters as rows of leaderboards.
 
-The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them with the
-counters. ``data`` contains title, pictureUrl and url, if they are set. Details with a title are
-also in ``GSI1``, by the title's first character. A position there is the folded title, a tab and
-the product's id.
+The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
+with the counters. ``data`` contains those of title, pictureUrl and url that are set. Details with a
+title are also in ``GSI1``, in a partition for the title's first character. A position there is the
+folded title, a tab and the product's id.
 
 While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
 which lists comments too. A position on a leaderboard is ``<count_5>#<product>``.
@@ -20,10 +20,10 @@ from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Item, primary_key
 
 DETAILS = "DETAILS"
-"""The details' sort key. It precedes the sort keys of counters."""
+"""The sort key of the details. It sorts before those of the counters."""
 
 ProductWithDetails: TypeAlias = tuple[str, ProductDetails]
-"""A product's id and its details."""
+"""A product's id, and its details."""
 
 _PRODUCT = "PRODUCT#"
 
@@ -78,14 +78,14 @@ PRODUCT_DETAILS: Entity[ProductWithDetails] = Entity(
 
 
 def decode_titled(row: Row) -> Product:
-    """Return the product of a row of ``TITLES``, with its details."""
+    """Return the product of a row in the index of titles, with its details."""
     return Product(*_decode(row))
 
 
 def details_in(items: Iterable[Item]) -> dict[str, ProductDetails]:
-    """Return the details among some items, by product.
+    """Return the details among some items, by product id.
 
-    Items that cannot be decoded are left out.
+    Items that cannot be decoded are omitted.
     """
     found = {}
     for item in filter(is_details, items):
@@ -111,7 +111,7 @@ LEADERS, LEADERS_BY_LANGUAGE = (
 
 
 def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
-    """Return the index and partition values of a language's leaderboard; None: of all languages."""
+    """Return the index and partition values of a language's leaderboard; None: all languages."""
     if language is None:
         return LEADERS, {}
     return LEADERS_BY_LANGUAGE, {"language": language}
@@ -123,6 +123,6 @@ def rank_position(product_id: str, fives: int) -> str:
 
 
 def decode_rank(row: Row) -> ProductRank:
-    """Return the product and the count of a leaderboard's row, without the rank."""
+    """Return a product and its count from a leaderboard's row. The rank is None."""
     count, product = row.position[:COUNT_LENGTH], row.position[COUNT_LENGTH + 1 :]
     return ProductRank(Product(unescape(product)), parse_count(count))

@@ -1,7 +1,7 @@
-"""Standings as items: what restricts a user's writes. A user without restrictions has no item.
+"""Standings as items: what restricts a user's writes, if anything does.
 
-An item has one packed ``data`` (S). A block puts the item into the list of blocked users in
-``GSI1``, and into the moderator's partition of ``byAuthor``.
+An item stores its values in the packed attribute ``data`` (S). The item of a blocked user is also
+in ``GSI1``, which lists all blocked users, and in the moderator's partition of ``byAuthor``.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,17 +25,17 @@ BLOCKED_USERS = Index(
     "GSI1", "GSI1PK", "GSI1SK", "STANDING", ("standing",), _BY_BLOCK, projects=("data",)
 )
 IS_BLOCKED = {"standing": frozenset({_BLOCKED})}
-"""The filter of the list of blocked users."""
+"""The filter that selects blocked users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What restricts a user's writes."""
+    """The restrictions of a user's writes: a block, or the erase of the user's data."""
 
     username: str
     block: Block | None = None
     erasing: Mapping[str, Any] | None = None
-    """What an erase of the user's data stores while it runs."""
+    """The progress of erasing the user's data; None if no erase is running."""
 
 
 def standing_key(username: str) -> Item:
@@ -44,17 +44,17 @@ def standing_key(username: str) -> Item:
 
 
 def is_standing(key: Item) -> bool:
-    """Return whether a key, or an item, is a standing's."""
+    """Return whether a key or an item belongs to a standing."""
     return str(key["PK"]["S"]).startswith(_USER) and key["SK"]["S"] == _STANDING
 
 
 def standing_in(item: Item) -> Standing:
-    """Return the standing of a whole item."""
+    """Return the standing that a table item stores."""
     return STANDING.decode_row(Row("", item, {}))
 
 
 def permission_in(items: Iterable[Item]) -> Permission:
-    """Return what a user may write, by the user's standing and a purchase, if they exist."""
+    """Return what a user may write, from the items of the user's standing and purchase, if any."""
     standings, bought = [], False
     for item in items:
         if is_standing(item):

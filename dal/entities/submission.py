@@ -1,9 +1,9 @@
-"""Submissions as items: comments that are not published, under the keys of comments.
+"""Submissions as items: comments that are not published. Their keys are those of comments.
 
-An item has ``state`` (S), and one packed ``data`` (S) with all other values, including the values
-that a comment's item has as attributes. It has no key of an index by product, so no list of
-comments shows it. In ``byAuthor`` its partition key ends in ``/held``. ``GSI1`` lists the queue of
-waiting submissions.
+An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values, also those
+for which a comment's item has attributes. It has no key of an index by product, so no list of
+comments shows it. In ``byAuthor`` its partition key ends in ``/held``. ``GSI1`` lists the
+submissions that wait for a moderator.
 """
 
 from typing import Any
@@ -28,7 +28,7 @@ from dal.table.index import BY_DATE, QUEUE_SHARDS, Index
 from dal.table.items import Item
 
 BY_WAITING = ("queued_at", "id")
-"""The order of the queue."""
+"""The order of the moderators' queue."""
 
 HELD_BY_AUTHOR = Index(
     BY_AUTHOR.name,
@@ -56,7 +56,7 @@ HELD = "held"
 
 
 def submission_in(item: Item | None) -> Submission | None:
-    """Return the submission of a whole item; None for any other item."""
+    """Return the submission that a table item stores; None for any other item."""
     if item is None or STATE not in item or ALL.partition_key in item or not is_comment(item):
         return None
     try:
@@ -66,12 +66,12 @@ def submission_in(item: Item | None) -> Submission | None:
 
 
 def stored(item: Item | None) -> Comment | Submission | None:
-    """Return the comment or submission of an item; None if it is absent or unreadable."""
+    """Return the comment or submission that an item stores; None if it is missing or unreadable."""
     return submission_in(item) or comment_in(item)
 
 
 def encode(one: Comment | Submission) -> Item:
-    """Return the whole item of a comment or a submission."""
+    """Return the table item of a comment or a submission."""
     return COMMENT.encode(one) if isinstance(one, Comment) else SUBMISSION.encode(one)
 
 

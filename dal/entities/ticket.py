@@ -1,8 +1,9 @@
 """Tickets as items.
 
 In ``GSI1``, an organisation's user and the user's tickets are in one partition: first the tickets
-by time, then the user's own item. So a descending read returns the user first. The keys of other
-lists do not contain the user, so the packed ``data`` has organisation and username too.
+by time, then the user's own item. So a Query in descending order returns the user first. The keys
+of other lists do not contain the user, so the packed ``data`` contains organisation and username
+too.
 """
 
 from dal.entities.entity import Entity, Row, packed, unpacked
@@ -57,7 +58,7 @@ def is_ticket(key: Item) -> bool:
 
 
 def ticket_position(ticket: Ticket) -> str:
-    """Return the position of a ticket in its user's list: ``<createdAt>#<id>``."""
+    """Return a ticket's position in the lists of tickets: ``<createdAt>#<id>``."""
     return f"{format_instant(ticket.created_at)}#{escape(ticket.ticket_id)}"
 
 
@@ -71,7 +72,7 @@ def _attributes(ticket: Ticket) -> Item:
 def _decode(row: Row) -> Ticket:
     position, item, values = row
     status = values["status"] if "status" in values else item["status"]["S"]
-    # Items that an earlier version wrote contain their owner only in their keys.
+    # Items that an earlier version wrote contain the owner in their keys only.
     owner = {name: values[name] for name in _OWNER if name in values}
     return Ticket(
         ticket_id=unescape(position[INSTANT_LENGTH + 1 :]),

@@ -1,1 +1,1 @@
-"""Live comments: the log of changes, its listeners, and brokers between processes."""
+"""Live comments: the log of changes, its listeners, and brokers that connect several processes."""

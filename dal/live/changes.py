@@ -1,8 +1,8 @@
 """Changes of comments, the events that subscriptions receive, and event cursors.
 
-A change travels between processes as one JSON object: ``{"product": …, "position": …, "was":
-[rating, language, version] or null, "now": item or null}``. If the object has only ``product``, a
-write of this product had an unknown outcome.
+A broker sends a change to other processes as one JSON object: ``{"product": …, "position": …,
+"was": [rating, language, version] or null, "now": item or null}``. An object with only ``product``
+means that the outcome of a write to this product is unknown.
 """
 
 import binascii
@@ -25,7 +25,7 @@ from dal.query.pagination import Edge, encode_cursor
 from dal.repositories.comments import Selection
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-"""Errors of ``decode`` for a line of another version or another program."""
+"""Errors of ``decode`` for a line that another version or another program wrote."""
 
 _OVERHEAD = 1_000
 """Approximate bytes of a change in memory, without its texts."""
@@ -36,7 +36,7 @@ _CURSOR_KIND = 0x21
 
 
 class Was(NamedTuple):
-    """The filter fields of a comment before a write, and its version."""
+    """A comment before a write: the fields that filters use, and its version."""
 
     rating: int
     language: str
@@ -47,7 +47,7 @@ class Was(NamedTuple):
 class Change:
     """A comment before and after a write.
 
-    A new comment has no ``was``, a deleted one no ``now``.
+    ``was`` is None for a new comment, and ``now`` is None for a deleted one.
     """
 
     product_id: str
@@ -55,7 +55,7 @@ class Change:
     was: Was | None
     now: Comment | None
     late: bool = False
-    """True if earlier changes may be lost. Then this change may be out of date, and clients
+    """True if earlier changes may be lost. Then ``now`` may be out of date, and clients must
     reload."""
 
     @property
@@ -74,7 +74,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class UncertainWrite:
-    """A write of a product's comment with an unknown outcome: it timed out."""
+    """A write to a product's comments whose outcome is unknown, because its response was lost."""
 
     product_id: str
     size = _OVERHEAD
@@ -94,16 +94,16 @@ class CommentEventKind(Enum):
 
 
 class EventPosition(NamedTuple):
-    """Number of an event in its epoch.
+    """The number of an event within its epoch.
 
-    An epoch is an unbroken sequence of numbers. A new epoch begins where changes may be missing.
+    An epoch is a sequence of numbers without gaps. A new epoch begins when changes may be missing.
     """
 
     epoch: int
     number: int
 
     def is_up_to(self, other: "EventPosition") -> bool:
-        """Return whether this position equals or precedes ``other`` in the same epoch."""
+        """Return whether this position is equal to or before ``other``, in the same epoch."""
         return self.epoch == other.epoch and self.number <= other.number
 
     @property
@@ -115,7 +115,7 @@ class EventPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CommentEvent:
-    """One event of a subscription. READY and RELOAD have no change."""
+    """One event of a subscription. READY and RELOAD events have no change."""
 
     kind: CommentEventKind
     position: EventPosition
@@ -123,19 +123,22 @@ class CommentEvent:
 
     @property
     def cursor(self) -> str:
-        """Cursor to resume after this event."""
+        """The cursor with which a subscription continues after this event."""
         return self.position.cursor
 
     @property
     def comment_edge(self) -> Edge[Comment] | None:
-        """The comment with its position in the list; None if the list does not have it now."""
+        """The comment with its position in the list; None if it is not in the list now."""
         if self.kind is CommentEventKind.DELETED or self.change is None or self.change.now is None:
             return None
         return Edge(self.change.now, self.change.position)
 
     @property
     def edge_cursor(self) -> str | None:
-        """Cursor of the comment's row in the list. It stays valid after the comment's deletion."""
+        """The cursor of the comment's row in the list.
+
+        It stays valid after the comment is deleted.
+        """
         return None if self.change is None else encode_cursor(self.change.position)
 
     @property
@@ -149,11 +152,11 @@ _KINDS = {
     (True, True): CommentEventKind.CHANGED,
     (True, False): CommentEventKind.DELETED,
 }
-"""The kind of a change, by two facts: the filter matched the comment before, and matches it now."""
+"""The kind of a change, by whether the filter matched the comment before, and matches it now."""
 
 
 def change_of(old: Comment | None, new: Comment | None) -> Change:
-    """Return the change of a write. At least one of the two is a comment."""
+    """Return the change that a write made. Only one of the two arguments may be None."""
     comment = new or old
     assert comment is not None  # noqa: S101 - a write changes something
     was = None if old is None else Was(old.rating, old.language, version(old))
@@ -161,7 +164,7 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
 
 
 def version(comment: Comment) -> str:
-    """Return the version of a comment: the instant of its last write."""
+    """Return the version of a comment: the time of its last change."""
     replied_at = comment.reply.created_at if comment.reply else None
     instants = (comment.created_at, comment.updated_at, comment.touched_at, replied_at)
     return format_instant(max(one for one in instants if one is not None))
@@ -179,7 +182,7 @@ def encode(entry: LogEntry) -> bytes:
 
 
 def decode(line: bytes) -> LogEntry:
-    """Return the entry of a line; raise one of ``UNREADABLE`` for any other text."""
+    """Return the entry of a line. For any other text, raise one of the errors in ``UNREADABLE``."""
     fields = orjson.loads(line)
     if "position" not in fields:
         return UncertainWrite(fields["product"])
@@ -193,9 +196,10 @@ def decode(line: bytes) -> LogEntry:
 def event_for(
     selection: Selection, position: EventPosition, entry: LogEntry
 ) -> CommentEvent | None:
-    """Return the event of a log entry for a filtered list; None if the filter never matched.
+    """Return a list's event for a log entry; None if the list's filter matches it neither way.
 
-    An edit that moves a comment into the list is ADDED, an edit that moves it out is DELETED.
+    An edit that moves a comment into the list is ADDED, and an edit that moves it out of the list
+    is DELETED.
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
@@ -212,9 +216,9 @@ def new_epoch() -> int:
 
 
 def event_position_of(cursor: str) -> EventPosition:
-    """Return the position of an event's cursor; raise InvalidCursorError for any other text."""
+    """Return the position in an event's cursor. Raise InvalidCursorError for any other text."""
     try:
-        # A longer text is not a cursor, and decoding it would cost time.
+        # A longer text is not a cursor, so the rest is not decoded.
         text = cursor[: MAX_OPAQUE + 1].encode("ascii")
         raw = urlsafe_b64decode(text + b"=" * (-len(text) % 4))
         kind, epoch, number = _CURSOR.unpack_from(raw)

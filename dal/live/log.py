@@ -1,4 +1,4 @@
-"""A process's log of comment changes, its listeners, and the broker that fills it."""
+"""A process's log of comment changes, and the listeners that receive them as events."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -24,8 +24,8 @@ from dal.repositories.comments import Selection
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
-"""The most changes of all products that the log keeps, and their bytes: about a minute of many
-writes. A listener can resume after each of these changes."""
+"""Maximum changes of all products that the log keeps, and their bytes: about a minute of many
+writes. A listener can continue after each of these changes."""
 
 
 class SlowListenerError(Exception):
@@ -33,7 +33,10 @@ class SlowListenerError(Exception):
 
 
 class Listener:
-    """Async iterator of the events of one selection, bounded in number and bytes."""
+    """An async iterator of the events of one selection.
+
+    Its queue is limited in number and bytes.
+    """
 
     def __init__(
         self,
@@ -51,10 +54,10 @@ class Listener:
         self._wake = asyncio.Event()
 
     def offer(self, event: CommentEvent) -> None:
-        """Queue an event. A RELOAD replaces all queued events.
+        """Add an event to the queue. A RELOAD event replaces all queued events.
 
-        Events up to ``after`` are skipped, because the client has received them from another
-        process.
+        Events up to ``after`` are skipped, because the client has received them already, possibly
+        from another process.
         """
         if event.kind is CommentEventKind.RELOAD:
             self._waiting.clear()
@@ -71,7 +74,7 @@ class Listener:
         self._wake.set()
 
     def close(self) -> None:
-        """Stop listening. The iteration ends after the queued events."""
+        """Stop listening. The iteration ends after the events that are already in the queue."""
         self._closed = True
         self._leave(self)
         self._wake.set()
@@ -80,7 +83,7 @@ class Listener:
         return self
 
     async def __anext__(self) -> CommentEvent:
-        """Return the next event; raise SlowListenerError after the queue has overflowed."""
+        """Return the next event. Raise SlowListenerError after an overflow of the queue."""
         while not self._waiting:
             if self._slow:
                 raise SlowListenerError(
@@ -96,16 +99,16 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close the listener. Async generators have a method of this name."""
+        """Close the listener. asyncio expects this name of async generators."""
         self.close()
 
 
 class Log:
-    """Numbered log of the latest changes. Appending delivers an entry to its listeners at once.
+    """The latest changes with their numbers. ``append`` delivers each to its listeners at once.
 
-    If two processes write one comment, the changes can arrive in the wrong order. Every change
-    contains the version that it replaced, so the log recognizes a change that arrives late. It
-    delivers such a change with the comment's current state.
+    If two processes write the same comment, their changes can arrive in the wrong order. Every
+    change contains the version that it replaced, so the log recognizes a change that arrives late.
+    It delivers such a change with the comment's current state.
     """
 
     def __init__(self, *, kept: int = MAX_KEPT, kept_bytes: int = MAX_KEPT_BYTES) -> None:
@@ -116,17 +119,20 @@ class Log:
 
     @property
     def floor(self) -> EventPosition:
-        """Position of the last dropped entry: a client can resume from here or later."""
+        """The position of the last entry that the log dropped.
+
+        A client can continue from here or later.
+        """
         return EventPosition(self.last.epoch, self._floor)
 
     def begin(self, epoch: int, number: int) -> None:
-        """Begin an epoch after event ``number``, and send all listeners a RELOAD."""
+        """Begin an epoch after event ``number``, and send RELOAD to all listeners."""
         self.last = EventPosition(epoch, number)
         self._floor = number
         self._entries: deque[tuple[int, LogEntry]] = deque()
         self._bytes = 0
         self._next: dict[tuple[str, str], Change] = {}
-        """The change that replaced a version of a comment, by the comment's position and this
+        """For a comment's position and one of its versions: the change that replaced this
         version."""
         reload = CommentEvent(CommentEventKind.RELOAD, self.last)
         for listeners in list(self._listeners.values()):
@@ -134,7 +140,7 @@ class Log:
                 listener.offer(reload)
 
     def append(self, number: int, entry: LogEntry) -> None:
-        """Keep an entry and deliver it to the listeners of its product."""
+        """Add an entry, and deliver it to the listeners of its product."""
         if isinstance(entry, Change):
             entry = self._latest(entry)
         self.last = EventPosition(self.last.epoch, number)
@@ -155,9 +161,9 @@ class Log:
                 listener.offer(event)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
-        """Listen from now on, or from the event after ``after``.
+        """Listen to changes from now on, or from the event after the position ``after``.
 
-        Without ``after`` the first event is READY. If the log no longer has all events after
+        Without ``after``, the first event is READY. If the log has dropped an event after
         ``after``, the first event is RELOAD.
         """
         listener = Listener(selection, self._forget, after)
@@ -194,9 +200,12 @@ class Log:
         return events if len(events) < MAX_WAITING_EVENTS and fits else reload
 
     def _latest(self, change: Change) -> Change:
-        """Return the change with the comment's current state, if later changes arrived first."""
+        """Return the change.
+
+        If later changes of the comment arrived before it, with their state.
+        """
         now, seen = change.now, set[str]()
-        # If a clock was set back, versions can form a cycle.
+        # ``seen`` prevents an endless loop: versions can form a cycle if a clock was set back.
         while now is not None and version(now) not in seen:
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))
@@ -207,7 +216,7 @@ class Log:
 
 
 class Broker(ABC):
-    """Publishes changes. ``log`` has the changes of all processes."""
+    """Publishes the changes of this process. ``log`` receives the changes of all processes."""
 
     def __init__(self, log: Log | None = None) -> None:
         self.log = log or Log()
@@ -217,7 +226,7 @@ class Broker(ABC):
         self.publish(change_of(old, new))
 
     def uncertain(self, product_id: str) -> None:
-        """Publish that a write of this product had an unknown outcome."""
+        """Publish that the outcome of a write to this product is unknown."""
         self.publish(UncertainWrite(product_id))
 
     @abstractmethod
@@ -226,8 +235,8 @@ class Broker(ABC):
 
 
 class InProcessBroker(Broker):
-    """Broker of a server with one process: publishes to its own log only."""
+    """The broker of a server with a single process: it publishes to this process's log only."""
 
     def publish(self, entry: LogEntry) -> None:
-        """Append to the log, so that listeners receive the event before the write returns."""
+        """Append the entry to the log, so that listeners receive it before the write returns."""
         self.log.append(self.log.last.number + 1, entry)

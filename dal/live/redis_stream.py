@@ -1,9 +1,9 @@
-"""The broker of several processes: a stream in Redis, or in a server with the same protocol.
+"""The broker of several processes: a Redis stream, or that of a server with the same protocol.
 
 The id of a stream entry is ``<epoch>-<number>``, the position of its event. Number 0 begins an
 epoch. A script in Redis assigns the numbers, so every process reads the same events in the same
-order. The stream keeps only the entries that the logs keep. While Redis is unreachable, the broker
-keeps changes in memory.
+order. The stream keeps only those entries that the processes' logs keep. While Redis is
+unreachable, the broker keeps its changes in memory.
 """
 
 import asyncio
@@ -28,27 +28,26 @@ from dal.live.log import Broker
 logger = logging.getLogger(__name__)
 
 MAX_BACKLOG = 8_000_000
-"""Maximum bytes of changes that wait for Redis. Above it, the broker drops them, and all listeners
-reload."""
+"""Maximum bytes of changes that wait for Redis. Beyond it, the broker drops them, and all listeners
+must reload."""
 
 HEARTBEAT_INTERVAL = 4.0
-"""Seconds after which a process sends a heartbeat, if it has no change to publish."""
+"""Seconds between two heartbeats of a process that has no change to publish."""
 
 DEAD_AFTER = 15.0
-"""Seconds without a heartbeat after which a process counts as dead, so that its last changes may be
-lost."""
+"""A process without a heartbeat for these seconds counts as dead. Its last changes may be lost."""
 
 RESPONSE_TIMEOUT = 5.0
-"""Seconds in which Redis must respond. A blocking read takes less."""
+"""Seconds after which a request to Redis fails. A blocking read is shorter."""
 
 LEAVE_TIMEOUT = 2.0
-"""Seconds that a stopping process has to publish its last changes."""
+"""Maximum seconds in which a stopping process publishes its last changes."""
 
 _BLOCK = 2_000
 """Milliseconds that a read waits for entries."""
 
 _ENTRIES = 100
-"""Entries of one read. All of them are delivered in one turn of the event loop."""
+"""Maximum entries of one read. They are delivered in one turn of the event loop."""
 
 _BACKOFF = ExponentialWithJitterBackoff(cap=5, base=0.1)
 
@@ -56,7 +55,7 @@ _EXCHANGE = Path(__file__).with_name("exchange.lua").read_text("utf-8")
 
 
 class RedisBroker(Broker):
-    """One process's connection to the stream. ``run`` connects, and reconnects after errors."""
+    """One process's connection to the stream. ``run`` connects, and connects again after errors."""
 
     def __init__(self, client: Redis, *, address: str, table: str) -> None:
         super().__init__()
@@ -70,7 +69,7 @@ class RedisBroker(Broker):
         self._last_entry = b"0-0"
         """The id of the last entry in the log."""
         self._unpublished: deque[tuple[int, bytes]] = deque()
-        """Changes that Redis has not confirmed, each with the epoch in which it was made."""
+        """Changes that Redis has not confirmed, each with the epoch in which it was published."""
         self._bytes = 0
         self._lossy = False
         """True if a change may be missing from the stream."""
@@ -79,7 +78,8 @@ class RedisBroker(Broker):
         self._left = False
         self._unreachable = False
         self.tried = asyncio.Event()
-        """Set once the log has all entries of the stream, or Redis is found to be unreachable."""
+        """Set when the log has all entries of the stream, or when Redis was found to be
+        unreachable."""
 
     def publish(self, entry: LogEntry) -> None:
         """Queue an entry for Redis. The writer does not wait for Redis."""
@@ -103,9 +103,10 @@ class RedisBroker(Broker):
             await asyncio.sleep(_BACKOFF.compute(failures))
 
     async def leave(self) -> None:
-        """Publish the queued changes and sign off.
+        """Publish the queued changes, and remove this process from the list of running processes.
 
-        If this fails, the other processes miss this process's heartbeat.
+        If this fails, the other processes find after DEAD_AFTER that this process sends no
+        heartbeat.
         """
         if self._unreachable or not self._redis_run:
             return
@@ -142,7 +143,8 @@ class RedisBroker(Broker):
         self.tried.set()
 
     async def _publish_and_read(self) -> None:
-        # No TaskGroup: in Python 3.11 it leaves this task cancelled after the failure of another.
+        # A TaskGroup does not work here: in Python 3.11, after one of its tasks fails, the current
+        # task stays marked as cancelled.
         tasks = [asyncio.create_task(self._publish_all()), asyncio.create_task(self._read_all())]
         try:
             ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -162,16 +164,16 @@ class RedisBroker(Broker):
                     await self._wake.wait()
 
     async def _publish_unless_left(self) -> None:
-        """Publish the queued changes.
+        """Publish the queued changes, unless this process has left the stream.
 
-        Changes without confirmation are published again in a new epoch.
+        Changes that Redis has not confirmed are published again in a new epoch.
         """
         async with self._publishing:
             if self._left:
                 return
             sent, self._unpublished, self._bytes = self._unpublished, deque[tuple[int, bytes]](), 0
             lossy, self._lossy = self._lossy, False
-            # Redis may trim the stream up to the log's last dropped entry.
+            # Redis may drop the entries that this process's log has dropped.
             floor, joined = self.log.floor, self._last_entry != b"0-0"
             try:
                 await self._exchange(
@@ -204,7 +206,7 @@ class RedisBroker(Broker):
             await self._read(block=_BLOCK)
 
     async def _read(self, *, block: int | None) -> bool:
-        """Append the next entries to the log; return whether there were any."""
+        """Append the next entries of the stream to the log. Return False if there were none."""
         after: dict[Any, Any] = {self._stream: self._last_entry}
         found: Any = await self._client.xread(after, count=_ENTRIES, block=block)
         for _, entries in found or ():
@@ -233,13 +235,14 @@ class RedisBroker(Broker):
 
 @asynccontextmanager
 async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
-    """Yield a connected broker. The block also begins if Redis is unreachable.
+    """Yield a connected broker. If Redis is unreachable, yield a broker that keeps trying.
 
     Raises TypeError or ValueError as ``client_of`` does.
     """
     client = client_of(url)
     parts = urlsplit(url)
-    address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"  # without the password
+    # without user and password, because it is logged
+    address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
     broker = RedisBroker(client, address=address, table=table)
     running = asyncio.create_task(broker.run())
     try:
@@ -253,9 +256,9 @@ async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
 
 
 def client_of(url: str) -> Redis:
-    """Return a client that has not connected yet.
+    """Return a Redis client, which connects later.
 
-    Raises TypeError or ValueError if the library refuses an option in the URL's query string.
+    Raises TypeError or ValueError if the library rejects an option in the URL's query string.
     """
     client = Redis.from_url(
         url,
@@ -269,6 +272,6 @@ def client_of(url: str) -> Redis:
 
 
 def _cancelled() -> bool:
-    """Return whether this task was cancelled. redis-py may swallow the CancelledError."""
+    """Return whether this task was cancelled. redis-py may hide the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,13 +1,15 @@
-"""Switches on and off that a person may have one comment on each product, while servers write.
+"""Turns on or off, while servers write, that a person may have only one comment on each product.
 
-1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS every add names its
-   comment for its author and product, and is refused if another comment is named.
-2. *Mark*: a scan names the older comments. If a person has several on a product, the newest is
-   named, and the table keeps the ids of the others under ``COMMENTED``.
-3. The maintenance item says ``on``. Nothing changes for writers.
+1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS, each add writes an item
+   that names the comment for its author and product. An add is refused if the item names another
+   comment.
+2. *Mark*: a scan writes these items for the older comments. If a person has several comments on a
+   product, the item names the newest one. The table keeps the ids of the others under
+   ``COMMENTED``.
+3. The maintenance item says ``on``. For writers this is the same as ``marking``.
 
-An interrupted switch continues when it is called again. Switching off leaves the items as they are:
-the next marking corrects them.
+An interrupted command continues when it is run again. Turning off leaves the items in the table.
+The next marking corrects them.
 """
 
 from collections.abc import Sequence
@@ -34,26 +36,26 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of comments of persons that have a newer one on the product."""
+"""The partition with the ids of comments whose author has a newer comment on the product."""
 
 _OWNERS_AT_ONCE = 50
-"""Comments that one transaction names, each with a check of the comment's item."""
+"""Comments that one transaction names. It also checks the item of each comment."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
-"""How long an interrupted switch can continue its scan."""
+"""An interrupted command can continue its scan for these seconds."""
 
 Held = tuple[Comment | Submission, Item]
-"""A comment with its item."""
+"""A comment and its item."""
 
 
 async def switch_on(
     table: Table, wait_for_writers: WaitForWriters, progress: Progress
 ) -> list[Comment | Submission]:
-    """Allow a person one comment on each product; return the further comments that persons have.
+    """Allow only one comment per person and product. Return the comments that exceed this.
 
-    The further comments stay as they are. Raises NoTransactionsError on an endpoint without
-    transactions, StoreRefusedError during a rebuild or an upgrade, and ConflictError if another
-    command has switched it off meanwhile.
+    These comments stay as they are. Raises NoTransactionsError if the endpoint has no transactions,
+    StoreRefusedError during a rebuild or an upgrade, and ConflictError if another command has
+    turned it off meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()
@@ -65,18 +67,19 @@ async def switch_on(
         scan = ResumableScan(table, f"{_FURTHER}#{state.since}", _PROGRESS_SECONDS)
         await scan.run(partial(_name, table), progress)
         latest = await store.read()
-        if latest.since != state.since:  # adds between two announcements may not be named
+        # Between two announcements, adds may have written comments without naming them.
+        if latest.since != state.since:
             raise ConflictError(
                 "Another command has changed the maintenance mode of this table: run this again."
             )
         await store.announce(latest, one_per_person=OnePerPerson.ON)
-        with suppress(DalError):  # the items expire
+        with suppress(DalError):  # on an error the items remain until they expire
             await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return await _further(table)
 
 
 async def switch_off(table: Table) -> None:
-    """Allow a person any number of comments on a product."""
+    """Allow any number of comments per person and product."""
     store = MaintenanceStore(table)
     state = await store.read()
     if state.one_per_person is not OnePerPerson.OFF:
@@ -84,7 +87,7 @@ async def switch_off(table: Table) -> None:
 
 
 async def _name(table: Table, items: Sequence[Item]) -> None:
-    """Name the comments of one page of the scan; those that changed meanwhile are read again."""
+    """Write naming items for a page of the scan. Read comments that changed meanwhile again."""
     by_owner: dict[Key, list[Held]] = {}
     for item in items:
         if (one := stored(item)) is not None:
@@ -99,7 +102,7 @@ async def _name(table: Table, items: Sequence[Item]) -> None:
 
 
 async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
-    """Name each owner's newest comment: of those given, and the one that is named already."""
+    """Name each author's newest comment, among these and the one that is named already."""
     keys = [commented_key(held[0][0]) for held in by_owner.values()]
     naming = {pair(item): item for item in await table.get_many(keys)}
     given = {one.comment_id for held in by_owner.values() for one, _ in held}
@@ -130,9 +133,10 @@ def _age(held: Held) -> tuple[datetime, str]:
 
 
 async def _further(table: Table) -> list[Comment | Submission]:
-    """Return the listed comments of persons with a named one; forget gone and named comments.
+    """Return the listed comments whose authors have a newer one. Remove outdated ids from the list.
 
-    The id of a comment whose author has no named comment stays: the author's next one is named.
+    The id of a comment stays in the list if no item names a comment of its author, because the
+    author's next comment will be named.
     """
     request = QueryRequest(TABLE, _FURTHER, consistent=True)
     further: list[Comment | Submission] = []

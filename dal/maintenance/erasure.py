@@ -1,14 +1,16 @@
 """Erasure: deletes a user's data, or removes the user's name from it, while servers run.
 
-1. *Announce*: the user's standing gets ``erasing``, with the choices. From then on
-   servers refuse the user's comments, edits and reports. The erasure waits for unfinished writes.
-2. *Erase*: passes over the items that Queries find, until a pass finds none.
-3. *Prove*: one scan of the table finds no item that names the user, or its items are erased too and
-   the erasure repeats 2 and 3. Without a scan, a second pass after a pause must find nothing.
-4. *Record*: ``ERASURE#<random>`` gets the time and the number of items of each kind, without the
-   name. The standing is deleted.
+1. *Announce*: the user's standing gets ``erasing``, with the operator's choices. From then on,
+   servers refuse the user's comments, edits and reports. The erasure waits for writes in progress.
+2. *Erase*: the erasure repeatedly queries the user's items and erases them, until it finds none.
+3. *Prove*: a scan of the whole table must find no item that names the user. Otherwise these items
+   are erased too, and steps 2 and 3 are repeated. Without a scan, the queries must find nothing
+   again after a pause.
+4. *Record*: the item ``ERASURE#<random>`` stores the time and the number of erased items of each
+   kind, without the name. The standing is deleted.
 
-An interrupted erasure continues when it is called again: the standing has its choices and counts.
+An interrupted erasure continues when it is called again, because the standing stores its choices
+and counts.
 """
 
 import asyncio
@@ -44,26 +46,30 @@ CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]
 
 PAUSE_SECONDS = 60.0
-"""Seconds between the two passes that prove an erasure without a scan. Indexes lag less."""
+"""Seconds between the two rounds of queries that prove an erasure without a scan. Indexes lag less
+than this."""
 
 MOST_PASSES = 20
 MOST_PROOFS = 3
-"""The most passes and scans. If they still find items, other programs write them faster than the
-erasure erases them."""
+"""Maximum repetitions of steps 2 and 3. If items are still found, other programs write them faster
+than the erasure erases them."""
 
 _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What becomes of comments, orders and tickets. Everything else is deleted."""
+    """Whether comments, orders and tickets are deleted or keep the name.
+
+    Everything else is deleted.
+    """
 
     comments: CommentFate = "delete"
     orders: Fate = "keep"
     tickets: Fate = "rename"
 
     def keeps(self, kind: Kind) -> bool:
-        """Return whether items of a kind keep the name."""
+        """Return whether items of a kind keep the user's name."""
         return (kind is Kind.ORDER and self.orders == "keep") or (
             kind is Kind.TICKET and self.tickets == "keep"
         )
@@ -94,8 +100,8 @@ class Erasure:
     ) -> Erased:
         """Erase the user, prove it, and return the counts of all runs of this erasure.
 
-        ``progress`` receives the number of erased items, ``seen`` that of scanned ones; None proves
-        the erasure without a scan.
+        ``progress`` receives the number of erased items, ``seen`` the number of scanned ones. If
+        ``seen`` is None, the erasure is proved without a scan.
 
         Raises StoreRefusedError, before anything changes, if an unfinished erasure has other
         choices, or for an item of an unknown kind. Raises ConflictError if other programs keep
@@ -129,8 +135,9 @@ class Erasure:
         return self._done
 
     async def _announce(self) -> str:
-        """Announce the erasure, or continue one; return the id of its record."""
-        async for _ in find(self._table, self._name):  # raises if a kind is unknown
+        """Announce the erasure, or continue an interrupted one. Return the id of its record."""
+        # raises an error for an item of an unknown kind
+        async for _ in find(self._table, self._name):
             pass
         wanted = asdict(self._choices)
         fresh = {
@@ -154,20 +161,21 @@ class Erasure:
         return str(state["record"])
 
     async def _erase_found(self) -> None:
-        """Erase what Queries find, until they find nothing."""
+        """Query the user's items and erase them, until the queries find nothing."""
         for _ in range(MOST_PASSES):
             if not await self._pass():
                 return
         raise self._conflict()
 
     async def _pass(self) -> int:
-        """Erase what one pass of Queries finds; return how many items it found."""
+        """Query the user's items once and erase them. Return how many were found."""
         found, kind, batch = 0, None, list[Item]()
         self._done.kept.clear()
         async for item in find(self._table, self._name):
             for one in self._to_erase([item]):
                 previous, kind = kind, kind_in(one, self._name)
-                # A membership leads to tickets, so no batch has both.
+                # A membership is needed to find tickets, so it must not be erased in one batch with
+                # them.
                 if len(batch) == _AT_ONCE or kind is not previous:
                     await self._erase(batch)
                     batch.clear()
@@ -177,7 +185,7 @@ class Erasure:
         return found
 
     def _to_erase(self, items: Sequence[Item]) -> list[Item]:
-        """Return the items to erase, and count those that keep the name."""
+        """Return the items to erase. Count the items that keep the name."""
         left = []
         for item in items:
             kind = kind_in(item, self._name)
@@ -188,10 +196,10 @@ class Erasure:
         return left
 
     async def _save(self) -> None:
-        """Store the counts, for the next run after an interruption."""
+        """Store the counts, so that the next run can continue after an interruption."""
 
         def saved(standing: Standing) -> Standing:
-            if standing.erasing is None:  # another run has ended the erasure
+            if standing.erasing is None:  # another run has completed the erasure
                 return standing
             return replace(
                 standing, erasing={**standing.erasing, "erased": _plain(self._done.erased)}
@@ -207,7 +215,7 @@ class Erasure:
             self._progress(self._done.erased.total())
 
     async def _erase_item(self, item: Item) -> None:
-        """Erase one item; an item that has changed meanwhile is left to the next pass."""
+        """Erase one item. If it has changed meanwhile, the next round erases it."""
         kind = kind_in(item, self._name)
         assert kind is not None  # noqa: S101 - it was found by its name
         try:
@@ -234,12 +242,12 @@ class Erasure:
                     {"Put": {"Item": order, **ABSENT}},
                     {"Delete": {"Key": key_of(item), **ORDER.unchanged(item)}},
                 ]
-        except UNREADABLE:  # without the name there is nothing to keep
+        except UNREADABLE:  # an unreadable item without the name has nothing to keep
             pass
         return [{"Delete": {"Key": key_of(item)}}]
 
     def _nameless(self, item: Item) -> Item:
-        """Return a decision or a block without its moderator's name."""
+        """Return a decision or a block without the moderator's name."""
         own = {BY_AUTHOR.partition_key, BY_AUTHOR.sort_key}
         kept = {name: value for name, value in item.items() if name not in own}
 
@@ -256,7 +264,7 @@ class Erasure:
         return kept | packed(without_name(unpacked(item)))
 
     async def _erase_comment(self, item: Item) -> None:
-        """Delete or rename a comment or a submission; the case of a deleted one goes first."""
+        """Delete or rename a comment or a submission. Before a deletion, its case is removed."""
         comment_id = unescape(item["PK"]["S"].partition("#")[2])
         deletes = self._choices.comments == "delete"
 
@@ -273,7 +281,7 @@ class Erasure:
             await remove_case(self._table, comment_id)
         try:
             await self._comments.rewrite(comment_id, step)
-        except NotFoundError:  # an item that cannot be decoded is not counted either
+        except NotFoundError:  # counters do not include an item that cannot be decoded
             await self._table.write([{"Delete": {"Key": key_of(item), **COMMENT.unchanged(item)}}])
 
     def _conflict(self) -> ConflictError:
@@ -284,7 +292,10 @@ class Erasure:
 
 
 def _new_name() -> str:
-    """Return a random name. Each item gets another, so that no two show a common author."""
+    """Return a random name.
+
+    Each item gets a different one, to hide that they have the same author.
+    """
     return f"erased-{secrets.token_hex(4)}"
 
 

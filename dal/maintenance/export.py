@@ -1,7 +1,7 @@
-"""Export: every object that can be loaded again, by a parallel scan.
+"""Export: reads every object that a file can contain, by a parallel scan.
 
-Reads are strongly consistent. If an item exists during the whole scan, it is exported once, in one
-of its states. If an item is added or deleted during the scan, it may be exported or not.
+Reads are strongly consistent. An object that exists during the whole scan is exported once, in one
+of its states. An object that is added or deleted during the scan may be missing.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
@@ -46,25 +46,25 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "reports": (is_report, decode_report),
     "cases": (is_case, case_in),
 }
-"""Functions of a kind: whether an item is of this kind, and its object; None for a comment that
-cannot be shown."""
+"""Two functions per kind: whether an item is of this kind, and the object of an item. The second
+returns None for a comment that cannot be shown."""
 
 _ALL_STATES = {
     **_KINDS,
     "comments": (lambda item: _is_published(item) or _is_held(item), stored),
 }
-"""The same with the comments that are not published."""
+"""The same, but with the comments that are not published."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPage:
-    """Some objects of one scan segment, by kind."""
+    """A part of the objects of one scan segment, by kind."""
 
     objects: Mapping[str, list[Any]]
     unreadable: dict[str, int]
-    """Number of items with a kind's keys that could not be decoded."""
+    """For each kind, the number of items that have its keys but could not be decoded."""
     left_out: int
-    """Number of comments that are not published, where only published ones are exported."""
+    """The number of unpublished comments that are not exported."""
     items: int
     """Number of scanned items of any kind."""
 
@@ -72,10 +72,10 @@ class ExportPage:
 async def export_pages(
     table: Table, segment: int, kinds: Collection[str], *, all_states: bool = False
 ) -> AsyncIterator[ExportPage]:
-    """Yield the objects of ``kinds`` in one scan segment; raises DalError.
+    """Yield the objects of ``kinds`` in one scan segment. Raises DalError.
 
-    Comments are published ones; with ``all_states`` also submissions.
-    When the scan finds an organisation's own item, it reads the organisation's users.
+    Comments are the published ones, and with ``all_states`` also submissions. For each organisation
+    that the scan finds, its users are read too.
     """
     organizations = Stores(table).organizations
     known = _ALL_STATES if all_states else _KINDS

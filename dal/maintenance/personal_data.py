@@ -1,9 +1,9 @@
 """Personal data: finds every item that names a user, and returns the items as JSON values.
 
-``find`` reads the user's partitions by Query. It misses an item that an index does not show yet,
-and tickets of an organisation that the user has left. ``scan`` misses nothing: it reads the whole
-table consistently. A name is searched in keys and in the fields of ``data`` that hold user names,
-not in texts.
+``find`` reads the user's partitions by Query. It misses items that an index does not contain yet,
+and tickets of an organisation that the user has left. ``scan`` misses nothing, because it reads the
+whole table consistently. Both search for the name in keys and in those fields of ``data`` that
+contain user names, but not in texts.
 """
 
 import re
@@ -41,13 +41,13 @@ _ITEMS_AT_ONCE = 100
 
 
 class Kind(StrEnum):
-    """Kinds of items that name a user. The values are names of fields in an exported file."""
+    """The kinds of items that name a user. The values are names of fields in an exported file."""
 
     COMMENT = "comments"
     REPORT = "reports"
     DECISION = "decisions"
     BLOCK = "blocks"
-    """The standing of another user whom the user has blocked as a moderator."""
+    """The standing of another user, whom this user has blocked as a moderator."""
     TICKET = "tickets"
     MEMBERSHIP = "memberships"
     PROFILE = "profile"
@@ -78,7 +78,7 @@ _KINDS: Sequence[tuple[Callable[[Item], bool], Kind]] = (
 _NAMELESS = re.compile(
     "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
 )
-"""Partition keys of the kinds of items that never name a user."""
+"""The partition keys of those kinds of items that never name a user."""
 
 _NAMED_IN_KEY = re.compile(
     "(?:AUTHOR|DID|USER|REPORT|ORG#[^#]+#USER)#([^#/]+)(?:/held)?|TICKET#[^#/]+/([^#/]+)/[A-Z]+"
@@ -87,9 +87,9 @@ NAMED_IN_DATA = frozenset({"username", "by"})
 
 
 def kind_in(item: Item, name: str) -> Kind | None:
-    """Return the kind of an item that names a user; None if the item does not name the user.
+    """Return the kind of an item that names the user; None if it does not name the user.
 
-    Raises StoreRefusedError for an item of an unknown kind that may name the user.
+    Raises StoreRefusedError for an item of an unknown kind, which may name the user.
     """
     kind = next((kind for holds, kind in _KINDS if holds(item)), None)
     if kind is None and _NAMELESS.match(item["PK"]["S"]):
@@ -100,8 +100,8 @@ def kind_in(item: Item, name: str) -> Kind | None:
         if not any(person in key.replace("#", "/").split("/") for key in keys):
             return None
         raise StoreRefusedError(
-            f"The item {item['PK']['S']} / {item['SK']['S']} may name {name}, and this version "
-            "does not know items of its kind: use the version that wrote the item."
+            f"The item {item['PK']['S']} / {item['SK']['S']} may name {name}, but this version "
+            "does not know this kind of item: use the version that wrote the item."
         )
     named = any(person in match.groups() for key in keys if (match := _NAMED_IN_KEY.fullmatch(key)))
     if not named:
@@ -121,9 +121,10 @@ def _names(data: Any, name: str) -> bool:
 
 
 async def find(table: Table, name: str) -> AsyncIterator[Item]:
-    """Yield the items that name a user, as Queries find them; each is read consistently.
+    """Yield the items that name a user, found by Queries, and each then read consistently.
 
-    A user's tickets come before the membership of the organisation by which they are found.
+    A user's tickets come before the memberships, because the memberships are needed to find
+    tickets.
     """
     author = {"author": name, "part": HELD}
     for index, partition in (
@@ -145,7 +146,7 @@ async def find(table: Table, name: str) -> AsyncIterator[Item]:
 
 
 async def _named(table: Table, index: Index, partition: str, name: str) -> AsyncIterator[Item]:
-    """Yield the items of a partition that name a user, read consistently."""
+    """Yield the items of a partition that name the user, each read consistently."""
     consistent = index.consistent
     request = QueryRequest(index, partition, limit=_ITEMS_AT_ONCE, consistent=consistent)
     async for response in query_all(table.query, request):
@@ -167,7 +168,7 @@ async def scan(table: Table, name: str, seen: Progress) -> list[Item]:
 
 
 def exported(items: Iterable[Item], name: str) -> dict[str, Any]:
-    """Return items that name a user as JSON values by kind, each kind in the order of keys.
+    """Return items that name a user as JSON values by kind, sorted by key within each kind.
 
     An unreadable item is returned as it is stored.
     """
@@ -225,7 +226,7 @@ _decoders: Mapping[Kind, Callable[[Item], Any]] = {
 
 
 def _json(value: Any) -> Any:
-    """Return a domain object as JSON values, with names in camel case and without nulls."""
+    """Return a domain object as JSON values. Names are in camel case, and nulls are omitted."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     elif is_dataclass(value):

@@ -1,18 +1,20 @@
-"""The rebuild of the statistics while servers write; afterwards the mode is transactional.
+"""The rebuild of the statistics while servers write. Afterwards the mode is transactional.
 
-The rebuild counts every comment into separate counters. The rebuild's number is their generation.
+The rebuild counts every comment into separate counters. Its number is the generation of these
+counters.
 
-1. *Announce*: the rebuild announces itself in the table, and waits until every writer acts on it.
-   From then on each write marks its comment with the generation, adds the new image to the
-   rebuild's counters, and subtracts the old image if it was marked. So at any moment these
-   counters count exactly the marked comments.
+1. *Announce*: the rebuild announces itself in the table, and waits until every writer has read
+   this. From then on, each write marks its comment with the generation and adds the new image to
+   the rebuild's counters. If the old image was marked, the write subtracts it. So at any moment
+   these counters count exactly the marked comments.
 2. *Backfill*: a parallel scan marks all other comments, in transactions that also count them.
-3. *Cutover*: now all comments are marked. Each statistics item gets the counts of its counter, in a
-   transaction that fails if the counter has changed since it was read. The leaderboards follow.
-4. The rebuild announces that it is done.
+3. *Cutover*: now all comments are marked. The rebuild copies its counters to the statistics items.
+   The transaction of a copy fails if the counter has changed since it was read. Then the products
+   move on the leaderboards.
+4. The rebuild announces that it has ended.
 
-An interrupted rebuild continues when it is called again: the progress of the scan is kept under
-``RECOUNT#<generation>``.
+An interrupted rebuild continues when it is called again, because ``RECOUNT#<generation>`` keeps the
+progress of the scan.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -42,17 +44,17 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
 
 RESUMED_SECONDS = 20 * 24 * 3600
-"""How long an interrupted rebuild can continue; its counters expire later."""
+"""An interrupted rebuild can continue for these seconds. Its counters expire later."""
 
 _COUNTERS_AT_ONCE = 40
-"""Counters of one cutover transaction, two actions each."""
+"""Counters that one transaction of the cutover copies. Each needs two actions."""
 
 
 async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Progress) -> None:
     """Make the statistics exact, and the maintenance mode transactional.
 
-    From then on no other program may write comments. Raises NoTransactionsError on an endpoint
-    without transactions, and any DalError; if it is called again, the rebuild continues.
+    From then on, no other program may write comments. Raises NoTransactionsError if the endpoint
+    has no transactions. After any DalError, the next call continues the rebuild.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
@@ -71,14 +73,14 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
     await scan.run(Backfill(table, generation).count, progress)
     await cut_over(table, announced)
     await store.announce(announced, rebuilding=False, complete=True)
-    with suppress(DalError):  # the remaining items expire
+    with suppress(DalError):  # on an error the remaining items expire
         left = [*scan.keys, *[key async for key in counter_keys(table, generation)]]
         for keys in batched(left, MOST_ACTIONS):
             await table.write([{"Delete": {"Key": key}} for key in keys])
 
 
 class Backfill:
-    """Marks the comments of the table, and counts each of them once, for one rebuild."""
+    """Marks the table's comments, and counts each of them once, for one rebuild."""
 
     def __init__(self, table: Table, generation: int) -> None:
         self._table = table
@@ -88,17 +90,17 @@ class Backfill:
     async def count(self, items: Sequence[Item]) -> None:
         """Count the comments of one page of the scan."""
         await self._mark(items)
-        # The statistics item of a product without comments must become zero, so create its counter.
-        # The item of all languages has no counts, but the cutover moves its product on the
-        # leaderboards.
+        # If a product has no comments, its statistics item must become zero, so it needs a counter.
+        # The item of all languages has no counts, but its counter makes the cutover move the
+        # product on the leaderboards.
         stored = [one.key for one in counter_items.stored_in(items)]
         for keys in batched(stored, MOST_ACTIONS):
             await self._write([], dict.fromkeys(keys, RatingCounts()))
 
     async def _mark(self, items: Iterable[Item]) -> None:
-        """Mark and count the unmarked comments. Comments that change meanwhile are read again.
+        """Mark and count the comments without a mark. Read comments that change meanwhile again.
 
-        The comments fit into a transaction of 4 MB, because a page of a scan has at most 1 MB.
+        All comments fit in one transaction of 4 MB, because a page of a scan has at most 1 MB.
         """
         unmarked = [item for item in items if generation_of(item) < self._generation]
         found = {comment: item for item in unmarked if (comment := comment_in(item)) is not None}
@@ -126,22 +128,21 @@ class Backfill:
 
 
 async def cut_over(table: Table, announced: Maintenance) -> None:
-    """Copy every counter of the announced rebuild into its statistics item, once.
+    """Copy each counter of the announced rebuild to its statistics item, once.
 
-    Then move the products to their places on leaderboards, and delete the counters. An interrupted
-    cutover does both again. A late write may change a counter after its deletion, and so create it
-    again with wrong counts. The cutover does not copy such a counter, because ``rebuilt`` (N) of
-    the statistics item already has the rebuild's number. Raises StoreRefusedError if another
-    command has changed the maintenance mode meanwhile.
+    Then move the products on the leaderboards, and delete the counters. An interrupted cutover
+    repeats all of this. A late write may change a counter after its deletion, which creates the
+    counter again with wrong counts. The cutover does not copy such a counter: ``rebuilt`` (N) of
+    the statistics item shows that it was copied before. Raises StoreRefusedError if another command
+    has changed the maintenance mode meanwhile.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]
     for keys in batched(counters, _COUNTERS_AT_ONCE):
         try:
             await _copy(table, announced, keys)
-        except (
-            ConflictError
-        ):  # one counter at a time, because writes often change some of these counters
+        except ConflictError:
+            # Copy one counter at a time, because other writes often change some of these counters.
             for key in keys:
                 await retry_on_conflict(
                     partial(_copy, table, announced, [key]), MAINTENANCE_DEADLINE
@@ -160,7 +161,7 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
 
 
 async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
-    """Copy counters into their statistics items in one transaction, unless copied before."""
+    """Copy counters to their statistics items in one transaction, unless they were copied."""
     counters: list[tuple[Item, RatingCounts, Item]] = []
     for counter in await table.get_many(keys):
         key, counts = counter_items.decode(counter)

@@ -1,16 +1,16 @@
-"""The rebuild for tables that other programs write to; afterwards the maintenance mode is stream.
+"""The rebuild for tables that other programs write to. Afterwards the maintenance mode is stream.
 
-1. *Announce*: the rebuild announces itself in the table, and waits until neither this program's
+1. *Announce*: the rebuild announces itself in the table. It waits until neither this program's
    writes nor a follower change the counters.
 2. *Scan*: the rebuild switches a new stream on, and scans the table.
-3. *Replay*: it replays the stream's records over the scanned comments. After the scan it writes
-   canaries (items that prove how far it has read), and replays until it has read canaries from each
-   shard.
-4. *Cutover*: it writes the statistics, and checkpoints from which a follower continues. The Lambda
-   handler does not know the shard of a record, so the rebuild writes a marker for each replayed
-   record.
+3. *Replay*: the rebuild applies the stream's records to the scanned comments. After the scan it
+   writes canaries, which are items that prove how far it has read the stream. It continues until it
+   has read canaries from each shard.
+4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues. It
+   also writes a marker for each replayed record, because the Lambda handler does not know a
+   record's shard.
 
-Other programs may write all the while. After an interruption the rebuild begins from the start.
+Other programs may write all the time. After an interruption the rebuild starts from the beginning.
 """
 
 import asyncio
@@ -40,36 +40,37 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key
 
 _PAUSE = 0.2
-"""Seconds between rounds: DynamoDB allows five reads of a shard in a second."""
+"""Seconds between two reads of a shard: DynamoDB allows five per second."""
 
 _LOOK_EVERY = 0.5
-"""Seconds between two descriptions of a stream that is being switched on."""
+"""Seconds between two DescribeStream requests while a stream is being switched on."""
 
 CANARIES_PER_SHARD = 32
 
 _CANARY = "CANARY#"
 _CANARY_SECONDS = 24 * 3600
-"""After this time DynamoDB deletes the canaries that an interrupted rebuild has left."""
+"""Canaries that an interrupted rebuild leaves expire after these seconds."""
 
 _DELETIONS_AT_ONCE = 16
-"""Canaries that are deleted in parallel: one transaction of all would consume twice as much."""
+"""Canaries that are deleted in parallel. Deleting them all in one transaction would cost twice as
+much."""
 
 
 async def rebuild(
     table: Table, streams: Streams, wait_for_writers: WaitForWriters, progress: Progress
 ) -> None:
-    """Make the statistics exact, and leave them to followers of the table's new stream.
+    """Make the statistics exact. From then on, followers of the table's new stream change them.
 
-    Raises NoTransactionsError on an endpoint without transactions, where no follower works, and any
-    DalError; if it is called again, the rebuild begins from the start.
+    Raises NoTransactionsError if the endpoint has no transactions, because a follower needs them.
+    After any DalError, the next call starts the rebuild from the beginning.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # From now on a count of zero proves nothing, because writes will soon stop changing the
-        # counters.
+        # Writes will soon stop changing the counters. So pages must no longer take a count of zero
+        # as a proof that there is no comment.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(
@@ -94,7 +95,7 @@ async def rebuild(
             "Another command changed the maintenance mode of this table: run this again."
         )
 
-    # A statistics item of a product without comments becomes zero.
+    # The statistics of a product without comments become zero.
     counts = dict.fromkeys(stored, RatingCounts()) | replay.counts()
     await table.put_many(list(encode_all(counts)))
     await table.put_many([marker(label_of(arn), event) for event in set(replay.events)])
@@ -103,9 +104,9 @@ async def rebuild(
 
 
 async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
-    """Switch a new stream on; return its ARN, and checkpoints after its first records.
+    """Switch a new stream on. Return its ARN, and checkpoints at the end of its first records.
 
-    Followers of an earlier stream end by themselves.
+    Followers of an earlier stream end when they have read it.
     """
     arn, end = await admin.renew_stream(table), monotonic() + admin.ACTIVE_SECONDS
     shards: Sequence[Shard] = []
@@ -120,17 +121,18 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
             shards = stream.shards if stream.status == "ENABLED" else []
         if not shards:
             await asyncio.sleep(_LOOK_EVERY)
-    # The embedded engine copies the records of the earlier stream into the new one, and describes
-    # the end of an open shard. Amazon's new streams begin empty.
+    # The embedded engine copies the records of the earlier stream into the new one. It also reports
+    # the last record of an open shard. Amazon's new streams begin empty.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
 
 
 async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
-    """Return the sequence number of a shard's last record, by reading the shard.
+    """Return the sequence number of a shard's last record. It reads the whole shard.
 
-    The embedded engine's description compares these numbers as text, where 9 is after 10.
+    The embedded engine's DescribeStream compares the numbers as text, and so takes 9 for larger
+    than 10.
     """
     latest, iterator = None, await streams.iterator(arn, shard, after=None)
     while True:
@@ -138,19 +140,21 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
         if not answer.records or answer.iterator is None:
             return latest
         latest, iterator = sequence_of(answer.records[-1]), answer.iterator
-        if len(answer.records) < FULL:  # other programs may continue to write
+        # Stop at the first response that is not full. Other programs may write all the time, so an
+        # empty response may never come.
+        if len(answer.records) < FULL:
             return latest
 
 
 async def end(table: Table) -> None:
-    """Switch the table's stream off if it has checkpoints. Streams of other programs have none."""
+    """Switch the table's stream off if it has checkpoints, which only this program writes."""
     arn = latest_stream(await admin.describe(table))
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
         await admin.end_stream(table)
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:
-    """Replay every record that was made before this call, as canaries prove."""
+    """Replay every record that was made before this call. Canaries prove that none is missing."""
     follower = Follower(streams, arn, replay)
     async with Canaries(table) as canaries:
         await canaries.release(1)
@@ -166,17 +170,18 @@ async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") 
 
 
 _Contribution: TypeAlias = frozenset[tuple[StatisticsKey, RatingCounts]]
-"""The counts that one comment adds to the counters."""
+"""What one comment adds to the counters."""
 
 
 class Replay:
-    """The counts of a table's comments, by a scan and the records made since the scan began.
+    """Counts a table's comments, from a scan and from the records made since the scan began.
 
-    The replay remembers what each comment adds to the counters. A record's new image replaces this
-    contribution. So the order in which the scan saw other programs' writes does not matter: after
-    all records up to the scan's end, the replay has the latest state of every comment. Comments of
-    one product, language and rating share a contribution, so a comment takes about 250 bytes of
-    memory, and four million take 1 GB.
+    The replay remembers each comment's contribution, which is what the comment adds to the
+    counters. A record's new image replaces the contribution of its comment. So it does not matter
+    whether the scan saw a comment before or after another program's write. After all records up to
+    the scan's end, the replay has the latest state of every comment. Comments with the same
+    product, language and rating share one contribution in memory. A comment takes about 250 bytes,
+    so four million comments take 1 GB.
 
     A follower uses the replay as its ``Sink``.
     """
@@ -184,15 +189,19 @@ class Replay:
     def __init__(self, began: datetime, before: Iterable[Checkpoint]) -> None:
         self.reached = {one.shard: one for one in before}
         self.events: list[str] = []
-        """The ids of the records that were applied."""
+        """The event ids of the records that were applied."""
         self.canaries: dict[str, str] = {}
-        """The canaries whose records were read from the stream: partition key to shard."""
+        """The canaries whose records were read. It maps a canary's partition key to the record's
+        shard."""
         self._began = began
         self._contributions: dict[str, _Contribution] = {}
         self._shared: dict[_Contribution, _Contribution] = {}
 
     def remember(self, key: Item, image: Item | None) -> None:
-        """Remember an item's present contribution; None: the item was deleted."""
+        """Remember the contribution of an item's new image.
+
+        None means that the item was deleted.
+        """
         if not is_comment(key):
             return
         comment = comment_in(image)
@@ -218,7 +227,7 @@ class Replay:
         return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
 
     async def check(self) -> None:
-        """Allow every record: the rebuild has announced itself."""
+        """Do nothing. Records may be applied, because the rebuild has announced itself."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
         """Remember the new images of records."""
@@ -253,19 +262,19 @@ class Replay:
 
 
 def is_canary(key: Item) -> bool:
-    """Return whether a key is a canary's."""
+    """Return whether a key belongs to a canary."""
     return str(key["PK"]["S"]).startswith(_CANARY)
 
 
 class Canaries:
     """Items whose records prove how far a stream was read. The end of the block deletes them.
 
-    The records of a shard are in the order of their writes. So when a canary's record was read,
+    The records of a shard are in the order of their writes. So after a canary's record was read,
     every earlier record of its shard was read too. DynamoDB chooses the shard of a record by the
-    item's key, so canaries have random keys, and the rebuild writes them until it has read one from
-    each open shard. It must read all canaries, because a missing canary is in a shard that DynamoDB
-    does not list yet. There are 32 canaries for each listed shard. So an unlisted shard, even one
-    half as wide as the others, gets no canary only once in ten million rebuilds.
+    item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
+    from each open shard. It must read all canaries, because a missing canary may be in a shard that
+    DynamoDB does not list yet. There are 32 canaries for each listed shard. Even if an unlisted
+    shard is half as wide as the others, it gets no canary only once in ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:
@@ -273,7 +282,7 @@ class Canaries:
         self._released: set[str] = set()
 
     async def release(self, shards: int) -> None:
-        """Write the canaries that ``shards`` open shards need in total, and at least one more."""
+        """Write as many canaries as ``shards`` open shards need, and at least one more."""
         missing = max(1, CANARIES_PER_SHARD * shards - len(self._released))
         names = {f"{_CANARY}{uuid4().hex}" for _ in range(missing)}
         expires = {EXPIRES: {"N": str(int(time()) + _CANARY_SECONDS)}}
@@ -281,15 +290,15 @@ class Canaries:
         await self._table.put_many([primary_key(name) | expires for name in names])
 
     def have_come(self, shown: Mapping[str, str]) -> bool:
-        """Return whether all canaries are among ``shown``: partition key to shard."""
+        """Return whether all canaries are in ``shown``, which maps partition keys to shards."""
         return self._released <= shown.keys()
 
     def prove(
         self, shown: Mapping[str, str], done: Collection[str], shards: Sequence[Shard]
     ) -> bool:
-        """Return whether every record from before the first release was read.
+        """Return whether every record from before the first canary was read.
 
-        ``done`` are the shards that were read to their end, and ``shards`` all that are listed.
+        ``done`` are the shards that were read to their end. ``shards`` are all listed shards.
         """
         parents = {shard.shard_id: shard.parent for shard in shards}
         reached = {shown[name] for name in self._released if name in shown}
@@ -297,8 +306,8 @@ class Canaries:
         def read(listed: str) -> bool:
             """Return whether a shard was read far enough.
 
-            Either the shard or an ancestor has shown a canary, or the shard was read to its end and
-            a child of it is listed.
+            It was, if a canary was read from the shard or an ancestor, or if the shard was read to
+            its end and a child of it is listed.
             """
             shard: str | None = listed
             while shard is not None and shard not in reached:
@@ -318,6 +327,6 @@ class Canaries:
 
     async def __aexit__(self, *_: object) -> None:
         deletions = [{"Delete": {"Key": primary_key(name)}} for name in self._released]
-        with suppress(DalError):  # the canaries expire
+        with suppress(DalError):  # on an error the canaries expire
             for some in batched(deletions, _DELETIONS_AT_ONCE):
                 await in_parallel([self._table.write([one]) for one in some])

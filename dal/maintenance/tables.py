@@ -1,7 +1,7 @@
 """Creates the table, and upgrades a table of an earlier version while servers run.
 
 The upgrade adds missing global indexes to the table, and missing attributes to its items, because
-an index contains only items with its keys. Each item is written on condition that it has not
+an index contains only items that have its keys. Each item is written on condition that it has not
 changed since it was read. An interrupted upgrade continues when it is called again.
 """
 
@@ -49,17 +49,17 @@ from dal.table.definition import (
 from dal.table.items import Action, Item, key_of
 
 IndexProgress: TypeAlias = Callable[[str, str], None]
-"""Shows the progress of an index: its name, and a few words."""
+"""Shows the progress of creating an index: receives its name and a few words."""
 
 LOOK_EVERY = 5.0
-"""Seconds between two calls of DescribeTable while an index is created, which takes minutes."""
+"""Seconds between two DescribeTable requests while an index is created, which takes minutes."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
-"""How long an interrupted upgrade can continue its scan."""
+"""An interrupted upgrade can continue its scan for these seconds."""
 
 _ITEMS_AT_ONCE = 25
-"""Items of one transaction. They are from one page of a scan, of at most 1 MB, and so fit into a
-transaction of 4 MB."""
+"""Items of one transaction. A page of a scan has at most 1 MB, so its items fit in a transaction of
+4 MB."""
 
 _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
     (lambda item: is_comment(item) and STATE in item, SUBMISSION),
@@ -80,23 +80,22 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
         "createdAt",
     }
 )
-"""Attributes that a comment may lack and still be counted."""
+"""If a comment lacks only these attributes, it is in its product's lists and is counted."""
 
 
 async def create_table(table: Table) -> bool:
-    """Create the table if it does not exist. Every comment of a new table is counted.
+    """Create the table if it does not exist. In a new table, every comment is counted.
 
-    On an endpoint without transactions the mode becomes stream. Comments are then not counted,
-    because no follower works there. Return whether the table was missing, or a part of it after an
-    interrupted call.
+    If the endpoint has no transactions, the mode becomes stream, and comments are not counted,
+    because no follower works there. Return False if the table existed and was complete.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
-    if state.exact:  # the endpoint had transactions when this was announced
+    if state.exact:  # an earlier call announced the mode when the endpoint still had transactions
         return created or expiry
-    # An interrupted call leaves a table without items; this reads at most 1 MB.
+    # After an interrupted call the table may exist without items. This check reads at most 1 MB.
     new = created or (
         state == Maintenance()
         and all(key_of(item) == KEY for item in (await table.scan(0, 1, None)).items)
@@ -118,7 +117,10 @@ async def create_table(table: Table) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Upgraded:
-    """The result of an upgrade. If comments are ``uncounted``, the statistics need a rebuild."""
+    """The result of an upgrade.
+
+    With ``uncounted``, some comments are not counted: run a rebuild.
+    """
 
     indexes: list[str]
     expiry: bool
@@ -135,8 +137,8 @@ async def upgrade(
 ) -> Upgraded:
     """Upgrade a table to the layout of this version while servers run.
 
-    Raises StoreRefusedError, before any change, if DynamoDB cannot do the whole upgrade or the
-    endpoint has no transactions. No rebuild starts while keys are added to items.
+    Before it changes anything, it raises StoreRefusedError if DynamoDB cannot do the whole upgrade
+    or the endpoint has no transactions. No rebuild can start while the upgrade adds keys to items.
     """
     description = await admin.describe(table)
     if not has_declared_keys(description):
@@ -170,8 +172,8 @@ async def upgrade(
     for definition in found.missing:
         await _add_index(table, definition, index_progress)
     expiry = await admin.let_expire(table)
-    # At this point DynamoDB has permitted UpdateTable and UpdateTimeToLive. An announced upgrade
-    # prevents rebuilds, so it must not be announced before DynamoDB has accepted it.
+    # DynamoDB has now accepted UpdateTable and UpdateTimeToLive. The upgrade is announced only
+    # after this, because an announced upgrade prevents rebuilds.
     state = await store.read()
     if not state.upgrading:
         await store.announce(state, upgrading=True)
@@ -187,8 +189,8 @@ async def _add_index(
     """Create one global index, unless it exists, and wait until it can be read.
 
     DynamoDB creates one index at a time:
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
-    If this call is interrupted, DynamoDB continues. ``definition`` is as CreateTable takes it.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html If this call
+    is interrupted, DynamoDB continues. ``definition`` is the index in CreateTable's form.
     """
     name = definition["IndexName"]
     keys = [one["AttributeName"] for one in definition["KeySchema"]]
@@ -201,19 +203,20 @@ async def _add_index(
                 GlobalSecondaryIndexUpdates=[{"Create": definition}],
             )
         except (AlreadyExistsError, ThrottledError):
-            index_progress(name, "waits for another change of the table")
+            index_progress(name, "waiting for another change of the table")
             await asyncio.sleep(LOOK_EVERY)
         except StoreUnavailableError:  # DynamoDB may still create the index
-            index_progress(name, "waits for DynamoDB, which does not answer")
+            index_progress(name, "waiting for DynamoDB, which does not answer")
 
 
 async def _active_indexes(table: Table, index_progress: IndexProgress) -> set[str]:
-    """Return the names of the global indexes, once none is being created or deleted."""
+    """Wait until no global index is being created or deleted, and return the names of all."""
     while True:
         description = await admin.describe(table)
         if description["TableStatus"] not in {"ACTIVE", "CREATING", "UPDATING"}:
             raise StoreRefusedError(
-                f"The table {table.name} is {description['TableStatus']}: look at it in DynamoDB."
+                f"The table {table.name} is {description['TableStatus']}: "
+                "check it in the DynamoDB console."
             )
         indexes = description.get("GlobalSecondaryIndexes", [])
         busy = [one for one in indexes if one.get("IndexStatus", "ACTIVE") != "ACTIVE"]
@@ -232,9 +235,9 @@ async def _complete_items(
     completed, announcing, announced = 0, asyncio.Lock(), False
 
     async def announce() -> None:
-        """Announce that some comments are not counted, so that processes trust no count of zero.
+        """Announce that some comments are not counted, so that no process trusts a count of zero.
 
-        In mode stream the follower counts the comments that the upgrade writes.
+        In mode stream, the follower counts the comments that the upgrade writes.
         """
         nonlocal announced
         async with announcing:
@@ -261,7 +264,8 @@ async def _complete_items(
             else:
                 completed += len(batch)
 
-    # Each version with new rows in its indexes needs its own scan.
+    # If a version declares other rows for an index, it needs a new scan, with a progress of its
+    # own.
     version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)
@@ -270,12 +274,11 @@ async def _complete_items(
 
 
 def _completion(item: Item) -> tuple[Action, bool] | None:
-    """Return the update that adds an item's missing attributes and missing fields of ``data``.
+    """Return an update that adds an item's missing attributes and the missing fields of ``data``.
 
-    The update does nothing if the item has changed.
-
-    Also return whether the item is a comment that was missing in its product's lists and in the
-    counters. Return None if the item is complete or cannot be decoded.
+    The update does nothing if the item has changed. The second value is True for a comment that was
+    missing in its product's lists and in the counters. Return None if the item is complete or
+    cannot be decoded.
     """
     entity = next((entity for holds, entity in _ENTITIES if holds(item)), None)
     found = None if entity is None else entity.recover(item)

@@ -1,13 +1,13 @@
-"""Verification: counts all comments of the table, and compares the stored statistics.
+"""Verification: counts all comments of the table, and compares the stored statistics with them.
 
-A scan is not a snapshot: the scanned statistics may include a concurrent write that the scanned
-comments do not, or the reverse. Concurrent writes do not change the amount of a real error. So if
-counts differ, verification scans the table again, and reports only differences that have the same
-amount in every scan.
+A scan is not a snapshot: a concurrent write may be included in the scanned statistics but not in
+the scanned comments, or the reverse. The amount of a real error stays the same during concurrent
+writes. So if counts differ, verification scans the table again. It reports only differences that
+have the same amount in every scan.
 
-Places on leaderboards follow the stored counts some seconds later. Verification corrects wrong
-places, as do reads of a product's statistics. It also opens the cases of reported comments, and
-removes those of deleted comments, where a process was killed before it did so.
+Products move on leaderboards some seconds after their counts change. Verification corrects places
+that stay wrong. Some reports and deletions stop halfway because their process is killed.
+Verification then opens the cases of reported comments, and removes the cases of deleted comments.
 """
 
 import asyncio
@@ -25,19 +25,22 @@ from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
 from dal.table.items import Item
 
 PASSES = 3
+"""Maximum number of scans."""
+
 PAUSE_SECONDS = 1.0
-"""Maximum number of scans, and the seconds between them."""
+"""Seconds between two scans."""
 
 
 @dataclass(slots=True)
 class ScannedCounts:
-    """The sums of a table's comments and its statistics items, from one scan."""
+    """The sums of a table's comments, and its statistics items, from one scan."""
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """The items by language, and the item of all languages, which has only leaderboard keys."""
+    """The statistics items of each language and of all languages. The latter have only leaderboard
+    keys."""
     reported: set[str] = field(default_factory=set)
-    """The comments with reports or a decision."""
+    """The ids of comments that have reports or a decision."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -48,7 +51,7 @@ class ScannedCounts:
         self.reported |= {one for item in items if (one := commented_id(item)) is not None}
 
     def misplaced(self) -> Iterator[str]:
-        """Yield the products with a wrong place on a leaderboard."""
+        """Yield the products that have a wrong place on a leaderboard."""
         products: dict[str, list[StoredCounts]] = {}
         for key, one in self.stored.items():
             products.setdefault(key.product_id, []).append(one)
@@ -66,7 +69,10 @@ class Difference:
 
     @property
     def amount(self) -> int:
-        """The error of the number. Concurrent writes change the number, but not its error."""
+        """How much the number is wrong.
+
+        Concurrent writes change the number, but not this amount.
+        """
         return self.stored - self.expected
 
 
@@ -80,10 +86,11 @@ async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
 async def verify(
     table: Table, seen: Progress, boards: Boards | None = None, cases: Cases | None = None
 ) -> list[Difference]:
-    """Return the differences between the stored statistics and the comments, in order of products.
+    """Return the differences between the stored statistics and the comments, sorted by product.
 
-    Under concurrent writes, each returned difference was the same in three scans. ``boards``
-    corrects the places on leaderboards that differ from the counts, and ``cases`` the cases.
+    Each difference was the same in three scans, so it is not an effect of concurrent writes.
+    ``boards`` corrects wrong places on leaderboards, and ``cases`` corrects the cases of reported
+    comments.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
@@ -105,7 +112,8 @@ async def verify(
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
     """Return the differences by counter and attribute.
 
-    An item's ratings are compared with the comments, and its total with its own ratings.
+    The numbers of each rating are compared with the comments, and each total with the sum of its
+    ratings.
     """
     found: list[Difference] = []
     keys = scanned.counts.keys() | {key for key in scanned.stored if key.language is not None}

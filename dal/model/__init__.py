@@ -1,7 +1,7 @@
-"""Domain objects: frozen values that the repositories return and the schema shows.
+"""Domain objects: immutable values that repositories return and the GraphQL schema exposes.
 
-Times are aware and in UTC. ``username`` is the id of the user who owns an object. ``name`` is the
-name that this user had when the object was created.
+Times have the time zone UTC. ``username`` is the id of the user who owns an object. ``name`` is the
+display name that this user had when the object was created.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ RATINGS = (1, 2, 3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product exists for every valid product id."""
+    """A product. There is one for every valid product id, even without stored data."""
 
     product_id: str
     details: "ProductDetails | None" = field(default=None, compare=False)
-    """None unless requested."""
+    """None if the details were not requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProductDetails:
-    """The shop's title, picture and page of a product; empty if unset.
+    """A product's title, picture and page in the shop. A value that is not set is empty.
 
     A URL is https, or a path on this server.
     """
@@ -37,7 +37,7 @@ class ProductDetails:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The shop's reply to a comment. Only the server's log has the merchant's name."""
+    """The shop's reply to a comment. The merchant who wrote it is only in the server's log."""
 
     text: str
     created_at: datetime
@@ -46,7 +46,8 @@ class Reply:
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
-    A named tuple, since pages build many: a frozen dataclass takes four times as long.
+    It is a named tuple because pages create many: creating a frozen dataclass takes four times as
+    long.
     """
 
     comment_id: str
@@ -60,10 +61,10 @@ class Comment(NamedTuple):
     updated_at: datetime | None = None
     verified_purchase: bool = False
     name: str | None = None
-    """The author's name when the comment was added; None if it is the username."""
+    """The author's display name when the comment was added; None if it equals the username."""
     touched_at: datetime | None = None
     """When a moderator or a load last published the comment, or the shop last removed its reply.
-    These are no edits, but each makes another version of the comment for listeners."""
+    These are not edits by the author, but subscriptions must send the comment again."""
     reply: Reply | None = None
     """The shop's reply. It stays while the comment is not published."""
     votes: int = 0
@@ -73,7 +74,7 @@ class Comment(NamedTuple):
 
     @property
     def author_name(self) -> str:
-        """The name that the comment shows."""
+        """The author's name as shown with the comment."""
         return self.name or self.username
 
     @property
@@ -84,12 +85,12 @@ class Comment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProductRank:
-    """A product's place on a leaderboard; ``count`` is the number of its comments rated 5."""
+    """A product's place on a leaderboard. ``count`` is its number of comments rated 5."""
 
     product: Product
     count: int
     rank: int | None = None
-    """1 for the first; None if not requested or too expensive to count."""
+    """1 for the first product; None if not requested, or if counting it would cost too much."""
 
 
 class OrderStatus(StrEnum):
@@ -103,7 +104,7 @@ class OrderStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount in an ISO 4217 currency; as text, ``12.50 EUR``."""
+    """An amount of money in an ISO 4217 currency. Its text is like ``12.50 EUR``."""
 
     amount: Decimal
     currency: str
@@ -123,7 +124,7 @@ class OrderLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A user's order: 1 to 90 lines in one currency."""
+    """A user's order of 1 to 90 lines in one currency."""
 
     order_id: str
     username: str
@@ -131,11 +132,11 @@ class Order:
     created_at: datetime
     lines: tuple[OrderLine, ...]
     name: str | None = None
-    """The customer's name when the order was placed; None if it is the username."""
+    """The customer's display name when the order was placed; None if it equals the username."""
 
     @property
     def customer_name(self) -> str:
-        """The name that the order shows."""
+        """The customer's name as shown with the order."""
         return self.name or self.username
 
     @property
@@ -147,21 +148,22 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user exists for every valid user name."""
+    """A user. There is one for every valid user name, even without stored data."""
 
     username: str
     name: str | None = field(default=None, compare=False)
-    """The name in the viewer's JWT, or the customer's name on the order that led here; else
-    None."""
+    """The display name from the viewer's JWT, or from the order that the client read the user by.
+    Otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """The public part of a user. An author exists for every valid user name."""
+    """The public part of a user. There is one for every valid user name."""
 
     username: str
     name: str | None = field(default=None, compare=False)
-    """The author's name on the comment or ticket that led here; else None."""
+    """The display name from the comment or ticket that the client read the author by. Otherwise
+    None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +183,7 @@ class UserType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Organization:
-    """An organisation with a unique name, and its subscription plan."""
+    """An organisation: a unique name and a subscription plan."""
 
     name: str
     subscription_plan: str
@@ -198,7 +200,7 @@ class OrganizationUser:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """An organisation with its users. User names are unique."""
+    """An organisation together with its users. Their names are distinct."""
 
     organization: Organization
     users: Sequence[OrganizationUser] = ()
@@ -223,9 +225,9 @@ class Ticket:
     created_at: datetime
     status: TicketStatus = TicketStatus.OPEN
     name: str | None = None
-    """The author's name when the ticket was opened; None if it is the username."""
+    """The author's display name when the ticket was opened; None if it equals the username."""
 
     @property
     def author_name(self) -> str:
-        """The name that the ticket shows."""
+        """The author's name as shown with the ticket."""
         return self.name or self.username

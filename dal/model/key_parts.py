@@ -12,8 +12,8 @@ from urllib.parse import unquote
 _RESERVED = re.compile("[%/#]")
 
 LAST_CHARACTER = "\U0010ffff"
-"""No identifier contains this character, so a prefix with it is the upper bound of the keys with
-that prefix."""
+"""No identifier contains this character. So a prefix followed by it is an upper bound of all keys
+that begin with the prefix."""
 
 INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
 COUNT_LENGTH = 12
@@ -25,18 +25,17 @@ def escape(identifier: str) -> str:
 
 
 def unescape(part: str) -> str:
-    """Return the identifier that ``escape`` encoded as ``part``."""
+    """Return the identifier from its escaped form ``part``."""
     return unquote(part, errors="strict") if "%" in part else part
 
 
 TITLE_LENGTH = 100
-"""Characters of a title in a sort key. With an identifier they fit DynamoDB's 1,024 bytes."""
+"""Maximum characters of a title in a sort key. A title and an identifier fit in DynamoDB's maximum
+of 1,024 bytes."""
 
 
 def fold(title: str) -> str:
-    """Return the start of a title as keys contain it.
-
-    Case, Unicode form and spaces make no difference.
+    """Return a title's first characters as keys contain them, for search without regard to case.
 
     The text is case-folded and in Unicode's form NFKC. Each run of spaces is one space.
     https://www.unicode.org/versions/latest/core-spec/chapter-3/#G33992 (compatibility caseless)
@@ -48,31 +47,34 @@ def fold(title: str) -> str:
 
 
 def fold_prefix(text: str) -> str:
-    """Return how folded titles start that begin with ``text``; a last space counts."""
+    """Return the prefix of folded titles that begin with ``text``. A space at its end is kept."""
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 
 
 def format_count(count: int) -> str:
-    """Return a count as 12 digits, which sort as numbers do: without zeros, 9 sorts above 10."""
+    """Return a count as 12 digits, so that texts sort like numbers.
+
+    Without the zeros, 9 sorts after 10.
+    """
     return f"{count:0{COUNT_LENGTH}}"
 
 
 def parse_count(text: str) -> int:
-    """Return the count of ``format_count``'s text; ValueError for other text."""
+    """Return the count from the text of ``format_count``; ValueError for any other text."""
     if len(text) != COUNT_LENGTH or not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is not a count of {COUNT_LENGTH} digits.")
     return int(text)
 
 
 def format_instant(instant: datetime) -> str:
-    """Return an aware instant as 27 characters of UTC that sort as time does."""
+    """Return an aware instant in UTC as 27 characters. Such texts sort by time."""
     naive = instant.astimezone(UTC).replace(tzinfo=None)
     return f"{naive.isoformat(timespec='microseconds')}Z"
 
 
 def parse_instant(text: str) -> datetime:
-    """Return the instant of ``format_instant``'s text; ValueError for other text."""
+    """Return the instant from the text of ``format_instant``; ValueError for any other text."""
     if len(text) != INSTANT_LENGTH or text[10] != "T" or text[-1] != "Z":
         raise ValueError(f"{text!r} is not an instant in UTC with microseconds.")
     return datetime.fromisoformat(text)

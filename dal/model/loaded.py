@@ -1,6 +1,7 @@
-"""Comments of files: what a row says of a comment, and what a load writes over the stored one.
+"""Comments from files: the values of a row, and how a load combines them with the stored comment.
 
-A load keeps what a row does not give: the state, the decision on a comment, and the reply.
+If a row does not contain the state, the moderator's decision or the reply, a load keeps the stored
+ones.
 """
 
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ class CommentState(StrEnum):
 
 
 DECISION = ("cause", "queued_at", "reason", "decided_at")
-"""The fields that only a submission has; a row gives them together with ``state``."""
+"""The fields that only a submission has. A row with these fields also has ``state``."""
 
 _KEPT = ("touched_at", "reply", "votes", "votes_before")
 """The fields of a comment that a row need not give."""
@@ -31,13 +32,13 @@ _KEPT = ("touched_at", "reply", "votes", "votes_before")
 
 @dataclass(frozen=True, slots=True)
 class LoadedComment:
-    """A row of a file: a comment, and the values that it gives of fields that a load keeps."""
+    """A row of a file: a comment, and which of the fields that a load keeps the row contains."""
 
     comment: Comment
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def over(self, there: Comment | Submission | None, now: datetime) -> Comment | Submission:
-        """Return what a load at ``now`` writes over the stored comment; None: there is none."""
+        """Return what a load at ``now`` writes. ``there`` is the stored comment, if any."""
         comment = self.comment
         if there is not None:
             kept = {name: getattr(there, name) for name in _KEPT if name not in self.given}
@@ -59,7 +60,7 @@ class LoadedComment:
         return Submission(**comment._asdict(), state=SubmissionState(state), **values)
 
     def after(self, earlier: "LoadedComment") -> "LoadedComment":
-        """Return this row as a load writes it after an earlier row with the same id."""
+        """Combine this row with an earlier row of the same id, as if both were loaded in turn."""
         given = {**earlier.given}
         if self.given.get("state", given.get("state")) is not given.get("state"):
             given = {name: value for name, value in given.items() if name in _KEPT}
@@ -69,9 +70,9 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return a comment with another version than the stored one, unless both have the same text.
+    """Return the comment; if its text differs from the stored one, with a new version.
 
-    A moderator decides on a version, so no other text may have it.
+    A moderator decides on a version, so two different texts must not have the same version.
     """
     if (comment.title, comment.text) == (there.title, there.text):
         return comment._replace(updated_at=comment.updated_at or there.updated_at)
@@ -79,7 +80,7 @@ def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> 
 
 
 CommentRow: TypeAlias = Comment | LoadedComment
-"""A row of a file; as a comment, it gives no field that a load keeps."""
+"""A row of a file. A plain ``Comment`` contains none of the fields that a load keeps."""
 
 
 def loaded(row: CommentRow) -> LoadedComment:

@@ -1,8 +1,9 @@
-"""The server's rule of moderation: which comments wait for a moderator, and the list of words.
+"""The server's moderation rule: which comments wait for a moderator. Also finds listed words.
 
-The rule normalizes words and texts: case, full width, punctuation and invisible characters make no
-difference. A phrase matches whole words only. In scripts without spaces between words it matches
-anywhere. The time of a search grows with the text's length, and not with the list's.
+The rule compares normalized words and texts, without regard to case, full-width forms, punctuation
+and invisible characters. A phrase matches whole words only; in scripts without spaces between words
+it matches anywhere. The time of a search grows with the length of the text, not with the number of
+phrases.
 """
 
 import unicodedata
@@ -13,7 +14,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 MAX_PHRASE = 100
-"""The most characters of a phrase."""
+"""Maximum characters of a phrase."""
 
 
 class ReviewCause(StrEnum):
@@ -35,7 +36,7 @@ class Verdict(StrEnum):
 
 
 class QueueKind(StrEnum):
-    """What a moderators' queue lists."""
+    """The kinds of comments in a moderator's queue."""
 
     PENDING = "PENDING"
     REPORTED = "REPORTED"
@@ -43,15 +44,15 @@ class QueueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """The server's rule: all new texts wait, those with some ``words``, or none."""
+    """The server's moderation rule: all new texts wait, those with one of ``words``, or none."""
 
     before_publishing: bool = False
     words: "WordList | None" = None
     review_at: int = 5
-    """Reports after which a published comment waits."""
+    """The number of reports after which a published comment waits for a moderator."""
 
     def cause(self, *texts: str) -> ReviewCause | None:
-        """Return why a comment with these texts waits; None if it is published at once."""
+        """Return why a comment with these texts must wait; None if it is published at once."""
         if self.before_publishing:
             return ReviewCause.SETTING
         if self.words is not None and any(map(self.words.matches, texts)):
@@ -60,15 +61,16 @@ class Moderation:
 
 
 class WordList:
-    """Finds words and phrases in texts, by the automaton of Aho and Corasick.
+    """Finds words and phrases in texts, by the Aho-Corasick algorithm.
 
-    Raises ValueError, with the number of the phrase, if one has no letter or digit, or is too long.
+    Raises ValueError, with the phrase's number, for a phrase that is too long or has no letter or
+    digit.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:
         self._next: list[dict[str, int]] = [{}]
         self._lengths: list[list[int]] = [[]]
-        """The lengths of the phrases that end in a state."""
+        """For each state of the automaton, the lengths of the phrases that end there."""
         for number, phrase in enumerate(phrases):
             text = normalized(phrase)
             if not text or len(phrase) > MAX_PHRASE:
@@ -77,7 +79,7 @@ class WordList:
         self._fallbacks = self._linked()
 
     def matches(self, text: str) -> bool:
-        """Return whether a text has one of the phrases."""
+        """Return whether a text contains one of the phrases."""
         text = normalized(text)
         state = 0
         for end, character in enumerate(text, 1):
@@ -85,7 +87,7 @@ class WordList:
                 state = self._fallbacks[state]
             state = self._next[state].get(character, 0)
             lengths = self._lengths[state]
-            # Inside a word no phrase can end, so one check of the place refuses all phrases.
+            # No phrase ends inside a word, so a single check of the end rejects all phrases.
             if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
                 return True
         return False
@@ -102,7 +104,10 @@ class WordList:
             self._lengths[state].append(len(phrase))
 
     def _linked(self) -> list[int]:
-        """Return the state of each state's longest suffix: phrases that end there end here too."""
+        """Return, for each state, the state of its longest suffix.
+
+        Phrases of the suffix also end here.
+        """
         fallbacks = [0] * len(self._next)
         waiting = deque(self._next[0].values())
         while waiting:
@@ -118,7 +123,7 @@ class WordList:
 
 
 def normalized(text: str) -> str:
-    """Return a text normalized for comparison: letters, marks and digits, and single spaces."""
+    """Return a text in the form that is compared: letters, marks, digits and single spaces."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join("".join(map(_compared, folded)).split())
 
@@ -126,7 +131,7 @@ def normalized(text: str) -> str:
 @lru_cache(maxsize=5_000)
 def _compared(character: str) -> str:
     category = unicodedata.category(character)
-    if category == "Cf":  # invisible, such as a soft hyphen
+    if category == "Cf":  # an invisible character, such as a soft hyphen
         return ""
     return character if category[0] in "LMN" else " "
 
@@ -144,7 +149,7 @@ _UNSPACED = (
 
 
 def _divides(text: str, place: int) -> bool:
-    """Return whether a word may begin or end before the text's character number ``place``."""
+    """Return whether a word may begin or end before character number ``place`` of the text."""
     around = text[max(place - 1, 0) : place + 1]
     return len(around) < 2 or any(one == " " or _is_unspaced(one) for one in around)  # noqa: PLR2004
 

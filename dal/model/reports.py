@@ -1,4 +1,4 @@
-"""Reports: readers' objections to published comments."""
+"""Reports: a reader reports a published comment to the moderators."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 MOST_READ = 100
-"""The most reports of a comment that are read or counted."""
+"""Maximum reports of a comment that are read and counted."""
 
 
 class ReportReason(StrEnum):
@@ -27,7 +27,7 @@ class Report:
     comment_id: str
     product_id: str
     username: str
-    """The person who reports."""
+    """The user who reports the comment."""
     reason: ReportReason
     text: str
     at: datetime
@@ -35,7 +35,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ReasonCount:
-    """How many reports give a reason."""
+    """The number of reports with a reason."""
 
     reason: ReportReason
     count: int
@@ -43,9 +43,9 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class CommentReports:
-    """The reports of a comment, oldest first; the first MOST_READ by user name if there are more.
+    """The reports of a comment, oldest first. If there are more than MOST_READ, some are missing.
 
-    ``complete`` is whether these are all.
+    ``complete`` is False in that case.
     """
 
     reports: Sequence[Report]
@@ -53,11 +53,11 @@ class CommentReports:
 
     @property
     def total(self) -> int | None:
-        """How many there are; None if they are too many to count."""
+        """The number of reports; None if there are more than MOST_READ."""
         return len(self.reports) if self.complete else None
 
     @property
     def reasons(self) -> list[ReasonCount]:
-        """The reasons, most frequent first."""
+        """The number of reports for each reason, the most frequent first."""
         counted = Counter(report.reason for report in self.reports)
         return [ReasonCount(reason, count) for reason, count in counted.most_common()]

@@ -1,7 +1,7 @@
-"""Rules of valid values. Each returns a value in canonical form, or raises InvalidArgumentError.
+"""Rules for valid values. Each function returns the canonical form, or raises InvalidArgumentError.
 
-The error has the argument's name and one sentence. GraphQL inputs and loaded files use the same
-rules.
+The error has the argument's name and a message of one sentence. GraphQL inputs and loaded files
+have the same rules.
 """
 
 import re
@@ -37,36 +37,39 @@ Value = TypeVar("Value")
 
 _CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
 _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
-"""Control characters except tabs and line ends, and characters that change the direction of text.
-Text with them can look like other text: https://trojansource.codes/"""
+"""Control characters, except tabs and line ends, and characters that change the direction of text.
+Such a text can look like another one: https://trojansource.codes/"""
 
 _UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
-"""Control characters, characters that change direction, surrogates, and the last character."""
+"""Control characters, characters that change the direction of text, surrogates, and
+LAST_CHARACTER."""
 
 _SHAPELESS = {"Z", "C"}
-"""Unicode categories of separators and controls."""
+"""Unicode's categories of characters without a visible shape: separators and controls."""
 
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
 DECIMAL_PLACES = {one.code: one.exponent for one in Currency if one.exponent is not None}
-"""The decimal places of amounts, by currency code."""
+"""The number of decimal places of an amount, by currency code."""
 
 _PATH, _HTTPS = (
     re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
     re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
 )
-"""ASCII without spaces, quotes, angle brackets, braces and backslashes: URLs encode others."""
+"""ASCII without spaces, quotes, angle brackets, braces and backslashes. URLs percent-encode all
+other characters."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 
 
 def identifier(argument: str, value: str) -> str:
-    """Return ``value`` if it can be part of a key: 1 to 512 bytes, no control characters."""
+    """Return ``value`` if it can be part of a key: 1 to 512 bytes, without control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
-    long = len(value) > MAX_IDENTIFIER_BYTES  # checked before any other work on the text
+    # the length comes first, so that a long text costs no further work
+    long = len(value) > MAX_IDENTIFIER_BYTES
     if not long and _UNFIT_FOR_KEYS.search(value):
-        raise InvalidArgumentError(argument, f"{argument} holds a control character.")
+        raise InvalidArgumentError(argument, f"{argument} contains a control character.")
     if long or len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
         raise InvalidArgumentError(
             argument,
@@ -77,12 +80,12 @@ def identifier(argument: str, value: str) -> str:
 
 
 def name(argument: str, value: str) -> str:
-    """Return ``value`` if it can be shown as a name: an identifier with a visible character."""
+    """Return ``value`` if it is valid as a display name: an identifier with a visible character."""
     return identifier(argument, _stated(argument, value.strip()))
 
 
 def name_unless(username: str, name: str | None) -> str | None:
-    """Return the name to store with an object: None if it is empty or equals the username."""
+    """Return the display name to store with an object: None if empty or equal to the username."""
     return name if name and name != username else None
 
 
@@ -94,7 +97,10 @@ def rating(argument: str, value: int) -> int:
 
 
 def ratings(argument: str, values: Sequence[int]) -> frozenset[int]:
-    """Return the distinct ratings of ``values``; an empty list matches nothing."""
+    """Return the distinct ratings in ``values``, if all are valid.
+
+    An empty list matches nothing.
+    """
     return frozenset(rating(argument, value) for value in few(argument, values))
 
 
@@ -112,7 +118,7 @@ def language(argument: str, value: str) -> str:
 
 
 def _standardized(tag: str) -> str:
-    """Return a tag in standard form; an empty string if it is not a language tag."""
+    """Return a language tag in standard form; an empty string if it is not a language tag."""
     # langcodes takes 40 ms to import, and most requests name no language.
     from langcodes import Language, standardize_tag  # noqa: PLC0415 - see above
     from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - see above
@@ -124,17 +130,17 @@ def _standardized(tag: str) -> str:
         standard = standardize_tag(tag)
     except LanguageTagError:
         return ""
-    # A standard form may itself have a newer standard form.
+    # A standard form can itself have a newer standard form.
     return tag if standard == tag else _standardized(standard)
 
 
 def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
-    """Return the distinct canonical tags of ``values``; an empty list matches nothing."""
+    """Return the canonical forms of ``values``, if all are valid. An empty list matches nothing."""
     return frozenset(language(argument, value) for value in few(argument, values))
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` unless they are too many for a filter."""
+    """Return ``values`` if they are not too many for a filter."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."
@@ -143,38 +149,38 @@ def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
 
 
 def title(argument: str, value: str) -> str:
-    """Return ``value``, a title, if it is short enough."""
+    """Return ``value`` if it is valid as a title: not too long."""
     return _characters(argument, value, MAX_TITLE)
 
 
 def text(argument: str, value: str) -> str:
-    """Return ``value``, a comment's or ticket's text, if it is short enough."""
+    """Return ``value`` if it is valid as the text of a comment or ticket: not too long."""
     return _characters(argument, value, MAX_TEXT)
 
 
 def explanation(argument: str, value: str) -> str:
-    """Return ``value``, the explanation of a report, if it is short enough."""
+    """Return ``value`` if it is valid as the explanation in a report: not too long."""
     return _characters(argument, value, MAX_EXPLANATION)
 
 
 def optional_text(argument: str, value: str) -> str:
-    """Return ``value`` as ``text`` does; empty if it is blank."""
+    """As ``text``, but return an empty string for a text of spaces only."""
     value = text(argument, value)
     return "" if _is_blank(value) else value
 
 
 def stated_title(argument: str, value: str) -> str:
-    """Return ``value`` as ``title`` does; it must not be blank."""
+    """As ``title``, but refuse a title without a visible character."""
     return _stated(argument, title(argument, value))
 
 
 def stated_text(argument: str, value: str) -> str:
-    """Return ``value`` as ``text`` does; it must not be blank."""
+    """As ``text``, but refuse a text without a visible character."""
     return _stated(argument, text(argument, value))
 
 
 def stated_reply(argument: str, value: str) -> str:
-    """Return ``value``, a reply's text, if it is short enough; it must not be blank."""
+    """Return ``value`` if it is valid as a reply: not too long, with a visible character."""
     return _stated(argument, _characters(argument, value, MAX_REPLY))
 
 
@@ -198,17 +204,17 @@ def _characters(argument: str, value: str, most: int) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidArgumentError(argument, f"{argument} holds half a character.") from None
+        raise InvalidArgumentError(argument, f"{argument} contains half a character.") from None
     return value
 
 
 def instant(argument: str, value: datetime) -> datetime:
-    """Return ``value`` in UTC; a naive time is already UTC."""
+    """Return ``value`` in UTC. A time without a zone is taken as UTC."""
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:
         raise InvalidArgumentError(
-            argument, f"{argument} is out of the calendar: years go from 1 to 9999."
+            argument, f"{argument} is out of range: years go from 1 to 9999."
         ) from None
 
 
@@ -221,10 +227,11 @@ def email(argument: str, value: str) -> str:
 
 
 def address(argument: str, value: str) -> str:
-    """Return ``value`` if it is a URL for a link: https, or a path on this server.
+    """Return ``value`` if it is valid as a link: an https URL, or a path on this server.
 
-    Users follow these links, so no other scheme is allowed. Two parts that could hide the host are
-    refused too: two slashes before a path, which browsers read as a host, and a user name.
+    Users follow these links, so other schemes are not allowed. Two forms that could hide the host
+    are not allowed either: a path that begins with two slashes, which browsers read as a host, and
+    a URL with a user name.
     """
     if len(value) > MAX_ADDRESS:
         raise InvalidArgumentError(
@@ -244,7 +251,7 @@ def _is_https(value: str) -> bool:
     try:
         parts = urlsplit(value)
         return bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
-    except ValueError:  # a port above 65535, or an unclosed bracket
+    except ValueError:  # the port is above 65535, or a bracket is not closed
         return False
 
 
@@ -258,7 +265,7 @@ def quantity(argument: str, value: int) -> int:
 
 
 def money(argument: str, value: str) -> Money:
-    """Return the amount of ``12.50 EUR`` or ``EUR 12.50``, in the currency's minor units."""
+    """Return the amount of a text like ``12.50 EUR`` or ``EUR 12.50``, in minor units (cents)."""
     parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
         raise InvalidArgumentError(
@@ -269,7 +276,7 @@ def money(argument: str, value: str) -> Money:
 
 
 def currency(argument: str, code: str) -> str:
-    """Return ``code`` if it is a currency of ISO 4217 with a minor unit; gold has none."""
+    """Return ``code`` if it is an ISO 4217 currency that has a minor unit. Gold has none."""
     if code not in DECIMAL_PLACES:
         raise InvalidArgumentError(
             argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."
@@ -278,7 +285,7 @@ def currency(argument: str, code: str) -> str:
 
 
 def amount(argument: str, value: Decimal, currency: str) -> Decimal:
-    """Return ``value`` in the currency's minor units; ``0.00`` is valid."""
+    """Return ``value`` in the currency's minor units (cents). ``0.00`` is valid."""
     if value.is_signed() or value >= MAX_AMOUNT:
         raise InvalidArgumentError(
             argument,
@@ -296,7 +303,7 @@ def amount(argument: str, value: Decimal, currency: str) -> Decimal:
 
 
 def line_count(argument: str, lines: Sequence[Value]) -> Sequence[Value]:
-    """Return ``lines`` if an order may have that many."""
+    """Return ``lines`` if an order may have this number of lines."""
     if not 1 <= len(lines) <= MAX_LINES:
         raise InvalidArgumentError(
             argument, f"{argument} has {len(lines):,} entries; an order has 1 to {MAX_LINES}."
@@ -319,7 +326,7 @@ def period(
     end: datetime | None,
     arguments: tuple[str, str] = ("createdFrom", "createdBefore"),
 ) -> tuple[datetime | None, datetime | None]:
-    """Return both times in UTC; ``start`` must not be after ``end``."""
+    """Return both times in UTC. Raise an error if ``start`` is after ``end``."""
     first, last = arguments
     start = None if start is None else instant(first, start)
     end = None if end is None else instant(last, end)

@@ -1,4 +1,4 @@
-"""What a user may do: blocks by moderators, and purchases."""
+"""What a user may do, after blocks by moderators and by the user's purchases."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,21 +6,22 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of a user: their new texts wait for a moderator."""
+    """A block of a user: the user's new texts wait for a moderator."""
 
     username: str
     reason: str
     at: datetime
     by: str | None = None
-    """The moderator; None if a command set the block, or the moderator's data was erased."""
+    """The moderator who blocked the user. None if a command did, or if the moderator's data was
+    erased."""
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What decides on a user's new comment on a product."""
+    """The facts that decide whether a user's new comment on a product is accepted and published."""
 
     blocked: bool
     erasing: bool
-    """Whether the user's data is being erased."""
+    """Whether an erase of the user's data is running."""
     bought: bool
-    """Whether an order of the user with the product was ever delivered."""
+    """Whether an order of the user that contains the product was ever delivered."""

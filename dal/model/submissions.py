@@ -1,6 +1,7 @@
 """Submissions: comments that are not published. Only their authors and moderators see them.
 
-A submission is not a ``Comment``. import-linter names the modules that may import this module.
+``Submission`` is not a subclass of ``Comment``, so that no code publishes it by mistake.
+import-linter lists the modules that may import this module.
 """
 
 from dataclasses import dataclass, replace
@@ -39,16 +40,16 @@ class Submission:
     votes_before: int = 0
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
-    """Why the submission waits, or waited; None if a moderator rejected it after publication."""
+    """Why the submission waits or waited for review; None if a published comment was rejected."""
     queued_at: datetime
-    """When it began to wait. The queue shows the longest waiting submissions first."""
+    """When it began to wait. The queue shows the submission that has waited longest first."""
     reason: str | None = None
-    """The moderator's reason of a rejection, for the author."""
+    """The moderator's reason for the rejection, which the author can read."""
     decided_at: datetime | None = None
 
     @property
     def author_name(self) -> str:
-        """The name that the comment shows."""
+        """The author's name as shown with the comment."""
         return self.name or self.username
 
     def published(self) -> Comment:

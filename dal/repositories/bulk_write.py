@@ -1,11 +1,11 @@
 """Bulk writes: write many objects over the stored ones, and report what changed.
 
-``BulkWriter`` writes comments with their counters, which are exact after each transaction. It sorts
-the comments by product and language, so that each transaction changes few counters. Transactions
-that change the same counters run one after another, the others in parallel. Each comment is written
-on condition that its item has not changed since it was read. So even after an interruption the
-counters equal the comments in the table. In maintenance mode stream each comment is a separate
-write.
+``BulkWriter`` writes comments together with their counters, which are exact after each transaction.
+It sorts the comments by product and language, so that each transaction changes few counters.
+Transactions on the same counters run one after another, all others in parallel. Each comment is
+written on condition that its item has not changed since it was read. So the counters equal the
+comments in the table even after an interruption. In the maintenance mode ``stream``, each comment
+is a separate write, and the follower changes the counters.
 """
 
 import asyncio
@@ -29,10 +29,10 @@ from dal.statistics.counter_transaction import CounterTransactions
 from dal.table.items import Item, key_of
 
 AT_ONCE = 2
-"""Transactions of one call that run in parallel."""
+"""Number of transactions that one call runs in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""The number of items in one read. The items that differ are written before the next read."""
+"""Number of items in one read. The items that differ are written before the next read."""
 
 
 class Outcome(NamedTuple):
@@ -42,11 +42,11 @@ class Outcome(NamedTuple):
     changed: int = 0
     unchanged: int = 0
     refused: tuple[str, ...] = ()
-    """Ids of comments that were not written, because their authors have another comment on the
-    product and the table allows one for each person."""
+    """Ids of comments that were not written: the table allows one comment per person and product,
+    and the author has another."""
 
     def plus(self, other: "Outcome") -> "Outcome":
-        """Return the sum of both."""
+        """Return the sum of both outcomes."""
         return Outcome(
             self.new + other.new,
             self.changed + other.changed,
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of stored objects."""
+        """The number of objects that are stored after the write."""
         return self.new + self.changed + self.unchanged
 
 
@@ -72,17 +72,17 @@ def summed(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def compared(old: object, new: object) -> Outcome:
-    """Return the outcome of writing ``new`` over ``old``; None means that no item existed."""
+    """Return the outcome of writing ``new`` over ``old``, which is None if there was no item."""
     if old is None:
         return NEW
     return UNCHANGED if old == new else CHANGED
 
 
 async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
-    """Write the items of each object that differ from the stored items.
+    """Write those items of each object that differ from the stored items.
 
-    An object is new if its first item is new. If two items have the same key, the last one is
-    written. After a DalError, some of the items may have been written.
+    An object counts as new if its first item is new. If two items have the same key, the last one
+    is written. After a DalError, some of the items may have been written.
     """
     items = {_key(item): item for one in objects for item in one}
     outcomes: dict[tuple[str, str], Outcome] = {}
@@ -110,15 +110,15 @@ class BulkWriter:
         self._table = table
         self._writes = writes
         self._reads = True
-        """Whether to read comments before the write: the ids of the latest batch had comments, or
-        may have."""
+        """Whether to read comments before writing them. False while the ids of the latest batch are
+        new."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
-        """Write comments over the stored comments with their ids.
+        """Write comments over the stored comments with the same ids.
 
-        If two comments have the same id, the last one is written. An unchanged comment costs a
-        read. The first unchanged comment after new comments also costs a failed transaction. After
-        a DalError, some of the comments may have been written.
+        If two rows have the same id, the last one is written. An unchanged comment costs a read.
+        The first unchanged comment after new ones also costs a failed transaction, because it was
+        not read before. After a DalError, some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):
@@ -130,7 +130,7 @@ class BulkWriter:
             outcome = NOTHING
             async with gate:
                 for batch in chain:
-                    # The wait for a turn may take minutes, so comments are read after the wait.
+                    # The wait may take minutes, so the comments are read after it.
                     async with self._table.pace.turn():
                         outcome = outcome.plus(await self._put(batch))
             return outcome
@@ -170,9 +170,9 @@ class BulkWriter:
     async def _changes(
         self, rows: Sequence[LoadedComment], *, read: bool
     ) -> list[tuple[LoadedComment, CommentChange]]:
-        """Return the rows to write, each with its change.
+        """Return the rows that must be written, each with its change.
 
-        Comments that were not read count as new.
+        Without ``read``, all comments count as new.
         """
         now = datetime.now(UTC)
         if not read:
@@ -190,10 +190,10 @@ class BulkWriter:
         return changes
 
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
-        """Return the ids of comments whose authors have another comment on the product.
+        """Return the ids of comments whose authors have another comment on the same product.
 
-        Also set ``elsewhere`` in each change whose comment is not the one that the author's item
-        names.
+        Also set ``elsewhere`` in each change if the author's naming item does not name the changed
+        comment.
         """
         moves = [change for change in changes if change.naming]
         after = [one for change in moves if (one := stored(change.image)) is not None]
@@ -206,14 +206,18 @@ class BulkWriter:
 
 
 def _differs(old: Item, new: Item) -> bool:
-    """Return whether an item must be written. A difference in marks alone does not count."""
+    """Return whether an item must be written.
+
+    A difference in the entity's ``marks`` does not count.
+    """
     return new != {name: value for name, value in old.items() if name not in COMMENT.marks}
 
 
 def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
-    """Return comments in batches of about one transaction each.
+    """Return chains of batches. A batch has the comments of about one transaction.
 
-    All comments of a product are in one chain, because they change the same counters.
+    All comments on a product are in the same chain, because they change the same counters. The
+    batches of a chain are written one after another.
     """
     found: list[list[list[LoadedComment]]] = []
     room = 0
@@ -235,14 +239,14 @@ def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
 
 
 def _actions(of_product: Sequence[LoadedComment]) -> int:
-    """Return the number of actions of a transaction, including a rebuild's counters."""
+    """Return the number of actions in a transaction, with those on a rebuild's counters."""
     return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 
 def transactions(changes: Iterable[CommentChange], *, names: bool) -> Iterator[list[CommentChange]]:
-    """Yield groups of changes in order, each small enough for one transaction.
+    """Yield groups of changes, in order. Each group fits in one transaction.
 
-    ``names`` is that of ``TransactionBatch``.
+    ``names`` is the argument of ``TransactionBatch``.
     """
     taken: list[CommentChange] = []
     batch = TransactionBatch(names=names)

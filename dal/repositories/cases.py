@@ -1,4 +1,4 @@
-"""Cases: the reports of comments and the decisions on them, as moderators and writes need them."""
+"""Reads, writes and corrects cases: the reports of a comment and the moderators' decision on it."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -25,29 +25,29 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 
 _AT_ONCE = 100
-"""Comments that one request reads."""
+"""Number of comments in one BatchGetItem, DynamoDB's maximum."""
 
 CHANGING = "Other requests keep changing this comment's case: try again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
 class StoredCase:
-    """A case as it was read, with reports of its comment."""
+    """A case and the reports of its comment, as they were read."""
 
     case: Case
     reports: Sequence[Report]
     item: Item | None
-    """The item of the case; None if it has none."""
+    """The stored item of the case; None if there is none."""
     complete: bool = True
-    """Whether these are all reports."""
+    """Whether ``reports`` has all reports of the comment."""
 
     @property
     def undecided(self) -> list[Report]:
-        """The reports that no decision has followed, oldest first."""
+        """The reports after the latest decision, oldest first."""
         return sorted(filter(self.case.undecided, self.reports), key=attrgetter("at"))
 
     def put(self, case: Case) -> Action:
-        """Return the action that writes a case if it has not changed since it was read."""
+        """Return an action that writes a case, if it has not changed since it was read."""
         as_read = ABSENT if self.item is None else unchanged(self.item, ("data",))
         return {"Put": {"Item": CASE.encode(case), **as_read}}
 
@@ -55,13 +55,13 @@ class StoredCase:
 async def read_case(
     table: Table, comment_id: str, limit: int = MOST_READ, *, consistent: bool = True
 ) -> StoredCase:
-    """Return the case of a comment with up to ``limit`` of its reports, by one Query (AP16)."""
+    """Return the case of a comment and up to ``limit`` of its reports, by one Query (AP16)."""
     partition = case_partition(comment_id)
     request = QueryRequest(TABLE, partition, CASE_ITEMS, limit=limit + 1, consistent=consistent)
     response = await table.query(request)
     case, item, reports = Case(comment_id), None, list[Report]()
     for one in response.items:
-        with suppress(*UNREADABLE):  # another program wrote it
+        with suppress(*UNREADABLE):  # another program wrote the item
             if is_report(one):
                 reports.append(decode_report(one))
             else:
@@ -72,7 +72,7 @@ async def read_case(
 
 
 async def open_case(table: Table, stored: StoredCase, since: datetime) -> None:
-    """Put a case into the queue; ConflictError if it has changed since it was read."""
+    """Put a case into the moderators' queue. Raise ConflictError if it has changed meanwhile."""
     case = Case(stored.case.comment_id, since, stored.case.decision)
     try:
         await table.write([stored.put(case)])
@@ -81,7 +81,7 @@ async def open_case(table: Table, stored: StoredCase, since: datetime) -> None:
 
 
 async def remove_case(table: Table, comment_id: str) -> None:
-    """Delete the case and the reports of a comment."""
+    """Delete the case and all reports of a comment."""
     request = QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS, limit=MOST_READ)
     async for response in query_all(table.query, request):
         deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
@@ -89,9 +89,10 @@ async def remove_case(table: Table, comment_id: str) -> None:
 
 
 class Cases:
-    """Corrects cases after a scan: of deleted comments, and of reports that a killed process left.
+    """Corrects cases after a scan, where a deletion or a report stopped halfway.
 
-    ``opened`` and ``removed`` are how many were corrected.
+    It removes the cases of deleted comments, and opens the cases of comments with undecided
+    reports. ``opened`` and ``removed`` count the corrected cases.
     """
 
     def __init__(self, table: Table) -> None:
@@ -100,7 +101,10 @@ class Cases:
         self.removed = 0
 
     async def correct(self, comment_ids: Iterable[str]) -> None:
-        """Open or remove the cases of comments that have reports or a decision."""
+        """Open or remove cases.
+
+        ``comment_ids`` are all comments that have a report or a decision.
+        """
         for some in batched(sorted(comment_ids), _AT_ONCE):
             items = await self._table.get_many([comment_key(one) for one in some])
             there = {item["PK"]["S"]: item for item in items}
@@ -115,6 +119,7 @@ class Cases:
     async def _open(self, comment_id: str) -> None:
         stored = await read_case(self._table, comment_id)
         if stored.undecided and stored.case.opened_at is None:
-            with suppress(errors.ConflictError):  # a report or a moderator was faster
+            # another report or a moderator has changed the case meanwhile
+            with suppress(errors.ConflictError):
                 await open_case(self._table, stored, stored.undecided[0].at)
                 self.opened += 1

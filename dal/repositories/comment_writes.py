@@ -1,4 +1,4 @@
-"""Writes of comments: each is one conditional write of the item under the comment's key."""
+"""Writes of comments. Each write is conditional on the item that was read."""
 
 import asyncio
 import logging
@@ -33,22 +33,23 @@ from dal.table.items import Item, further_units
 _log = logging.getLogger(__name__)
 
 _REMOVAL_SECONDS = 1.0
-"""How long a deletion waits for the removal of reports."""
+"""Seconds that the deletion of a comment waits for the removal of its reports."""
 
 Written: TypeAlias = Edge[Comment] | Submission
-"""A written comment with its place in its product's list, or a submission."""
+"""The result of a write: a published comment with its position, or a submission."""
 
 Stored: TypeAlias = Comment | Submission
 
 Review: TypeAlias = Callable[[Comment, Comment], ReviewCause | None]
-"""Returns why a comment waits for a moderator after an edit, by its old and its new contents."""
+"""Given a comment before and after an edit, returns why it must wait for a moderator, or None."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
-"""The causes that end if the server's rule requires no review of a new text."""
+"""The causes that depend on the server's rule. An edit ends them if the rule does not apply to the
+new text."""
 
 
 class CommentWriter:
-    """All writes of comments; ``written`` receives the products of each."""
+    """All writes of comments. ``written`` is called with the products of each write."""
 
     def __init__(
         self,
@@ -73,11 +74,11 @@ class CommentWriter:
         """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
 
         The id of a comment with an idempotency key is a hash of its author and the key. So a second
-        add by the same author with the same key returns the first comment, in its present state. If
-        it has other contents, it raises IdempotencyKeyReusedError; if the first comment was
-        deleted, NotFoundError. Unless the comment is ``dated``, its date is the instant at which
-        the write is built. If the table allows a person one comment on each product and the author
-        has another, it raises AlreadyCommentedError.
+        add with the same key returns the first comment, in its present state. If the second add has
+        other contents, it raises IdempotencyKeyReusedError. If the first comment was deleted, it
+        raises NotFoundError. If ``dated`` is False, the comment gets the time of the write. If the
+        table allows one comment per person and product, and the author has another, it raises
+        AlreadyCommentedError.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -110,13 +111,13 @@ class CommentWriter:
         check: Callable[[Stored], None],
         review: Review | None = None,
     ) -> Written:
-        """Change fields of a comment or a submission; it keeps its date.
+        """Change fields of a comment or a submission. Its date stays the same.
 
-        ``check`` raises an error to refuse the change. Without ``review`` the comment keeps its
-        state. With ``review``, the new text waits if ``review`` returns a cause, if a moderator has
-        rejected the comment, or if the comment waits for a cause other than the server's rule.
-        Otherwise it is published. Raises NotFoundError if there is no such comment, and
-        ConflictError if other writes keep changing it.
+        ``check`` may raise an error to refuse the change. Without ``review`` the comment keeps its
+        state. With ``review``, the new text waits for a moderator in three cases: ``review``
+        returns a cause, a moderator has rejected the comment, or the comment waits for a cause
+        other than the server's rule. Otherwise it is published. Raises NotFoundError if there is no
+        such comment, and ConflictError if other requests keep changing it.
         """
 
         def edited(item: Item, one: Stored) -> CommentChange:
@@ -127,7 +128,10 @@ class CommentWriter:
         return written(await self.rewrite(comment_id, edited))
 
     async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
-        """Delete a comment or a submission, and return it; ``check`` is that of ``update``."""
+        """Delete a comment or a submission, and return it.
+
+        ``check`` may raise an error to refuse.
+        """
         gone: list[Stored] = []
 
         def deleted(item: Item, one: Stored) -> CommentChange:
@@ -140,10 +144,10 @@ class CommentWriter:
         return gone[0]
 
     async def reply(self, comment_id: str, text: str | None) -> Comment:
-        """Set the shop's reply to a published comment; None removes it.
+        """Set the shop's reply to a published comment. ``text`` None removes the reply.
 
-        The same text again writes nothing. Raises NotFoundError without a published comment, and
-        ConflictError if other writes keep changing it.
+        An equal reply is not written again. Raises NotFoundError if there is no such published
+        comment, and ConflictError if other requests keep changing it.
         """
 
         def replied(item: Item, one: Stored) -> CommentChange | None:
@@ -164,20 +168,20 @@ class CommentWriter:
     async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
         """Write comments over the stored ones with the same ids.
 
-        Of two with one id the last is written.
+        If two rows have the same id, the last one is written.
         """
         return await self._bulk.put(rows)
 
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
     ) -> Stored | None:
-        """Change an item by ``step``, and return its new comment or submission.
+        """Change an item by ``step``, and return the new comment or submission.
 
         ``step`` receives the item, read consistently, and its comment or submission. It returns the
-        change, or None to write nothing. If the item has changed meanwhile, ``step`` is called
-        again. Raises NotFoundError if there is neither a comment nor a submission, ConflictError if
-        other writes keep changing the item, and ConditionFailedError if only conditions of the
-        change's further actions fail.
+        change, or None to write nothing. If another request changes the item meanwhile, ``step`` is
+        called again. Raises NotFoundError if there is neither a comment nor a submission, and
+        ConflictError if other requests keep changing the item. If the item's own condition is true,
+        but a condition of the change's other actions fails, it raises ConditionFailedError.
         """
         elsewhere = False
 
@@ -189,7 +193,7 @@ class CommentWriter:
                 raise errors.NotFoundError("Comment not found.")
             try:
                 change = step(item, one)
-            except errors.NotFoundError:  # the viewer may not see it
+            except errors.NotFoundError:  # the viewer may not see the comment
                 note_hidden(further_units(item))
                 raise
             if change is None:
@@ -210,22 +214,24 @@ class CommentWriter:
         return await retry_on_conflict(attempt)
 
     async def _other(self, comment: Comment, item: Item | None) -> Stored:
-        """Return the other comment of the author; ConflictError if there is none any more.
+        """Return the author's other comment. Raise ConflictError if it does not exist any more.
 
-        ``item`` is the one that names it, as a failed write returned it; None if the service
-        returns no items.
+        ``item`` is the item that names the other comment, from the error of the failed write. It is
+        None if the endpoint does not return items with the error.
         """
         item = item or await self._table.get(commented_key(comment))
         others = await named(self._table, [item] if item else [])
         if not others:
-            raise errors.ConflictError("The comment that was there is deleted: try again.")
+            raise errors.ConflictError(
+                "Your other comment on this product was deleted meanwhile: try again."
+            )
         return others.popitem()[1]
 
     async def _remove_case(self, comment_id: str) -> None:
         """Delete the case and the reports of a deleted comment.
 
-        A long removal goes on after the answer and its deadline. ``verify`` removes what a failure
-        leaves.
+        A removal that takes long continues after the response and after the request's deadline. If
+        it fails, ``verify`` removes the rest.
         """
         with deadline(Deadline()):
             removal = asyncio.create_task(remove_case(self._table, comment_id))
@@ -236,22 +242,27 @@ class CommentWriter:
         def ended(_: object) -> None:
             self._table.unfinished.discard(finish)
             if not removal.cancelled() and (error := removal.exception()) is not None:
-                _log.warning("Reports of a deleted comment are left to verify: %s", error)
+                _log.warning(
+                    "Reports of a deleted comment remain until `marginalia stats verify` removes "
+                    "them: %s",
+                    error,
+                )
 
         self._table.unfinished.add(finish)
         removal.add_done_callback(ended)
         await asyncio.wait([removal], timeout=_REMOVAL_SECONDS)
 
     async def _added_before(self, comment: Comment, *, keyed: bool) -> Written:
-        """Return what an earlier attempt of the same add stored."""
+        """Return the comment or submission that an earlier attempt of the same add stored."""
         item = await self._table.get(comment_key(comment.comment_id))
         if item is not None and keyed:
             idempotency.check_same(item, comment)
         if item is None or is_tombstone(item):
-            raise errors.NotFoundError("This comment was added before, and was deleted since.")
+            raise errors.NotFoundError("This comment was added before, and has been deleted.")
         there = stored(item)
         held = there.published() if isinstance(there, Submission) else there
-        # An earlier attempt with a lost answer may have written an earlier date.
+        # If the response to an earlier attempt was lost, the stored comment may have an earlier
+        # date.
         same = held is not None and held._replace(created_at=comment.created_at) == comment
         if there is None or not (keyed or same):
             raise errors.AlreadyExistsError("Another comment has this id.")
@@ -259,21 +270,21 @@ class CommentWriter:
 
 
 def written(one: Stored | None) -> Written:
-    """Return a written comment as an edge.
+    """Return the result of a write: a published comment with its position, or a submission.
 
-    A submission is returned as it is: lists do not show it.
+    A submission has no position, because no list shows it.
     """
     assert one is not None  # noqa: S101 - it was written
     return Edge(one, comment_position(one)) if isinstance(one, Comment) else one
 
 
 def version(one: Stored) -> datetime:
-    """Return the version of a text: the instant of its last edit, or of its add."""
+    """Return the version of a comment: the time of its last edit, or of its creation."""
     return one.updated_at or one.created_at
 
 
 def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
-    """Return the edited comment, published or as a submission, as ``review`` decides."""
+    """Return the edited comment. ``review`` decides whether it is published or a submission."""
     now = datetime.now(UTC)
     if isinstance(one, Submission):
         edited = replace(one, **changes, updated_at=now)

@@ -1,4 +1,4 @@
-"""Reads of comments: pages, totals and look-ups."""
+"""Reads of comments: pages, totals, and comments by id."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ NEGATIVE = frozenset({1, 2})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Comments of a product. None filters nothing, an empty set selects no comments.
+    """Selects comments of a product. None does not filter; an empty set selects no comments.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
@@ -46,7 +46,7 @@ class Selection:
     """Whether to select only comments of users to whom the product was delivered."""
 
     def query(self) -> Query:
-        """Return the query of this selection; all five ratings are any rating."""
+        """Return the query of this selection. All five ratings are the same as no filter."""
         filters = {"product": frozenset({self.product_id})}
         ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
         if self.languages is not None:
@@ -60,7 +60,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class AuthorSelection:
-    """Comments of an author: ``created_from`` is inclusive, ``created_before`` exclusive."""
+    """Selects comments of an author.
+
+    ``created_from`` is inclusive, ``created_before`` exclusive.
+    """
 
     username: str
     created_from: datetime | None = None
@@ -76,7 +79,7 @@ _query_of = lru_cache(maxsize=500)(Selection.query)
 
 
 class CommentRepository(CommentWriter):
-    """All access to comments: reads of published comments, and writes."""
+    """Reads published comments, and writes all comments."""
 
     def __init__(
         self,
@@ -100,8 +103,8 @@ class CommentRepository(CommentWriter):
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         """Return one page of a product's comments.
 
-        Simultaneous requests may share one read if they have the same ``since``, a position in the
-        log of events. So a shared page is never older than this position.
+        Requests at the same time share one read if they have the same ``since``, a position in the
+        log of comment events. So the shared page contains all changes up to this position.
         """
         read = partial(self._pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut, since), read)
@@ -109,12 +112,12 @@ class CommentRepository(CommentWriter):
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
         """Return one page of an author's comments.
 
-        It is eventually consistent, as the index is global.
+        It is eventually consistent, because the index is global.
         """
         return await self._by_author.read(selection.query(), cut)
 
     async def newest_of_author(self, username: str) -> Comment | None:
-        """Return an author's most recent comment, by one Query of one row."""
+        """Return an author's newest comment, by one Query of one row."""
         page = await self.page_of_author(AuthorSelection(username), Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
@@ -127,7 +130,7 @@ class CommentRepository(CommentWriter):
     ) -> Page[Comment]:
         """Return one page with its ``total_count``.
 
-        If the count fails, return its error instead.
+        If counting fails, the error is in ``total_count``, and the page is still returned.
         """
         spent: list[float] = []
 
@@ -138,21 +141,22 @@ class CommentRepository(CommentWriter):
                 return error
 
         page, total = await both(self.page(selection, cut, since), total_or_error())
-        stats = replace(page.stats)  # other requests may share the page, but not its total
+        # other requests may share the page, but they did not request the total
+        stats = replace(page.stats)
         for capacity in spent:
             stats.spend(capacity)
         return replace(page, stats=stats, total_count=total)
 
     async def newest(self, selection: Selection) -> Comment | None:
-        """Return the most recent comment of a selection."""
+        """Return the newest comment of a selection."""
         page = await self.page(selection, Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return the number of comments of a selection, including every acknowledged write.
+        """Return the number of comments of a selection. It includes every acknowledged write.
 
-        Return None if the selection has dates or is ``verified_only``, because comments are not
-        counted by these, or if the counters may be out of date.
+        Return None if the counters may be out of date, or if they do not count by a filter of the
+        selection: dates and ``verified_only``.
         """
         query = _query_of(selection)
         if query.within.empty:
@@ -165,30 +169,34 @@ class CommentRepository(CommentWriter):
         return statistics.count(query)
 
     async def counted(self) -> bool:
-        """Return whether the table has counts of comments.
+        """Return whether the table's counters are correct.
 
-        In mode stream, a rebuild must have counted them first.
+        In the maintenance mode ``stream``, they are correct only after a rebuild.
         """
         return await self._maintenance.counted()
 
     async def statistics_and_details(
         self, product_id: str
     ) -> tuple[CommentStatistics, ProductDetails]:
-        """Return a product's counts and its details, by one Query."""
+        """Return a product's statistics and its details, by one Query."""
         return await self._statistics.read_with_details(product_id)
 
     async def get(self, comment_id: str) -> Comment | None:
-        """Return a comment by its id, as the latest acknowledged write left it."""
+        """Return a comment by its id, read consistently."""
         return _shown(await self._table.get(comment_key(comment_id)))
 
     async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
-        """Return the comments among ``comment_ids`` that exist, by id, in one request per 100."""
+        """Return those of the comments that exist, by id. It takes one request per 100 ids."""
         items = await self._table.get_many([comment_key(one) for one in set(comment_ids)])
         return {one.comment_id: one for item in items if (one := _shown(item)) is not None}
 
 
 def _shown(item: Item | None) -> Comment | None:
-    """Return the comment of an item. An unpublished comment costs as much as a missing comment."""
+    """Return the comment of an item, if it is published.
+
+    An unpublished comment adds no more to the reported cost than a missing comment, so the cost
+    does not show that it exists.
+    """
     comment = comment_in(item)
     if comment is None and item is not None:
         note_hidden(further_units(item))

@@ -1,9 +1,9 @@
-"""The servers' own items: trusted documents, and markers of finished work.
+"""Items of the servers themselves: trusted documents, and marks of finished work.
 
-A trusted document is a GraphQL text under the id that clients send. All documents are in one
-partition, and a server reads their ids when it starts. It needs one more read for a document that
-is added later. Each text is also stored under its SHA-256, so that a process finds the text without
-the document's id.
+A trusted document is a GraphQL text with the id that clients send instead of the text. All
+documents are in one partition. A server reads their ids when it starts, and needs one more read for
+a document that is added later. Each text is also stored by its SHA-256, so that a server finds a
+text without its id.
 """
 
 import re
@@ -26,19 +26,19 @@ _SHA_256 = re.compile("[0-9a-f]{64}")
 
 
 class DocumentRepository:
-    """All access to trusted documents; the text of an id never changes."""
+    """Reads and writes trusted documents. The text of an id never changes."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     async def put(self, texts: Mapping[str, str]) -> None:
-        """Store each text under its id and its SHA-256."""
+        """Store each text by its id and by its SHA-256."""
         keys = [(_key(one), text) for one, text in texts.items()]
         keys += [(_key_of_text(text), text) for text in sorted(set(texts.values()))]
         await self._table.put_many([{**key, "data": {"S": text}} for key, text in keys])
 
     async def text(self, document_id: str) -> str | None:
-        """Return the text of an id or a SHA-256; InvalidArgumentError for an invalid id."""
+        """Return the text with an id or a SHA-256. Raise InvalidArgumentError for an invalid id."""
         item = await self._table.get(_key(document_id))
         if item is None and _SHA_256.fullmatch(document_id):
             item = await self._table.get(_hash_key(document_id))
@@ -49,7 +49,7 @@ class DocumentRepository:
         return await self._table.get(_key_of_text(text)) is not None
 
     async def all(self) -> dict[str, str]:
-        """Return every text by its id, in the order of the ids."""
+        """Return all texts by id, in the order of the ids."""
         found = {}
         request = QueryRequest(TABLE, _PARTITION, _IDS, consistent=True)
         async for answer in query_all(self._table.query, request):
@@ -72,17 +72,17 @@ def _key_of_text(text: str) -> Item:
 
 
 class MarkerRepository:
-    """Markers of work that is done once for a table, such as loading the demo data."""
+    """Marks of work that is done once per table, such as loading the demo data."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     async def marked(self, name: str) -> bool:
-        """Return whether ``mark`` was called with this name on this table."""
+        """Return whether the work ``name`` is done for this table."""
         return await self._table.get(_marker(name)) is not None
 
     async def mark(self, name: str) -> None:
-        """Store in the table that the work was done."""
+        """Store in the table that the work ``name`` is done."""
         await self._table.write([{"Put": {"Item": _marker(name)}}])
 
 

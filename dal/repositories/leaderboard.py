@@ -1,9 +1,9 @@
 """Leaderboards: the products with the most comments rated 5, overall or in one language (AP11).
 
-A product is on a leaderboard while it has a comment rated 5. Products with the same count are in
-reverse order of their ids. A rank is a place on the leaderboard, so two products never share a
-rank. A cursor contains no rank, because the products above it change. So the ranks of a later page
-are computed by counting the products above the page.
+A product is on a leaderboard while it has a comment rated 5. Products with the same count are
+sorted by descending id. A rank is a product's place on the leaderboard, so two products never have
+the same rank. A cursor contains no rank, because ranks change with other products' comments. To
+find the ranks of a later page, the server counts the products before the page.
 """
 
 from dataclasses import replace
@@ -19,14 +19,14 @@ from dal.table.index import QueryRequest
 from dal.table.ranges import Range
 
 RANKED = 1_000
-"""Only the top 1,000 products have ranks."""
+"""The number of products that have ranks: the top 1,000."""
 
 RANKS_BYTES = 100 * RANKED
-"""The approximate number of bytes that a count of these products reads: 12.5 RCU."""
+"""The approximate number of bytes that counting these products reads: 12.5 RCU."""
 
 
 class LeaderboardRepository:
-    """All access to leaderboards."""
+    """Reads leaderboards."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -34,9 +34,10 @@ class LeaderboardRepository:
         self._pages = PageReader(executor, decode_rank, descending=True)
 
     async def page(self, language: str | None, cut: Slice, *, ranked: bool) -> Page[ProductRank]:
-        """Return one page of a leaderboard, most comments rated 5 first; ranks only if ``ranked``.
+        """Return one page of a leaderboard, with ranks only if ``ranked`` is set.
 
-        Pages that begin beyond the top RANKED products have no ranks.
+        The product with the most comments rated 5 is first. Pages that begin beyond the top RANKED
+        products have no ranks.
         """
         filters = {} if language is None else {"language": frozenset({language})}
         page = await self._pages.read(query_of(filters), cut)

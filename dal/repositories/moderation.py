@@ -1,4 +1,4 @@
-"""Moderation: submissions for their authors and moderators, the queue, and decisions."""
+"""Moderation: submissions, the moderators' queue, and decisions on comments."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class SubmissionSelection:
-    """A user's submissions: ``created_from`` is inclusive, ``created_before`` exclusive."""
+    """Selects a user's submissions. ``created_from`` is inclusive, ``created_before`` exclusive."""
 
     username: str
     created_from: datetime | None = None
@@ -43,10 +43,10 @@ class SubmissionSelection:
 
 
 QUEUE_REQUESTS = QUEUE_SHARDS
-"""A page of the queue, or its length, reads every shard."""
+"""The requests that reading a page or the length of the queue costs: one per shard."""
 
 MOST_COUNTED = 500
-"""Rows of a shard that are counted."""
+"""Maximum rows of a shard that are counted."""
 
 _EDITED = "The comment was edited since you read it: read it again, then decide."
 
@@ -54,7 +54,7 @@ _PENDING = {"state": frozenset({SubmissionState.PENDING.value})}
 
 
 class ModerationRepository:
-    """Submissions and decisions. Lists are eventually consistent."""
+    """Reads submissions, and writes decisions. Lists are eventually consistent."""
 
     def __init__(self, table: Table, writes: CommentWriter) -> None:
         self._table = table
@@ -66,10 +66,10 @@ class ModerationRepository:
     async def get(
         self, comment_id: str, sees: Callable[[Submission], bool] = lambda _: True
     ) -> Submission | None:
-        """Return a submission by its id, as the latest acknowledged write left it (AP17).
+        """Return a submission by its id, read consistently (AP17).
 
-        Return None for a submission that the viewer may not see; it costs as much as a missing
-        comment.
+        If ``sees`` returns False, return None. The reported cost is then that of a missing comment,
+        so that it does not show that the submission exists.
         """
         item = await self._table.get(comment_key(comment_id))
         submission = submission_in(item)
@@ -83,11 +83,11 @@ class ModerationRepository:
         return await self._pages.read(selection.query(), cut)
 
     async def queue(self, cut: Slice) -> Page[QueueEntry]:
-        """Return one page of the comments that wait, longest waiting first (AP14)."""
+        """Return one page of the submissions that wait, longest waiting first (AP14)."""
         return await self._queue.read(query_of(_PENDING), cut)
 
     async def queue_length(self, kind: QueueKind) -> int | None:
-        """Return the number of rows of a queue; None if a shard has more than 500."""
+        """Return the number of rows of a queue; None if one of its shards has more than 500."""
         partitions = [QUEUE.partition_of({"state": kind}, shard) for shard in range(QUEUE.shards)]
         counts = await in_parallel(
             [
@@ -100,8 +100,8 @@ class ModerationRepository:
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
         """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
 
-        If the comment is published, its open case is closed. Without an open case nothing is
-        written. Raises NotFoundError if there is no submission or comment, and ConflictError if the
+        If the comment is published already, its open case is closed, if it has one. Raises
+        NotFoundError if there is neither a submission nor a comment, and ConflictError if the
         author has edited the text.
         """
 
@@ -131,10 +131,10 @@ class ModerationRepository:
         return Edge(approved, comment_position(approved))
 
     async def _closed(self, item: Item, comment: Comment, decision: Decision) -> bool:
-        """Close the open case of a published comment, if it has one.
+        """Close the open case of a published comment, if there is one.
 
-        Return False if the text is of another version than the decision's. Raises ConflictError if
-        the comment changes meanwhile.
+        Return False if the text has another version than the decision. Raises ConflictError if
+        another request changes the comment meanwhile.
         """
         case = await self._table.get(case_key(comment.comment_id))
         if case is None or case_in(case).opened_at is None:
@@ -152,9 +152,9 @@ class ModerationRepository:
         return True
 
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
-        """Reject a comment or a submission. The arguments and errors are those of ``approve``.
+        """Reject a comment or a submission. Arguments and errors are those of ``approve``.
 
-        A submission that was rejected with the same reason is returned unchanged.
+        A submission that was already rejected with the same reason is returned unchanged.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
@@ -171,7 +171,7 @@ class ModerationRepository:
 
 
 def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
-    """Return the change of an item to ``new``, and the write of the decision on its case."""
+    """Return the change from an item to ``new``, with the write of the decision to the case."""
     image = encode(new) | idempotency.kept_mark(item)
     case = CASE.encode(Case(new.comment_id, None, decision))
     return CommentChange(item, image, [{"Put": {"Item": case}}])

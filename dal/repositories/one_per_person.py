@@ -1,7 +1,7 @@
-"""The comments that persons have on products, by the items that name them.
+"""Finds the comment that a person has on a product, by the item that names it.
 
-An item may name a comment that is gone: a server that had not read yet that the table allows one
-comment for each person may have deleted it. Such an item is removed when an add meets it.
+Such an item may name a deleted comment. The cause: a server deletes a comment before it has read
+that the table allows only one comment per person. The next add removes such an item.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,10 @@ Key = tuple[str, str]
 
 
 async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Submission]:
-    """Return the comment that each item names, by the item's key.
+    """Return the comment that each naming item names, by the item's key.
 
-    Items that name no comment are removed; then ConflictError is raised, for another attempt.
+    If an item names a deleted comment, remove the item and raise ConflictError, so that the caller
+    tries again.
     """
     keys = {item[NAMED]["S"]: comment_key(item[NAMED]["S"]) for item in items}
     held = {one["PK"]["S"]: one for one in await table.get_many([*keys.values()])}
@@ -51,7 +52,7 @@ async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Subm
 async def others_of(
     table: Table, comments: Sequence[Comment | Submission]
 ) -> dict[str, Comment | Submission]:
-    """Return the other comments that the authors of ``comments`` have, by the ids of these.
+    """Return the other comments of the authors on the same products, by the ids in ``comments``.
 
     Raises ConflictError as ``named`` does.
     """
@@ -66,7 +67,7 @@ async def others_of(
 
 
 async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) -> set[str]:
-    """Return the partition keys of the comments that their authors' items do not name."""
+    """Return the partition keys of those comments that no naming item names."""
     keys = {pair(commented_key(one)): commented_key(one) for one in comments}
     items = await table.get_many([*keys.values()])
     there = {item[NAMED]["S"] for item in items}
@@ -76,9 +77,9 @@ async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) 
 
 
 def same_owner(key: Item, held: Item | None) -> Action:
-    """Return the check that the item under a comment's key has the author and product of ``held``.
+    """Return the check that a comment's item still has the author and product of ``held``.
 
-    ``data`` has the product of an unpublished comment. The keys of indexes have the rest.
+    An unpublished comment has its product in ``data``. All other values are in keys of indexes.
     """
     owner = (BY_AUTHOR.partition_key, ALL.partition_key, STATE)
     if held is None:

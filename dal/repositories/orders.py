@@ -23,17 +23,20 @@ NEXT = {
     OrderStatus.DELIVERED: frozenset[OrderStatus](),
     OrderStatus.CANCELLED: frozenset[OrderStatus](),
 }
-"""The statuses that may follow each status of an order."""
+"""The statuses that may follow each status."""
 
 OPEN_PAGE_REQUESTS = QUEUE_SHARDS
-"""The number of Queries of a page of open orders or open tickets, which reads every shard."""
+"""The number of Queries for a page of all open orders or tickets: one per shard."""
 
 _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 
 @dataclass(frozen=True, slots=True)
 class OrderSelection:
-    """A user's orders by status and dates (None: all). ``created_before`` is exclusive."""
+    """Selects a user's orders by status and dates. None does not filter.
+
+    ``created_from`` is inclusive, ``created_before`` exclusive.
+    """
 
     username: str
     statuses: frozenset[OrderStatus] | None = None
@@ -41,7 +44,7 @@ class OrderSelection:
     created_before: datetime | None = None
 
     def query(self) -> Query:
-        """Return the query of this selection; all four statuses are any status."""
+        """Return the query of this selection. All four statuses are the same as no filter."""
         filters = {"user": frozenset({self.username})}
         statuses = None if self.statuses == frozenset(OrderStatus) else self.statuses
         if statuses is not None:
@@ -51,7 +54,7 @@ class OrderSelection:
 
 
 class OrderRepository:
-    """All access to orders."""
+    """Reads and writes orders."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -59,7 +62,7 @@ class OrderRepository:
         self._pages = PageReader(executor, ORDER.decode_row, descending=True)
 
     async def page(self, selection: OrderSelection, cut: Slice) -> Page[Order]:
-        """Return one page of a user's orders, as the latest write left them."""
+        """Return one page of a user's orders, read consistently."""
         return await self._pages.read(selection.query(), cut)
 
     async def open_page(
@@ -68,17 +71,17 @@ class OrderRepository:
         created_from: datetime | None = None,
         created_before: datetime | None = None,
     ) -> Page[Order]:
-        """Return one page of all users' PLACED orders, between dates as in a selection."""
+        """Return one page of all users' open (PLACED) orders, optionally between two dates."""
         return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def get(self, order_id: str) -> Order | None:
-        """Return an order with its lines by its id: one Query of an index, which may lag."""
+        """Return an order with its lines by its id, by one Query of an index, which may lag."""
         query = query_of({"order": frozenset({order_id})})
         page = await self._pages.read(query, Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
     async def place(self, order: Order) -> Edge[Order]:
-        """Store a new order once. If an order with its id exists, return the stored order.
+        """Store a new order once. If an order with this id exists, return the stored order.
 
         Raises IdempotencyKeyReusedError if the stored order has other lines.
         """
@@ -100,9 +103,10 @@ class OrderRepository:
     ) -> Edge[Order]:
         """Change an order to its next status, by one conditional write.
 
-        ``owner`` is the order's user; None: any user, and the order is found by an index that may
-        lag. Raises NotFoundError if there is no such order, InvalidArgumentError for a status that
-        cannot follow the present one, and ConflictError if another writer was faster.
+        ``owner`` is the user of the order. None allows any user; then an index finds the order, and
+        the index may lag. Raises NotFoundError if there is no such order, InvalidArgumentError if
+        the status cannot follow the present one, and ConflictError if another request has changed
+        the order meanwhile.
         """
         if owner is None and (found := await self.get(order_id)) is not None:
             owner = found.username
@@ -116,7 +120,7 @@ class OrderRepository:
             )
         new = replace(old, status=status)
         try:
-            # The condition compares the whole item, because keys change with the status: the
+            # The condition compares the whole item, because two keys depend on the status: the
             # composite key, and ``PlacedId``, which exists only while the order is PLACED.
             put = {"Put": {"Item": ORDER.encode(new), **ORDER.unchanged(item)}}
             bought = [{"Put": {"Item": purchase}} for purchase in purchases(new)]
@@ -128,11 +132,11 @@ class OrderRepository:
         return Edge(new, order_position(new))
 
     async def put_many(self, orders: Sequence[Order]) -> Outcome:
-        """Write orders; each replaces its user's stored order with the same id.
+        """Write orders. Each replaces the stored order with the same user and id.
 
-        If two orders have one id, the last is written. The proofs of purchase of a replaced order
-        stay. The order of another user with the same id also stays, so an order must not change its
-        user.
+        If two orders have the same id, the last one is written. The proofs of purchase of a
+        replaced order stay. An order of another user with the same id stays too, so a file must not
+        move an order to another user.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)

@@ -1,4 +1,4 @@
-"""Organisations and their users: pages, look-ups and conditional writes."""
+"""Organisations and their users: pages, reads by name, and conditional writes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,13 +23,16 @@ from dal.repositories.bulk_write import Outcome, overwrite
 from dal.table.items import ABSENT, PRESENT, Action, Item, key_of, unchanged
 
 _ADMINS_AMONG = 1_000
-"""Users of one Query that looks for an admin."""
+"""Number of users that one Query reads to find an admin."""
 
 _NO_ADMIN = "You are not an admin of this organisation any more: reload it."
 
 
 class OrganizationRepository:
-    """All access to organisations and their users. All reads except ``of_user`` are consistent."""
+    """Reads and writes organisations and their users.
+
+    All reads except ``of_user`` are consistent.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -60,7 +63,7 @@ class OrganizationRepository:
     async def with_users(
         self, organization: str, cut: Slice
     ) -> tuple[Organization | None, Page[OrganizationUser]]:
-        """Return an organisation with a page that starts with its first users, in one Query (T1).
+        """Return an organisation and the first page of its users, in one Query (T1).
 
         ``cut`` must start at the beginning of the list.
         """
@@ -80,16 +83,18 @@ class OrganizationRepository:
             ) from None
 
     async def add_user(self, user: OrganizationUser, *, by: str | None) -> Edge[OrganizationUser]:
-        """Store a new user of an organisation. ``by`` is the admin who adds; None for staff.
+        """Store a new user of an organisation.
 
-        Raises NotFoundError if there is no such organisation, or if ``by`` is not an admin when the
-        write happens, and AlreadyExistsError if the organisation has a user of this name.
+        ``by`` is the admin who adds the user; None for staff.
+
+        Raises NotFoundError if there is no such organisation, or if ``by`` is no longer an admin
+        when the write happens. Raises AlreadyExistsError if the organisation has this user already.
         """
         organization = {"Key": organization_key(user.organization), **PRESENT}
         exists = errors.AlreadyExistsError(
             f"{user.username!r} is a user of this organisation already."
         )
-        if by == user.username:  # a transaction takes one action on each item
+        if by == user.username:  # a transaction may have only one action on each item
             raise exists
         checks = [] if by is None else [_check_admin(user.organization, by)]
         put = {"Put": {"Item": ORGANIZATION_USER.encode(user), **ABSENT}}
@@ -104,7 +109,7 @@ class OrganizationRepository:
         return Edge(user, user_position(user))
 
     async def set_plan(self, organization: Organization) -> None:
-        """Store an organisation's plan; NotFoundError without the organisation."""
+        """Store an organisation's plan. Raise NotFoundError if there is no such organisation."""
         try:
             put = {"Put": {"Item": encode_organization(organization), **PRESENT}}
             await self._table.write([put])
@@ -112,9 +117,9 @@ class OrganizationRepository:
             raise errors.NotFoundError("Organisation not found.") from None
 
     async def remove_user(self, organization: str, username: str, *, by: str | None) -> None:
-        """Remove a user from an organisation; the user's tickets stay.
+        """Remove a user from an organisation. The user's tickets stay.
 
-        ``by`` is an admin, or the removed user; None for staff. The errors are those of
+        ``by`` is an admin, or the user who leaves; None for staff. The errors are those of
         ``set_user_type``.
         """
         await self._change(organization, username, None, by)
@@ -122,19 +127,19 @@ class OrganizationRepository:
     async def set_user_type(self, user: OrganizationUser, *, by: str | None) -> None:
         """Change the type of an organisation's user. ``by`` is an admin; None for staff.
 
-        Raises NotFoundError if there is no such user, or if ``by`` is not an admin when the write
-        happens. Raises InvalidArgumentError if ``by`` is the last admin and would lose this type.
-        Raises ConflictError if other writes keep changing the user.
+        Raises NotFoundError if there is no such user, or if ``by`` is no longer an admin when the
+        write happens. Raises InvalidArgumentError if ``by`` is the last admin and would become a
+        member. Raises ConflictError if other requests keep changing the user.
         """
         await self._change(user.organization, user.username, user.type, by)
 
     async def _change(
         self, organization: str, username: str, new: UserType | None, by: str | None
     ) -> None:
-        """Change the type of a user; None removes the user.
+        """Change the type of a user, or remove the user if ``new`` is None.
 
-        The write has the condition that one admin stays: ``by``, or another admin if ``by`` changes
-        itself. So if two admins remove each other at the same time, one of them stays.
+        The write has the condition that an admin remains: ``by``, or another admin if the change is
+        to ``by``. So if two admins remove each other at the same time, one of them remains.
         """
 
         async def attempt() -> None:
@@ -157,7 +162,7 @@ class OrganizationRepository:
                 if 1 in error.failed and staying == by:
                     raise errors.NotFoundError(_NO_ADMIN) from None
                 raise errors.ConflictError(
-                    "This user keeps being changed elsewhere: try again in a moment."
+                    "Other requests keep changing this user: try again in a moment."
                 ) from None
 
         await retry_on_conflict(attempt)
@@ -170,12 +175,12 @@ class OrganizationRepository:
             return by
         if user.type is UserType.ADMIN:
             return await self._other_admin(user)
-        if new is None:  # a member leaves
+        if new is None:  # a user who is not an admin leaves
             return None
         raise errors.NotFoundError(_NO_ADMIN)
 
     async def _other_admin(self, admin: OrganizationUser) -> str:
-        """Return the first other admin by name. Raise InvalidArgumentError if there is none."""
+        """Return the name of another admin. Raise InvalidArgumentError if there is none."""
         cut = Slice(_ADMINS_AMONG)
         while True:
             page = await self.users(admin.organization, cut)
@@ -193,13 +198,13 @@ class OrganizationRepository:
     async def put_many(self, rosters: Sequence[Roster]) -> Outcome:
         """Write organisations with their users over the stored ones. Their names are distinct.
 
-        Stored users who are not in ``rosters`` stay.
+        Stored users who are missing in ``rosters`` stay.
         """
         return await overwrite(self._table, [_items(roster) for roster in rosters])
 
 
 def _check_admin(organization: str, username: str) -> Action:
-    """Return the check that a user is an admin of an organisation."""
+    """Return the check, for a transaction, that a user is an admin of an organisation."""
     admin = OrganizationUser(organization, username, UserType.ADMIN)
     as_admin = unchanged(ORGANIZATION_USER.encode(admin), ("data",))
     return {"ConditionCheck": {"Key": user_key(organization, username), **as_admin}}

@@ -1,4 +1,4 @@
-"""Products' details: title, picture and URL, as the shop sets them."""
+"""The details of products: title, picture and URL, as the shop sets them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from dal.table.ranges import Range
 
 
 class ProductRepository:
-    """All access to products' details; the Query of their statistics reads them too."""
+    """Reads and writes products' details. The Query of a product's statistics reads them too."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -27,12 +27,15 @@ class ProductRepository:
         self._titles = PageReader(executor, decode_titled, descending=False)
 
     async def details(self, product_ids: Collection[str]) -> dict[str, ProductDetails]:
-        """Return the stored details among those of the products, in one request per 100."""
+        """Return the stored details of these products, by id.
+
+        It takes one request per 100 products.
+        """
         items = await self._table.get_many([details_key(one) for one in set(product_ids)])
         return details_in(items)
 
     async def search(self, title: str, cut: Slice) -> Page[Product]:
-        """Return one page of the products whose title begins with some text, by title.
+        """Return one page of the products whose titles begin with a text, by title.
 
         The index is global, so the page is eventually consistent.
         """
@@ -41,9 +44,9 @@ class ProductRepository:
         return await self._titles.read(query_of({"initial": frozenset({start[:1]})}, begins), cut)
 
     async def update(self, product_id: str, changes: Mapping[str, str]) -> ProductDetails:
-        """Change or create details; ConflictError if other writes keep changing them.
+        """Create or change details. Raise ConflictError if other requests keep changing them.
 
-        Raises AlreadyExistsError if another program's item has their key.
+        Raises AlreadyExistsError if another program has stored an item with the same key.
         """
 
         async def attempt() -> ProductDetails:

@@ -1,7 +1,8 @@
-"""Reports of comments: a comment with enough reports waits for a moderator.
+"""Reports of comments. A comment with enough reports waits for a moderator.
 
-A report is written in steps. Each step can be repeated, so the next report goes on where a killed
-process ended. ``verify`` opens the case if no report follows.
+Storing a report takes several steps, and each step can be repeated. If a process is killed between
+two steps, the comment's next report completes them. If no report follows, ``verify`` opens the
+case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,11 +39,11 @@ from dal.table.ranges import Range
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 
 _READ_ON = 20
-"""The fewest rows that are read next when the comments of some rows are not published."""
+"""Minimum rows that are read next, if the comments of some rows are not published."""
 
 
 class ReportRepository:
-    """All access to reports. Pages of the queue are eventually consistent."""
+    """Reads and writes reports. Pages of the queue are eventually consistent."""
 
     def __init__(self, table: Table, writes: CommentWriter) -> None:
         self._table = table
@@ -58,11 +59,11 @@ class ReportRepository:
         review_at: int,
         check: Callable[[Permission], None] = lambda _: None,
     ) -> None:
-        """Store a person's report of a published comment once; ``check`` may refuse the person.
+        """Store a user's report of a published comment once. ``check`` may refuse the user.
 
-        With ``review_at`` reports the comment waits for a moderator, unless a moderator has
+        After ``review_at`` reports the comment waits for a moderator, unless a moderator has
         approved its text. Reports before the latest decision do not count. Raises NotFoundError if
-        the comment is not published, and InvalidArgumentError if it is the person's own.
+        the comment is not published, and InvalidArgumentError if it is the user's own.
         """
         keys = [standing_key(username), comment_key(comment_id)]
         items = await self._table.get_many(keys, consistent=False)
@@ -81,7 +82,7 @@ class ReportRepository:
         added: Report | None = report
         try:
             await self._table.write([{"Put": {"Item": encode_report(report), **ABSENT}}])
-        except errors.ConditionFailedError:  # the person's first report counts
+        except errors.ConditionFailedError:  # the user's first report is stored and counts
             added = None
         await retry_on_conflict(partial(self._act, comment_id, review_at, added))
 
@@ -92,26 +93,27 @@ class ReportRepository:
         return CommentReports(reports, stored.complete)
 
     async def queue(self, cut: Slice) -> Page[QueueEntry]:
-        """Return one page of the published comments with reports, longest waiting first (AP15)."""
+        """Return one page of published comments with open cases, longest waiting first (AP15)."""
         rows = _PublishedRows(self._table, self._executor)
         return await PageReader(rows, rows.entry, descending=False).read(query_of(_REPORTED), cut)
 
     async def put_many(self, reports: Sequence[Report]) -> Outcome:
-        """Write reports; each replaces the person's stored report of the comment.
+        """Write reports. Each replaces the stored report of the same user and comment.
 
-        No comment goes to review. ``verify`` opens the cases of the comments, unless they are
-        written by ``put_cases``.
+        The comments stay published. ``verify`` opens the comments' cases, unless ``put_cases``
+        writes them.
         """
         return await overwrite(self._table, [[encode_report(one)] for one in reports])
 
     async def put_cases(self, cases: Sequence[Case]) -> Outcome:
-        """Write cases; each replaces the stored case of its comment. No comment changes."""
+        """Write cases. Each replaces the stored case of its comment. The comments do not change."""
         return await overwrite(self._table, [[CASE.encode(one)] for one in cases])
 
     async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
-        """Send a reported comment to review, or open its case; ConflictError if either changes.
+        """Send a reported comment to review, or open its case, as the number of reports requires.
 
-        ``added`` counts even if it is not among the reports that are read.
+        ``added`` counts even if the read does not return it. Raises ConflictError if the comment or
+        the case changes meanwhile.
         """
         stored = await read_case(self._table, comment_id, review_at)
         if stored.case.decision is not None and not stored.complete:
@@ -125,7 +127,10 @@ class ReportRepository:
             await open_case(self._table, stored, undecided[0].at)
 
     async def _sent_to_review(self, stored: StoredCase) -> bool:
-        """Return whether the comment is not published; it is left as it is if it was approved."""
+        """Send a comment to review unless its text was approved.
+
+        Return whether it is unpublished now.
+        """
 
         def step(item: Item, one: Stored) -> CommentChange | None:
             if isinstance(one, Submission) or stored.case.approves(version(one)):
@@ -145,7 +150,7 @@ class ReportRepository:
 
 
 class _PublishedRows:
-    """Reads the rows of open cases as an executor does, without those of unpublished comments."""
+    """Reads the rows of open cases whose comments are published. It replaces an executor."""
 
     def __init__(self, table: Table, executor: Executor) -> None:
         self._table, self._executor = table, executor
@@ -178,11 +183,11 @@ class _PublishedRows:
     async def any(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
-        """Return whether a row is within ``span``."""
+        """Return whether there is a row within ``span``."""
         return bool(await self.first(query, span, stats, descending=descending, count=1))
 
     def entry(self, row: Row) -> QueueEntry:
-        """Return the queue's entry of a row that was read."""
+        """Return the queue's entry for a row that was read before."""
         case = CASE.decode_row(row)
         assert case.opened_at is not None  # noqa: S101 - the queue has open cases alone
         return QueueEntry(case.opened_at, comment=self._comments[case.comment_id])

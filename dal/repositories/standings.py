@@ -1,4 +1,4 @@
-"""Standings: what users may write, and blocks of users by moderators."""
+"""Standings: what users may write, and moderators' blocks of users."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ from dal.table.items import ABSENT, Action, key_of, unchanged
 
 
 class StandingRepository:
-    """All access to standings. The list of blocked users is eventually consistent."""
+    """Reads and writes standings. The list of blocked users is eventually consistent."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -35,8 +35,8 @@ class StandingRepository:
     async def permission(self, username: str, product_id: str | None = None) -> Permission:
         """Return what a user may write about a product, by one BatchGetItem (AP19).
 
-        The read is eventually consistent: a block holds some moments later. Without a product,
-        only the standing is read.
+        The read is eventually consistent, so a new block takes effect some moments later. Without a
+        product, only the standing is read.
         """
         keys = [standing_key(username)]
         if product_id is not None:
@@ -44,9 +44,9 @@ class StandingRepository:
         return permission_in(await self._table.get_many(keys, consistent=False))
 
     async def block(self, username: str, reason: str, by: str | None) -> Block:
-        """Block a user; ``by`` is a moderator, or None for a command.
+        """Block a user. ``by`` is a moderator; None for a command.
 
-        A user who is blocked for the same reason stays as they are.
+        If the user is blocked for the same reason already, nothing changes.
         """
         block = Block(username, reason, datetime.now(UTC), by)
 
@@ -59,18 +59,18 @@ class StandingRepository:
         return (await self.rewrite(username, blocked)).block or block
 
     async def unblock(self, username: str) -> None:
-        """End the block of a user; what waits is left to the moderators."""
+        """End the block of a user. The user's texts that wait still need a moderator's decision."""
         await self.rewrite(username, lambda standing: replace(standing, block=None))
 
     async def blocked(self, cut: Slice) -> Page[Block]:
-        """Return one page of the blocked users, latest block first (AP18)."""
+        """Return one page of the blocked users, the latest block first (AP18)."""
         return await self._pages.read(query_of(IS_BLOCKED), cut)
 
     async def rewrite(self, username: str, step: Callable[[Standing], Standing]) -> Standing:
-        """Write what ``step`` makes of a user's standing, on condition that it has not changed.
+        """Replace a user's standing by ``step(standing)``, on condition that it has not changed.
 
-        A standing that restricts nothing has no item. Raises ConflictError if other writes keep
-        changing it.
+        A standing without restrictions is deleted. Raises ConflictError if other requests keep
+        changing the standing.
         """
 
         async def attempt() -> Standing:

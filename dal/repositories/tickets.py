@@ -1,4 +1,4 @@
-"""Tickets: pages, look-ups and conditional writes."""
+"""Tickets: pages, reads by id, and conditional writes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +23,9 @@ _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
 
 @dataclass(frozen=True, slots=True)
 class TicketSelection:
-    """Tickets of an organisation or of one of its users, by status and dates; None filters nothing.
+    """Selects tickets of organisations or of one of their users. None does not filter.
 
-    With a username there may be several organisations. ``created_from`` is inclusive,
+    Several organisations are possible only with a username. ``created_from`` is inclusive,
     ``created_before`` exclusive.
     """
 
@@ -36,7 +36,7 @@ class TicketSelection:
     created_before: datetime | None = None
 
     def query(self) -> Query:
-        """Return the query of this selection. Both statuses together filter nothing.
+        """Return the query of this selection. Both statuses together are the same as no filter.
 
         Each status of an organisation's tickets has its own partition.
         """
@@ -51,7 +51,10 @@ class TicketSelection:
 
 
 class TicketRepository:
-    """All access to tickets. Lists are eventually consistent: their indexes are global."""
+    """Reads and writes tickets.
+
+    Lists are eventually consistent, because their indexes are global.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -59,7 +62,7 @@ class TicketRepository:
         self._pages = PageReader(executor, TICKET.decode_row, descending=True)
 
     async def get(self, ticket_id: str) -> Ticket | None:
-        """Return a ticket by its id, as the latest acknowledged write left it (T3)."""
+        """Return a ticket by its id, read consistently (T3)."""
         item = await self._table.get(ticket_key(ticket_id))
         return TICKET.decode(item) if item else None
 
@@ -73,13 +76,13 @@ class TicketRepository:
         created_from: datetime | None = None,
         created_before: datetime | None = None,
     ) -> Page[Ticket]:
-        """Return one page of everyone's open tickets, between dates as in a selection (T5)."""
+        """Return one page of all users' open tickets, optionally between two dates (T5)."""
         return await self._pages.read(query_of(_OPEN, between(created_from, created_before)), cut)
 
     async def with_user(
         self, organization: str, username: str, cut: Slice
     ) -> tuple[OrganizationUser | None, Page[Ticket]]:
-        """Return a user with a page that starts with the newest tickets, in one Query (T2).
+        """Return a user and the first page of the user's tickets, newest first, in one Query (T2).
 
         ``cut`` must start at the beginning of the list.
         """
@@ -88,7 +91,7 @@ class TicketRepository:
         return (ORGANIZATION_USER.decode(page.head) if page.head else None), page
 
     async def create(self, ticket: Ticket) -> Edge[Ticket]:
-        """Store a new ticket once. If a ticket with its id exists, return the stored ticket.
+        """Store a new ticket once. If a ticket with this id exists, return the stored ticket.
 
         Raises NotFoundError if the organisation does not have the user, and
         IdempotencyKeyReusedError if the stored ticket has other contents.
@@ -112,15 +115,15 @@ class TicketRepository:
     async def close(self, ticket: Ticket) -> Edge[Ticket]:
         """Close a ticket.
 
-        If several attempts run at once, one succeeds; the others raise ConflictError.
+        Of several requests at the same time, one succeeds, and the others raise ConflictError.
         """
-        conflict = errors.ConflictError("This ticket is closed already, or changed: reload it.")
+        conflict = errors.ConflictError("This ticket was closed or changed meanwhile: reload it.")
         closed = replace(ticket, status=TicketStatus.CLOSED)
         item = await self._table.get(ticket_key(ticket.ticket_id))
         if item is None or TICKET.decode(item) != ticket or ticket == closed:
             raise conflict
         try:
-            # The condition compares the whole item, because several keys change with the status.
+            # The condition compares the whole item, because several keys depend on the status.
             put = {"Put": {"Item": TICKET.encode(closed), **TICKET.unchanged(item)}}
             await self._table.write([put])
         except errors.ConditionFailedError:
@@ -128,5 +131,5 @@ class TicketRepository:
         return Edge(closed, ticket_position(closed))
 
     async def put_many(self, tickets: Sequence[Ticket]) -> Outcome:
-        """Write tickets of distinct ids over the stored ones."""
+        """Write tickets with distinct ids over the stored ones."""
         return await overwrite(self._table, [[TICKET.encode(ticket)] for ticket in tickets])

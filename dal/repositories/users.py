@@ -18,18 +18,18 @@ _PROFILE = "PROFILE"
 
 
 class UserRepository:
-    """All access to profiles of users."""
+    """Reads and writes users' profiles."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
     async def profile(self, username: str) -> Profile | None:
-        """Return a user's profile (A1), as the latest acknowledged write left it."""
+        """Return a user's profile (A1), read consistently."""
         item = await self._table.get(_key(username))
         return None if item is None else _decode(item)
 
     async def update_profile(self, username: str, changes: Mapping[str, str]) -> Profile:
-        """Change or create a profile; ConflictError if other writes keep changing it."""
+        """Create or change a profile. Raise ConflictError if other requests keep changing it."""
 
         async def attempt() -> Profile:
             item = await self._table.get(_key(username))
@@ -58,18 +58,18 @@ class UserRepository:
 
 
 def encode_profile(username: str, profile: Profile) -> Item:
-    """Return the whole item of a profile."""
+    """Return the table item of a profile."""
     data = {"fullName": profile.full_name, "email": profile.email}
     return _key(username) | packed(data)
 
 
 def is_profile(key: Item) -> bool:
-    """Return whether a key, or an item, is a profile's."""
+    """Return whether a key or an item belongs to a profile."""
     return str(key["PK"]["S"]).startswith(_USER) and key["SK"]["S"] == _PROFILE
 
 
 def decode_profile(item: Item) -> tuple[str, Profile]:
-    """Return the username and the profile of a table item."""
+    """Return the username and the profile that a table item stores."""
     return unescape(item["PK"]["S"][len(_USER) :]), _decode(item)
 
 

@@ -168,7 +168,7 @@ TREND = '{ product(productId: "42") { trend(%s) { points { start } } } }'
             "from",
             "must be earlier than",
         ),
-        ('interval: DAY, from: "0001-01-01T00:00:00+14:00"', "from", "out of the calendar"),
+        ('interval: DAY, from: "0001-01-01T00:00:00+14:00"', "from", "out of range"),
         ('interval: MONTH, language: ["en", "no language"]', "language", "BCP 47"),
     ],
 )

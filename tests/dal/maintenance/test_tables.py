@@ -318,7 +318,7 @@ async def test_an_upgrade_creates_one_index_at_a_time_and_waits_for_it(old: Tabl
     await upgraded(Table(service, old.name), told=told)
     assert service.begun == ADDED
     assert told[:3] == [
-        "byVerified: waits for another change of the table",
+        "byVerified: waiting for another change of the table",
         "byVerified: creating",
         "byVerified: creating, its items are being copied",
     ]
