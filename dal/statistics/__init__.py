@@ -1,1 +1,1 @@
-"""Statistics of comments: counters that each write changes, and that pages and plans read."""
+"""Statistics of comments: each write changes counters, and pages and plans read them."""

@@ -1,16 +1,15 @@
-"""Boards: products move on leaderboards some seconds after their counters change.
+"""Boards: moves products on leaderboards some seconds after their counters change.
 
-Two key attributes of a statistics item are the product's place on a leaderboard. All rows of a
-leaderboard are in one partition of an index. If each write's transaction changed them, the whole
-shop could write comments rated 5 no faster than this partition. So each process collects the
-products with changed counters for MOVE_SECONDS, and then moves each product once. In each such
-period it moves at most MOST_AT_ONCE products. If more products change, only the leaderboards are
-late.
+Two key attributes of a statistics item determine the product's place on a leaderboard. All rows of
+a leaderboard are in one partition of an index. If each write's transaction changed these
+attributes, all comments rated 5 together could not be written faster than this one partition
+allows. So each process collects the products whose counters changed, and moves each product once
+per MOVE_SECONDS, at most MOST_AT_ONCE products each time. If more products change, only the
+leaderboards are late.
 
-A move reads the product's items in one consistent Query, and updates each item in a wrong place, on
-condition that its place has not changed. Then the move reads the product again, because another
-process may have moved the product by older counts. A move ends when it finds no item in a wrong
-place.
+A move reads the product's items in one consistent Query. It updates each item that is in a wrong
+place, on condition that its place has not changed. Then it reads the product again, because another
+process may have moved the product by older counts. A move ends when no item is in a wrong place.
 
 If a process is killed, the next process that reads the product's statistics moves the product.
 """
@@ -32,19 +31,19 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Item, key_of, unchanged
 
 MOVE_SECONDS = 2.0
-"""How long a process collects changed products before it moves them."""
+"""Seconds in which a process collects changed products before it moves them."""
 
 MOST_AT_ONCE = 100
-"""The most products that a process moves in MOVE_SECONDS."""
+"""Maximum products that a process moves each MOVE_SECONDS."""
 
 ONE_MOVE_SECONDS = 5.0
-"""The maximum seconds of one move, so that a process can end while DynamoDB does not answer."""
+"""Maximum seconds of one move, so that a process can end while DynamoDB does not respond."""
 
 _TOGETHER = 16
-"""Products that are moved in parallel."""
+"""Number of products that are moved in parallel."""
 
 _ROUNDS = 10
-"""Rounds over all pending products before a process ends."""
+"""Maximum times that an ending process tries to move all pending products."""
 
 _KEYS = (LEADERS.partition_key, LEADERS.sort_key)
 
@@ -52,9 +51,9 @@ _log = logging.getLogger(__name__)
 
 
 def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
-    """Yield a product's items with wrong leaderboard keys, each with the right keys.
+    """Yield a product's items that have wrong leaderboard keys, each with the right keys.
 
-    ``stored`` has all statistics items of the product. In place of a missing item, its key is
+    ``stored`` has all statistics items of the product. For a missing item, only its primary key is
     yielded.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
@@ -87,13 +86,13 @@ class Boards:
         return frozenset(self._pending)
 
     def changed(self, changes: Deltas) -> None:
-        """Note products to move, because a write has changed their counters, or may have."""
+        """Remember products to move, because a write has changed their counters, or may have."""
         for key, change in changes.items():
             if change.fives and key.generation is None:
                 self._note(key.product_id)
 
     def seen(self, product_id: str, stored: Sequence[StoredCounts]) -> None:
-        """Note a product to move if the items that a request has read are in a wrong place."""
+        """Remember a product to move, if one of the items that a request has read is misplaced."""
         if product_id not in self._pending and any(misplaced(product_id, stored)):
             self._note(product_id)
 
@@ -103,15 +102,15 @@ class Boards:
         self._table.unfinished.add(self.finish)
 
     def start(self) -> None:
-        """Move changed products in the background, until ``finish``."""
+        """Start to move changed products in the background. ``finish`` stops it."""
         self._table.unfinished.add(self.finish)
         self._moving = asyncio.create_task(self._follow())
 
     async def finish(self) -> None:
-        """Move the pending products, in a few rounds, then stop.
+        """Move the pending products, in at most ``_ROUNDS`` rounds, then stop.
 
-        A failed move ends the work after its round. If all moves of a batch fail, the work ends at
-        once.
+        After a round with a failed move, no further round follows. If all moves of a batch fail,
+        the round ends at once.
         """
         if self._moving is not None:
             self._moving.cancel()
@@ -127,7 +126,7 @@ class Boards:
             self._table.unfinished.discard(self.finish)
 
     async def _move_pending(self) -> bool:
-        """Return True if no move failed."""
+        """Move the pending products. Return True if no move failed."""
         for _ in range(_ROUNDS):
             left, failed = len(self._pending), 0
             while left > 0:
@@ -142,10 +141,10 @@ class Boards:
         return True
 
     async def correct(self, products: Iterable[str]) -> None:
-        """Move products until all their places are right; raises DalError.
+        """Move products until all their places are right. Raises DalError.
 
-        If other processes keep changing a product, this method gives up after a few rounds, and
-        those processes move it.
+        If other processes keep changing a product, this method stops after a few rounds. Those
+        processes move the product.
         """
         left = list(products)
         for _ in range(_ROUNDS):
@@ -156,7 +155,7 @@ class Boards:
                 return
 
     async def move(self, product_id: str) -> int:
-        """Move a product to its places; return how many places were wrong."""
+        """Move a product to its right places. Return how many places were wrong."""
         partition = counter_items.partition_of(product_id)
         request = QueryRequest(TABLE, partition, counter_items.SORT_KEYS, consistent=True)
         stored: list[StoredCounts] = []
@@ -173,7 +172,7 @@ class Boards:
             else:
                 expression = "REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
             update |= {"Key": key_of(item), "UpdateExpression": expression}
-            with suppress(ConditionFailedError):  # another process was faster
+            with suppress(ConditionFailedError):  # another process has moved it meanwhile
                 await self._table.update(update)
                 self.moved += 1
         return len(wrong)
@@ -197,9 +196,9 @@ class Boards:
         return taken
 
     async def _move_all(self, products: Sequence[str]) -> int:
-        """Move products. If a move fails and can succeed later, the product becomes pending again.
+        """Move products, and return the number of failed moves, which are logged.
 
-        Return the number of failed moves, which the log reports.
+        If a failed move can succeed later, its product becomes pending again.
         """
         free, failed = asyncio.Semaphore(_TOGETHER), 0
 
@@ -219,7 +218,8 @@ class Boards:
 
         try:
             await in_parallel([move(one) for one in products])
-        except BaseException:  # such as a cancellation, after which ``finish`` moves all of them
+        # for example a cancellation: ``finish`` then moves all these products
+        except BaseException:
             for product_id in products:
                 self._note(product_id)
             raise

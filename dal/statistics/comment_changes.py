@@ -1,8 +1,8 @@
 """Changes of comments: builds the write and the counter deltas of each, and groups changes.
 
-During a rebuild the mark ``counted`` (N) of a comment's item is the number of the rebuild that has
-counted the comment. A write adds the new image to the rebuild's counters. It subtracts the old
-image if this image has the mark.
+The attribute ``counted`` (N) of a comment's item is the number of the rebuild that has counted the
+comment. During a rebuild, a write adds the new image to the rebuild's counters, and marks it with
+this number. It subtracts the old image if that is marked too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,31 +21,31 @@ from dal.statistics.mode import Maintenance, MaintenanceMode
 from dal.table.items import ABSENT, Action, Item, key_of
 
 MOST_ACTIONS = 100
-"""The most actions that TransactWriteItems takes."""
+"""Maximum actions of TransactWriteItems."""
 
 MOST_BYTES = 900_000
-"""The most bytes of a transaction's actions, as JSON. DynamoDB counts fewer bytes: text in UTF-8,
+"""Maximum bytes of a transaction's actions, as JSON. DynamoDB counts fewer bytes: text in UTF-8,
 and half a byte for a digit. DynamoDB accepts 4 MB, but sending a body of more than 1 MiB blocks the
 event loop."""
 
 
 class CommentObserver(Protocol):
-    """Receives writes of comments. It receives the writes of one comment in their order.
+    """Receives writes of comments. The writes of each comment arrive in their order.
 
-    An image that is not a comment is None. The observer does not receive a write without any
-    comment.
+    An image that is not a comment is None. A write without a comment before and after is not
+    reported.
     """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Receive an acknowledged write: the comment before and after; None for no comment."""
+        """Receive an acknowledged write: the comment before and after it. None means no comment."""
 
     def uncertain(self, product_id: str) -> None:
-        """Receive the product of a write with an unknown outcome."""
+        """Receive the product of a write whose outcome is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class CountedWrite:
-    """Actions of one transaction, and the deltas of the counters."""
+    """The actions of one transaction, and the deltas of the counters."""
 
     actions: Sequence[Action]
     changes: Deltas
@@ -55,12 +55,12 @@ class CountedWrite:
 class CommentChange:
     """A change of a comment's item from one image to another. The image None means no item.
 
-    The write fails if the item is no longer the image ``old``. If ``new`` is a function, it returns
-    the new image for the instant of each ``write``. ``beside`` has further actions of the same
-    transaction. ``elsewhere`` is that of ``named_actions``.
+    The write fails if the item is no longer the image ``old``. If ``new`` is a function, it
+    receives the time of each ``write`` and returns the new image. ``beside`` has further actions
+    for the same transaction. ``elsewhere`` is an argument of ``named_actions``.
 
-    ``before`` and ``after`` are the comments of the two images; the latest ``write`` sets
-    ``after``. Counters and observers receive only these two comments.
+    ``before`` and ``after`` are the comments in the two images. Each ``write`` sets ``after``
+    again. Counters and observers receive only these two comments.
     """
 
     old: Item | None
@@ -74,7 +74,7 @@ class CommentChange:
     before: Comment | None = field(init=False)
     after: Comment | None = field(init=False)
     changes: Deltas = field(init=False)
-    """The change of the counters, which does not depend on the instant of the write."""
+    """The deltas of the counters. They do not depend on the time of the write."""
 
     def __post_init__(self) -> None:
         self.before = comment_in(self.old)
@@ -82,7 +82,7 @@ class CommentChange:
         self.changes = deltas(self.before, self.after)
 
     def _build(self) -> None:
-        """Build the actions, and the image if it depends on the instant."""
+        """Build the actions. If the new image depends on the time, build it too."""
         self.image = self.new(datetime.now(UTC)) if callable(self.new) else self.new
         self.after = comment_in(self.image)
         unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
@@ -95,7 +95,7 @@ class CommentChange:
 
     @property
     def products(self) -> frozenset[str]:
-        """The products with changed counters."""
+        """The products whose counters change."""
         return frozenset(key.product_id for key in self.changes)
 
     @property
@@ -110,13 +110,13 @@ class CommentChange:
 
     @property
     def naming(self) -> Sequence[Action]:
-        """The actions on the items that name the comment of a person on a product."""
+        """The actions on the items that name a person's comment on a product."""
         return named_actions(self.old, self.image, elsewhere=self.elsewhere)
 
     def keys(self, *, names: bool) -> list[tuple[str, str]]:
-        """Return the primary key of each action's item; the comment's comes first.
+        """Return the primary key of each action's item. The first is that of the comment.
 
-        ``names`` includes the items that name the comment of a person on a product.
+        ``names`` includes the items that name a person's comment on a product.
         """
         actions = [*self._actions, *(self.naming if names else ())]
         entries = [entry for action in actions for entry in action.values()]
@@ -129,7 +129,7 @@ class CommentChange:
         return len(orjson.dumps(self._actions))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
-        """Return the write in a maintenance mode: its actions, and the change of the counters."""
+        """Return the actions and the deltas of the counters, for a maintenance mode."""
         if callable(self.new):
             self._build()
         own, changes = self._actions[0], self.changes
@@ -148,17 +148,17 @@ class CommentChange:
         return CountedWrite(self.actions, changes)
 
     def is_naming(self, failed: Collection[int]) -> bool:
-        """Return whether all ``failed`` actions of the latest write are those of ``naming``."""
+        """Return whether all ``failed`` actions of the latest write belong to ``naming``."""
         return min(failed) > len(self.beside)
 
 
 def generation_of(item: Item) -> int:
-    """Return the number of the latest rebuild that has counted a comment; 0: none."""
+    """Return the number of the latest rebuild that has counted the comment; 0 for none."""
     return int(item[COUNTED]["N"]) if COUNTED in item else 0
 
 
 def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
-    """Return several writes as one."""
+    """Join several writes into one."""
     actions = [action for write in writes for action in write.actions]
     return CountedWrite(actions, summed(write.changes for write in writes))
 
@@ -166,10 +166,10 @@ def joined(writes: Sequence[CountedWrite]) -> CountedWrite:
 def failures(
     changes: Iterable[CommentChange], error: ConditionFailedError
 ) -> list[ConditionFailedError | None]:
-    """Return the error of each change, with the numbers of the actions in the change.
+    """Return the error of each change, or None for a change that has not failed.
 
-    ``error`` has the numbers of the failed actions in the transaction of all changes. The result is
-    None for a change without a failed action.
+    ``error`` numbers the failed actions within the transaction of all changes. The returned errors
+    number them within their change.
     """
     own: list[ConditionFailedError | None] = []
     first = 0
@@ -191,7 +191,7 @@ def fitting(
     *,
     actions_each: int,
 ) -> Iterator[list[Counted]]:
-    """Yield groups of changes in order, each small enough for one transaction."""
+    """Yield groups of changes, in order. Each group fits in one transaction."""
     taken: list[Counted] = []
     keys: frozenset[StatisticsKey] = frozenset()
     for change in changes:
@@ -206,9 +206,9 @@ def fitting(
 
 
 class TransactionBatch:
-    """Collects changes that fit into one transaction, in any maintenance mode.
+    """Collects changes that fit in one transaction, in any maintenance mode.
 
-    ``names`` says whether the writes name the comment of a person on a product.
+    ``names``: whether the writes also name a person's comment on a product.
     """
 
     def __init__(self, *, names: bool = False) -> None:
@@ -218,11 +218,11 @@ class TransactionBatch:
         self._bytes = 0
 
     def add(self, change: CommentChange) -> bool:
-        """Add a change and return True, or return False if it does not fit.
+        """Add a change and return True; return False if it does not fit.
 
-        The first change always fits. A change does not fit if another change writes the same item,
-        because DynamoDB refuses two actions on one item. The batch leaves space for a rebuild's
-        counters.
+        The first change always fits. A change does not fit if another change of the batch writes
+        the same item, because DynamoDB allows one action per item in a transaction. The batch
+        leaves space for a rebuild's counters.
         """
         own = change.keys(names=self._names)
         keys, counters = self._keys.union(own), self._counters | change.counters

@@ -1,16 +1,16 @@
 """Counters: statistics as items, deltas as actions of a transaction, and places on leaderboards.
 
-The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N); a count
-that never changed is absent. Counts change by ``ADD``, without a condition. The counts of all
-languages are the sum: one Query reads the items of all languages, which are in one partition.
+The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N). A count
+that has never changed is absent. Counts change by ``ADD``, without a condition. The counts of all
+languages are the sum of these items, which one Query reads because they are in one partition.
 
 A product with comments rated 5 is on leaderboards: each language's item also has the two keys of
 that language's leaderboard, and the item ``S`` has the keys of the leaderboard of all languages.
-The sort key is ``<count>#<product>``. No update expression can compute this sort key, so ``boards``
-changes these keys after the counts.
+The sort key is ``<count>#<product>``. An update expression cannot compute this sort key, so
+``boards`` changes these keys after the counts.
 
-The counters of a rebuild are separate items, under ``RECOUNT#<generation>#<part>``. They are on no
-leaderboard. If a rebuild does not delete them, DynamoDB deletes them when they expire.
+The counters of a rebuild are separate items with the keys ``RECOUNT#<generation>#<part>``. They are
+on no leaderboard. If a rebuild does not delete them, they expire.
 """
 
 import time
@@ -31,7 +31,7 @@ SORT_KEYS = Range("S", f"S#{LAST_CHARACTER}")
 """The sort keys of a product's statistics items in its partition."""
 
 WITH_DETAILS = Range(DETAILS, f"S#{LAST_CHARACTER}")
-"""The sort keys of a product's statistics items, and of its details, which precede them."""
+"""The sort keys of a product's details and statistics items. The details sort first."""
 
 _PRODUCT = "PRODUCT#"
 
@@ -40,13 +40,13 @@ _REBUILD = "RECOUNT#"
 _TOTAL = "count_total"
 
 COUNTS = tuple(f"count_{rating}" for rating in RATINGS)
-"""The attributes of the five counts."""
+"""The attributes with the counts of the five ratings."""
 
 REBUILD_PARTS = 16
-"""Partitions of a rebuild's counters."""
+"""Number of partitions for a rebuild's counters, which share the load of writes."""
 
 REBUILD_KEPT_SECONDS = 30 * 24 * 3600
-"""A rebuild's items expire after this time."""
+"""Seconds after which a rebuild's items expire."""
 
 
 def partition_of(product_id: str) -> str:
@@ -55,7 +55,7 @@ def partition_of(product_id: str) -> str:
 
 
 def product_of(item: Item) -> str:
-    """Return the product of a statistics item or of a leaderboard's row."""
+    """Return the product's id from a statistics item or from a leaderboard's row."""
     return unescape(item["PK"]["S"][len(_PRODUCT) :])
 
 
@@ -74,7 +74,7 @@ def rebuild_partition(generation: int, part: int) -> str:
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
-    """Return the whole item of some counts; the item of all languages has only leaderboard keys."""
+    """Return the table item for counts. The item of all languages has only leaderboard keys."""
     item = item_key(key) | place_of(key, counts.fives)
     if key.language is None and key.generation is None:
         return item
@@ -82,9 +82,9 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 
 
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
-    """Yield the whole items of the languages' counts, and each product's item of all languages.
+    """Yield the table items for the counts of languages, and each product's item of all languages.
 
-    Counts under the key of all languages are ignored, because they are sums.
+    Counts of all languages are ignored, because they are sums of the others.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():
@@ -97,7 +97,7 @@ def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
 
 
 def place_of(key: StatisticsKey, fives: int) -> Item:
-    """Return the two leaderboard keys of an item; empty if it is on no leaderboard."""
+    """Return the two leaderboard keys of an item. The result is empty without comments rated 5."""
     if fives <= 0 or key.generation is not None:
         return {}
     board, values = board_of(key.language)
@@ -105,17 +105,17 @@ def place_of(key: StatisticsKey, fives: int) -> Item:
 
 
 def numbers_of(counts: RatingCounts) -> dict[str, int]:
-    """Return an item's numbers by attribute; deltas have the same attributes as counts."""
+    """Return the item's attributes for counts or for deltas."""
     return {f"count_{rating}": counts.of([rating]) for rating in RATINGS} | {_TOTAL: counts.of()}
 
 
 def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
-    """Return the key and the counts of a statistics item, or of a rebuild's counter.
+    """Return the key and the counts from a statistics item, or from a rebuild's counter.
 
-    Raises ValueError for the key of another program's item.
+    Raises ValueError if another program wrote the item.
     """
     first, in_language, rest = item["SK"]["S"].partition("#")
-    if "#" in rest:  # this program escapes languages: another program wrote this item
+    if "#" in rest:  # this program escapes languages, so another program wrote this item
         raise ValueError(f"{rest!r} is not a language.")
     counts = RatingCounts(tuple(_number(item, f"count_{rating}") for rating in RATINGS))
     language = unescape(rest) if in_language else None
@@ -126,7 +126,7 @@ def decode(item: Item) -> tuple[StatisticsKey, RatingCounts]:
 
 
 class StoredCounts(NamedTuple):
-    """A statistics item, decoded."""
+    """A decoded statistics item."""
 
     key: StatisticsKey
     counts: RatingCounts
@@ -134,12 +134,12 @@ class StoredCounts(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The stored total of the counts."""
+        """The total as the item stores it."""
         return _number(self.item, _TOTAL)
 
 
 def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
-    """Yield the statistics items among ``items``, without items that another program wrote."""
+    """Yield the statistics items among ``items``, without those that another program wrote."""
     for item in items:
         partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
         if partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#")):
@@ -148,9 +148,11 @@ def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
 
 
 def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
-    """Return the statistics of a product. A count below 0 is an error, and becomes 0.
+    """Return the statistics of a product from its items.
 
-    The statistics are sound if each item's total is the sum of its counts, and no count is below 0.
+    A count below 0 is an error, and becomes 0.
+
+    The statistics are sound if each item's total is the sum of its counts and no count is below 0.
     """
     sums, sound = dict[str, RatingCounts](), True
     for one in stored:
@@ -171,13 +173,13 @@ def _number(item: Item, name: str) -> int:
 
 
 def actions(changes: Deltas) -> list[Action]:
-    """Return one Update for each item with changed counts."""
+    """Return one Update for each item whose counters change."""
     updates: list[Action] = []
     for key, change in changes.items():
         numbers = numbers_of(change)
         values = {f":{name}": {"N": str(number)} for name, number in numbers.items() if number}
         expression = "ADD " + ", ".join(f"{name[1:]} {name}" for name in values) if values else ""
-        if key.generation is not None:  # a change of zero creates the item
+        if key.generation is not None:  # A change of zero is sent too, because it creates the item.
             values[":until"] = {"N": str(int(time.time()) + REBUILD_KEPT_SECONDS)}
             expression = f"{expression} SET {EXPIRES} = :until".strip()
         update = {

@@ -1,12 +1,13 @@
-"""Changes of comments with their counters: one transaction writes both.
+"""Writes comments and their counters in the same transactions.
 
-Writes of comments of one product change the same counters. So a process runs one transaction for
-each product at a time. Further changes of the product wait, and the next transaction writes all of
-them. After a conflict with another process the transaction is retried: counters change by ``ADD``,
-so the order of the transactions does not matter.
+Writes of comments on one product change the same counters, and parallel transactions on them would
+conflict. So a process runs one transaction per product at a time. Further changes of the product
+wait, and the next transaction writes all of them. After a conflict with another process the
+transaction is retried. Counters change by ``ADD``, so the order of the transactions does not
+matter.
 
-A change without counters writes only its own item. In mode stream all changes do. These writes run
-in parallel, except writes of the same comment.
+A change without counters writes only its own item. In the maintenance mode ``stream`` all changes
+do. These writes run in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -39,14 +40,14 @@ from dal.statistics.counts import RatingCounts, in_generation
 from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
-"""Errors that prove that nothing was written, because DynamoDB answered every attempt."""
+"""Errors which prove that nothing was written, because DynamoDB answered every attempt."""
 
 AT_ONCE = 16
-"""Writes of one call that run in parallel in mode stream."""
+"""Maximum writes of one call that run in parallel in the maintenance mode ``stream``."""
 
 
 class _PendingWrite:
-    """A client's change that waits for its transaction; ``outcome`` is its error, or None.
+    """A client's change that waits for its transaction. ``outcome`` is its error, or None.
 
     If the client disconnects, ``outcome`` is cancelled.
     """
@@ -65,8 +66,9 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, also of a write with an unknown outcome.
-    ``observer`` receives the comments of the write. Both calls precede the client's answer.
+    ``written`` receives the products of each write, also of a write whose outcome is unknown.
+    ``observer`` receives the comments of the write. Both are called before the client gets its
+    response.
     """
 
     def __init__(
@@ -91,18 +93,18 @@ class CounterTransactions:
         """Write one client's change, in one transaction with other changes of its product.
 
         Raises ConditionFailedError if the comment has changed since it was read, or if the
-        condition of another action of the change fails. The error's ``failed`` has the numbers of
+        condition of another action of the change fails. ``failed`` of this error has the numbers of
         these actions within the change. Raises ConflictError if other writes conflict until the
         deadline.
         """
-        # One write of a comment at a time, so that observers receive them in order; and one of a
-        # person's comments on a product, as their transactions conflict.
+        # Locks: one write of a comment at a time, so that observers receive its writes in order;
+        # and one write of a person's comments on a product at a time, because their transactions
+        # would conflict.
         latest = self._maintenance.latest
         keys = change.keys(names=latest is not None and latest.names_comments)
         async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
             # A change without counters needs no group. The mode that was read last may be out of
-            # date. Then the transaction changes counters after all, and is retried after a
-            # conflict.
+            # date. In that case the transaction changes counters, and is retried after a conflict.
             if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
                 await self._write([change], change.products)
             else:
@@ -118,7 +120,8 @@ class CounterTransactions:
                         async with asyncio.timeout(time_left()):
                             await self._write_next_group(pending.products)
             except ConflictError:
-                if pending in self._waiting:  # otherwise another client's group has written it
+                # otherwise the group of another client has written the change
+                if pending in self._waiting:
                     raise
             async with asyncio.timeout(time_left()):
                 outcome = await pending.outcome
@@ -168,21 +171,21 @@ class CounterTransactions:
         return changes
 
     async def names_comments(self) -> bool:
-        """Return whether writes name the comment of a person on a product."""
+        """Return whether writes must name a person's comment on a product."""
         return (await self._maintenance.current()).names_comments
 
     async def _in_stream_mode(self) -> bool:
         return (await self._maintenance.current()).mode is MaintenanceMode.STREAM
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
-        """Write as many waiting changes of the same products as fit into one transaction."""
+        """Write, in one transaction, as many waiting changes of the same products as fit."""
         latest = self._maintenance.latest
         batch = TransactionBatch(names=latest is not None and latest.names_comments)
         waiting = [pending for pending in self._waiting if pending.products == products]
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:
             del self._waiting[pending]
-        # A separate task, as this client may disconnect while other clients of the group wait.
+        # The group has its own task, because this client may disconnect while other clients wait.
         with deadline(max((pending.deadline for pending in group), key=attrgetter("at"))):
             task = asyncio.create_task(self._write_group(group))
         self._groups.add(task)
@@ -197,20 +200,22 @@ class CounterTransactions:
         await asyncio.shield(task)
 
     async def _write_group(self, group: Sequence[_PendingWrite]) -> None:
-        """Write a group in one transaction, and give each change its outcome.
+        """Write a group in one transaction, and set the outcome of each change.
 
         If a change makes the transaction fail, the group is written again without that change.
         """
         outcome: BaseException | None = None
         try:
-            if len(group) > 1 and await self._in_stream_mode():  # ``write`` used an older mode
+            # ``write`` used a mode that is out of date
+            if len(group) > 1 and await self._in_stream_mode():
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return
             await self._write([pending.change for pending in group], group[0].products)
         except ConditionFailedError as error:  # DynamoDB names the failed actions
             await self._write_without_failed(group, error)
             return
-        except InvalidRequestError as error:  # DynamoDB does not name them: try each half
+        # DynamoDB does not name the failed actions: try each half
+        except InvalidRequestError as error:
             if len(group) > 1:
                 middle = len(group) // 2
                 await self._write_group(group[:middle])
@@ -246,7 +251,7 @@ class CounterTransactions:
         except _NOTHING_DONE:
             raise
         except BaseException:
-            # The answer was lost, or all clients have disconnected: the write may have succeeded.
+            # The write may have succeeded: its response was lost, or all clients have disconnected.
             comments = [one for each in changes for one in (each.before, each.after) if one]
             if self._observer is not None:
                 for product_id in {comment.product_id for comment in comments}:
@@ -267,18 +272,19 @@ async def commit(
     boards: Boards,
     build: Callable[[Maintenance], CountedWrite],
 ) -> None:
-    """Write what ``build`` returns for the present maintenance mode, in one transaction.
+    """Write what ``build`` returns for the current maintenance mode, in one transaction.
 
     ``boards`` receives the changed counters. Raises ConditionFailedError if the condition of one of
-    the write's actions does not hold; counters have no conditions.
+    the write's actions fails. Counters have no conditions.
     """
     now = await maintenance.current()
     write = build(now)
     changes = write.changes
     if now.dual_writes:
-        # Add empty deltas for the rebuild's generation, so that the cutover includes every counter
-        # written meanwhile. A comment that the rebuild has not counted yet may be deleted before
-        # the scan reads it. Without these deltas, the rebuild would have no counter for it.
+        # Add changes of zero for the rebuild's counters, so that the cutover finds a counter for
+        # every statistics item that was written meanwhile. For example, a comment that the rebuild
+        # has not counted may be deleted before the scan reads it. Without these changes, the
+        # rebuild would have no counter for it, and the deletion would be lost.
         shown = [key for key in changes if key.generation is None]
         empty = in_generation(dict.fromkeys(shown, RatingCounts()), now.generation)
         changes = {**empty, **changes}

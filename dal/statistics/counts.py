@@ -1,7 +1,7 @@
-"""Counts of a product's comments by rating and language, and their change by a write.
+"""Counts of a product's comments by rating and language, and how a write changes them.
 
 Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuilds, verification and
-the follower of the table's stream all use it. All functions here are pure.
+the stream's follower all use it. All functions here are pure.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +20,7 @@ from dal.table.ranges import UNBOUNDED
 
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
-    """The number of comments of each rating from 1 to 5. In a delta, counts may be negative."""
+    """The number of comments with each rating from 1 to 5. In a delta, a number may be negative."""
 
     by_rating: tuple[int, ...] = (0, 0, 0, 0, 0)
 
@@ -31,7 +31,7 @@ class RatingCounts:
         return RatingCounts(tuple(times * count for count in self.by_rating))
 
     def of(self, ratings: Collection[int] | None = None) -> int:
-        """Return the number of comments with one of ``ratings``; None is any rating."""
+        """Return the number of comments with one of ``ratings``; None includes all ratings."""
         counts = self.by_rating
         return sum(counts if ratings is None else [counts[rating - 1] for rating in ratings])
 
@@ -42,14 +42,14 @@ class RatingCounts:
 
 
 COUNTED_FIELDS = frozenset({"product", "language", "rating"})
-"""The fields by which comments are counted. For filters by other fields, counts are inexact."""
+"""The fields by which comments are counted. Filters by other fields have no exact counts."""
 
 
 class StatisticsKey(NamedTuple):
-    """Key of the counters of a product's comments in one language.
+    """Names the counters of a product's comments in one language.
 
-    The key without a language is for the sum of all languages, which no item stores. A key with a
-    ``generation`` is for the counters of the rebuild with this number, which clients never see.
+    Without a language, it names the sum of all languages, which no item stores. With a
+    ``generation``, it names the counters of the rebuild with this number, which clients never see.
     """
 
     product_id: str
@@ -62,14 +62,14 @@ _ONE = {
     for sign in (-1, 1)
     for rating in RATINGS
 }
-"""The change when a comment of a rating is added (sign 1) or removed (sign -1)."""
+"""The delta of adding (sign 1) or removing (sign -1) a comment with a rating."""
 
 Deltas: TypeAlias = Mapping[StatisticsKey, RatingCounts]
-"""The changes of counts by a write; an unchanged count is absent."""
+"""How a write changes counts. Counts that do not change are absent."""
 
 
 def deltas(old: Comment | None, new: Comment | None) -> Deltas:
-    """Return the change of the counts when ``old`` becomes ``new``; None means no comment."""
+    """Return how the counts change when ``old`` becomes ``new``. None means no comment."""
     return summed(_counted(comment, sign) for comment, sign in ((old, -1), (new, 1)))
 
 
@@ -84,14 +84,14 @@ def summed(changes: Iterable[Deltas]) -> Deltas:
 
 
 def in_generation(changes: Deltas, generation: int) -> Deltas:
-    """Return the same changes, for the counters of a rebuild."""
+    """Return the same changes for the counters of a rebuild."""
     return {key._replace(generation=generation): change for key, change in changes.items()}
 
 
 def _counted(comment: Comment | None, sign: int) -> Deltas:
-    # Another program may write any product, language and rating. If a key is too long, DynamoDB
-    # refuses the whole transaction, at every attempt. A follower of the stream could then never
-    # apply the comment's record. So such a comment is not counted.
+    # Another program may write a product id or language of any length. If it makes a counter's key
+    # too long, DynamoDB rejects the whole transaction at every attempt, and a stream's follower
+    # could never apply the comment's record. So such a comment is not counted.
     if comment is None or any(
         len(part.encode()) > MAX_IDENTIFIER_BYTES
         for part in (escape(comment.product_id), comment.language)
@@ -103,42 +103,48 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
 
 @dataclass(frozen=True, slots=True)
 class RatingCount:
-    """The number of comments with one rating; in a facet, of those in the chosen languages."""
+    """The number of comments with one rating.
+
+    In facets, only comments in the selected languages count.
+    """
 
     rating: int
     count: int
     selected: bool = False
-    """Whether a filter includes the rating."""
+    """Whether the filter includes this rating."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageCount:
-    """The number of comments in one language; in a facet, of those with the chosen ratings."""
+    """The number of comments in one language.
+
+    In facets, only comments with the selected ratings count.
+    """
 
     language: str
     count: int
     selected: bool = False
-    """Whether a filter includes the language."""
+    """Whether the filter includes this language."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommentStatistics:
-    """The counts of one product, or of some of its languages: ``overall`` is their sum."""
+    """The counts of a product in all or some of its languages. ``overall`` is their sum."""
 
     overall: RatingCounts
     by_language: Mapping[str, RatingCounts]
     sound: bool = True
-    """Whether the total of every item that was read is the sum of its counts."""
+    """Whether, in every item that was read, the total is the sum of the counts."""
 
     @classmethod
     def summed(
         cls, by_language: Mapping[str, RatingCounts], *, sound: bool = True
     ) -> "CommentStatistics":
-        """Return the statistics of these languages together."""
+        """Return the statistics of these languages, with their sum."""
         return cls(reduce(add, by_language.values(), RatingCounts()), by_language, sound)
 
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
-        """Return the statistics of some languages; None: all of them."""
+        """Return the statistics of some of the languages; None: of all."""
         if languages is None:
             return self
         chosen = {one: self.by_language[one] for one in languages if one in self.by_language}
@@ -147,8 +153,9 @@ class CommentStatistics:
     def count(self, query: Query) -> int | None:
         """Return the number of comments that a query selects.
 
-        Raises NoIndexError if the query filters by a field that is not counted. Counters have no
-        dates, so a query with dates returns None, or 0 if no comment passes its other filters.
+        Raises NoIndexError if the query filters by a field that is not counted. Counts do not
+        depend on dates, so for a query with dates it returns None, or 0 if no comment passes the
+        other filters.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)
         if uncounted:
@@ -160,7 +167,10 @@ class CommentStatistics:
         return total if total == 0 or query.within == UNBOUNDED else None
 
     def cardinality(self, filters: Filters) -> int:
-        """Return the number of comments that pass the filters by counted fields."""
+        """Return the number of comments that pass the filters.
+
+        Filters by uncounted fields are ignored.
+        """
         ratings, languages = filters.get("rating"), filters.get("language")
         of = None if ratings is None else list(map(int, ratings))
         if languages is None:
@@ -181,7 +191,7 @@ class CommentStatistics:
 
     @property
     def histogram(self) -> list[RatingCount]:
-        """All five ratings with their counts, 5 first as shops show them."""
+        """The counts of all five ratings, rating 5 first."""
         return [RatingCount(rating, self.overall.of([rating])) for rating in reversed(RATINGS)]
 
     @property
@@ -194,7 +204,7 @@ class CommentStatistics:
 
 @dataclass(frozen=True, slots=True)
 class CommentFacets:
-    """The number of comments for each rating and language that a filter can select."""
+    """The number of comments for each rating and each language that a filter can select."""
 
     total: int
     average: float | None
@@ -207,10 +217,10 @@ def facets(
     ratings: Collection[int] | None,
     languages: Collection[str] | None,
 ) -> CommentFacets:
-    """Return the facets of a filter. None selects every value, an empty collection no value.
+    """Return the facets of a filter. None selects every value, an empty collection selects none.
 
-    The count of a rating includes only the chosen languages. The count of a language includes only
-    the chosen ratings.
+    The count of a rating includes only the selected languages. The count of a language includes
+    only the selected ratings.
     """
     of_languages = statistics.of(languages).overall
     of_both = of_languages

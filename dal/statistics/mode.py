@@ -1,17 +1,17 @@
 """The maintenance mode: which program changes the counters. An item of the table stores it.
 
-In mode *transactional* each write of this program changes the counters in its transaction, and
-during a rebuild the rebuild's counters too. In mode *stream* a follower of the table's stream
+In mode *transactional*, each write of this program changes the counters in its transaction. During
+a rebuild it also changes the rebuild's counters. In mode *stream*, a follower of the table's stream
 changes the counters, and writes do not. Then other programs may write comments too.
 
 A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
-seconds plus one more attempt. So SETTLE_SECONDS after an announcement (a change of the item), every
-unfinished transaction obeys it.
+seconds plus one more attempt. An announcement is a change of the item. SETTLE_SECONDS after an
+announcement, every transaction in progress obeys it.
 
-A count of zero proves that no comment exists only under three conditions: the mode is
-transactional, the table is ``complete`` (every comment is counted), and no rebuild runs. A command
-that ends this state announces the change, and waits SETTLE_SECONDS before it acts. So a page can
-trust a mode that was read at most 5 seconds ago.
+A count of zero proves that there is no comment, but only under three conditions: the mode is
+transactional, the table is ``complete`` (every comment is counted), and no rebuild is running. A
+command that ends one of these conditions announces it, and waits SETTLE_SECONDS before it acts. So
+a page can trust a mode that was read at most 5 seconds ago.
 """
 
 from collections.abc import Awaitable, Callable
@@ -36,34 +36,36 @@ SETTLE_SECONDS = 20.0
 """The sum of KEPT_SECONDS, a transaction's deadline, its last attempt, and a margin."""
 
 READERS_KEEP_SECONDS = 30.0
-"""How long page reads cache the item."""
+"""Seconds for which page reads cache the item."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
-"""Waits SETTLE_SECONDS, until every writer obeys the latest announcement."""
+"""Waits for SETTLE_SECONDS. After that, every writer obeys the latest announcement."""
 
 _RUNS = ("rebuilding", "upgrading")
-"""Attributes that the item has during a rebuild or an upgrade."""
+"""Attributes of the item during a rebuild and during an upgrade."""
 
 _ONE_PER_PERSON = "onePerPerson"
 
 _SHARDS = frozenset({"shards", "target", "step", "counter_shards", "counter_target"})
-"""Attributes that earlier versions set when they spread lists or counters over shards."""
+"""Attributes of the item in a table whose lists or counters an earlier version has spread over
+shards."""
 
 KEY: Item = {"PK": {"S": "COUNTING"}, "SK": {"S": "COUNTING"}}
 
 
 class MaintenanceMode(StrEnum):
-    """Whether each write's transaction changes the counters, or a follower of the stream."""
+    """What changes the counters: each write's own transaction, or a follower of the stream."""
 
     TRANSACTIONAL = "transactional"
     STREAM = "stream"
 
 
 class OnePerPerson(StrEnum):
-    """Whether a person may have one comment on each product.
+    """Whether a person may have only one comment on each product.
 
-    In ``MARKING`` and ``ON`` each add names its comment for its author and product, and is refused
-    if another comment is named. In ``MARKING`` a scan names the older comments.
+    In ``MARKING`` and ``ON``, each add writes an item that names the comment for its author and
+    product. It is refused if the item names another comment. In ``MARKING``, a scan also names the
+    older comments.
     """
 
     OFF = "off"
@@ -73,52 +75,52 @@ class OnePerPerson(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """The contents of the item. Without an item, the mode is transactional and not complete."""
+    """The item's contents. Without the item, the mode is transactional and not ``complete``."""
 
     mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
     generation: int = 0
-    """The number of the latest rebuild; 0 before the first."""
+    """The number of the latest rebuild; 0 if there was none."""
     rebuilding: bool = False
     complete: bool = False
-    """Whether every comment is counted."""
+    """Whether every comment of the table is counted."""
     since: int = 0
-    """When this was announced, in unix seconds."""
+    """The time of the announcement, in Unix seconds."""
     counted_table: str = ""
-    """The id of the table in which all comments are counted. A copy of the table has another id."""
+    """The id of the table whose comments are all counted. A copy of this table has another id."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
     one_per_person: OnePerPerson = OnePerPerson.OFF
 
     @property
     def names_comments(self) -> bool:
-        """Whether writes keep the items that name the comment of a person on a product."""
+        """Whether writes maintain the items that name a person's comment on a product."""
         return self.one_per_person is not OnePerPerson.OFF
 
     @property
     def copied(self) -> bool:
-        """Whether this is a copy of a table in which all comments were counted."""
+        """Whether the table is a copy of a table whose comments were all counted."""
         return self.counted_table != "" and not self.complete
 
     @property
     def dual_writes(self) -> bool:
-        """Whether writes also change the counters of a running rebuild."""
+        """Whether writes must also change the counters of a running rebuild."""
         return self.rebuilding and self.mode is MaintenanceMode.TRANSACTIONAL
 
     @property
     def applies_stream(self) -> bool:
-        """Whether followers apply the table's stream to the counters."""
+        """Whether a follower applies the table's stream to the counters."""
         return self.mode is MaintenanceMode.STREAM and not self.rebuilding
 
     @property
     def counted(self) -> bool:
-        """Whether there are counters. In mode stream, a rebuild creates them."""
+        """Whether the table has counters. In mode stream, a rebuild creates them."""
         return self.mode is MaintenanceMode.TRANSACTIONAL or self.counted_table != ""
 
     @property
     def exact(self) -> bool:
-        """Whether counts include every write that was acknowledged before they were read.
+        """Whether counts include every write that was acknowledged before the counts were read.
 
-        If they do, a count of zero proves that no comment exists.
+        In that case a count of zero proves that there is no comment.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 
@@ -131,7 +133,7 @@ class MaintenanceStore:
         self._kept: tuple[float, Maintenance] | None = None
 
     async def read(self) -> Maintenance:
-        """Return the item's contents now."""
+        """Read the item, and return its contents."""
         item = await self._table.get(KEY)
         if item is None:
             return Maintenance()
@@ -146,8 +148,8 @@ class MaintenanceStore:
             MaintenanceMode(item["mode"]["S"]),
             int(item["generation"]["N"]),
             **{name: name in item for name in _RUNS},
-            # The items of a backup are from several moments, so a restored table may have comments
-            # that are not counted.
+            # A restored table may contain comments that are not counted, because a backup does not
+            # read all items at the same moment.
             complete=counted_table != "" and counted_table == await self._table.id(),
             since=int(item["since"]["N"]),
             counted_table=counted_table,
@@ -155,22 +157,26 @@ class MaintenanceStore:
         )
 
     async def current(self) -> Maintenance:
-        """Return the item's contents of at most 5 seconds ago."""
+        """Return the item's contents, read at most 5 seconds ago."""
         kept = self._kept
         if kept is None or monotonic() - kept[0] >= KEPT_SECONDS:
             kept = self._kept = await retry(self._read_in_time, "get_item")
         return kept[1]
 
     async def counted(self) -> bool:
-        """Return whether there are counters, by the item's contents of at most 30 seconds ago."""
+        """Return whether the table has counters, by the item as read at most 30 seconds ago."""
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
-        with opened():  # later requests use the answer too, so it is in no request's account
+        # Several requests use this read, so its cost is not added to the current request.
+        with opened():
             return (await self.current()).counted
 
     async def _read_in_time(self) -> tuple[float, Maintenance]:
-        """Return the item, and the time before the request: a slow answer may be out of date."""
+        """Read the item.
+
+        Return it with the time before the read; raise an error if the read was slow.
+        """
         while True:
             requested = monotonic()
             read = await self.read()
@@ -181,18 +187,18 @@ class MaintenanceStore:
 
     @property
     def latest(self) -> Maintenance | None:
-        """The contents that ``current`` read last, of any age; None before the first read."""
+        """The contents that ``current`` read last, however old; None before the first read."""
         return None if self._kept is None else self._kept[1]
 
     def forget(self) -> None:
-        """Read the item again next time."""
+        """Let the next call read the item again."""
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
-        """Store the contents ``read`` with some changes, and return them.
+        """Store the contents ``read`` with ``changes``, and return the new contents.
 
         Raises ConflictError if the item has changed since it was read, and StoreRefusedError if a
-        rebuild and an upgrade would run at once.
+        rebuild and an upgrade would run at the same time.
         """
         announced = replace(read, **changes, since=int(time()))
         check_alone(read, announced)
@@ -210,10 +216,10 @@ class MaintenanceStore:
 
 
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
-    """Raise StoreRefusedError if two of these would run at once.
+    """Raise StoreRefusedError if two of these commands would run at the same time.
 
-    A rebuild, an upgrade, and a change of ``one_per_person``: a rebuild ends by an announcement
-    that must find its own.
+    They are a rebuild, an upgrade, and a change of ``one_per_person``. A rebuild, for example, must
+    find its own announcement in the item when it ends.
     """
     begun = _runs(wanted) - _runs(read)
     if wanted.one_per_person is not read.one_per_person:
@@ -229,7 +235,7 @@ def check_alone(read: Maintenance, wanted: Maintenance) -> None:
 
 
 class _Run(Enum):
-    """What cannot run at once, each with its words and the command that ends it."""
+    """Commands that cannot run at the same time, each with its name and its command line."""
 
     REBUILD = "a rebuild of the statistics", "stats rebuild"
     UPGRADE = "an upgrade of the table", "table upgrade"
@@ -246,7 +252,7 @@ def _runs(state: Maintenance) -> set[_Run]:
 
 
 def unchanged_since(announced: Maintenance) -> dict[str, Any]:
-    """Return an action that makes a transaction fail if there is a later announcement."""
+    """Return a check that makes a transaction fail after a later announcement."""
     return {"ConditionCheck": {"Key": KEY, **_as_read(announced)}}
 
 

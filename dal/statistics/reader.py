@@ -1,8 +1,8 @@
 """Reads a product's statistics, for clients and for plans.
 
-Inexact statistics may be out of date. They only influence the plan: the executor reads each segment
-until the page is full or the segment ends. Exact statistics can prove that a segment is empty.
-Statistics are exact if the query filters by counted fields only, and if
+Inexact statistics may be out of date. A plan can use them, because they only affect its cost: the
+executor reads each segment until the page is full or the segment ends. Exact statistics can prove
+that a segment is empty. Statistics are exact if the query filters by counted fields only, and if
 
 - they were read consistently, after the client requested the page,
 - they count every comment of the table, and every write changes them in its own transaction
@@ -37,22 +37,26 @@ from dal.table.items import Item, bytes_of
 from dal.table.ranges import UNBOUNDED, Range
 
 KEPT_SECONDS = 5.0
+"""Seconds for which statistics are cached for planning."""
+
 KEPT_PRODUCTS = 1_000
-"""How long statistics are cached for planning, and for how many products."""
+"""Maximum products whose statistics are cached for planning."""
 
 MEASURED_PRODUCTS = 10_000
-"""The number of products with row sizes and dates in memory."""
+"""Maximum products whose row sizes and dates are kept in memory."""
 
 KEPT_LOCATIONS = 200_000
-"""The maximum number of rows and ranges in memory, of all products together: some 36 MB."""
+"""Maximum rows and ranges in memory, of all products together: about 36 MB."""
 
 _SAMPLE = 8
+"""The number of rows in a product's first sample, from which their mean size is estimated."""
+
 _WEIGHT = 0.2
-"""The number of rows in the first sample, and the weight of each later page's mean size."""
+"""The weight of a page's mean row size in the moving average of a product's row sizes."""
 
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
-"""The attributes that the rows of all indexes have. The partition key is measured as that of
-``all``, so that the rows of a product have the same size in every index."""
+"""The attributes that the rows of all indexes have. The partition key of ``all`` is measured in
+place of each index's own, so that a product's rows have the same size in every index."""
 
 
 @dataclass(slots=True)
@@ -62,7 +66,10 @@ class _Recent:
 
 
 class StatisticsReader:
-    """Reads statistics items by ``run``, a table's ``query``. ``seen`` receives the items read."""
+    """Reads statistics items.
+
+    ``run`` is ``Table.query``; ``seen`` receives the items that were read.
+    """
 
     def __init__(
         self,
@@ -76,21 +83,21 @@ class StatisticsReader:
     async def read(
         self, product_id: str, *, consistent: bool, spend: Spend | None = None
     ) -> CommentStatistics:
-        """Return a product's statistics by one Query of the table (more beyond 1,000 languages).
+        """Return a product's statistics by one Query (by more if it has over 1,000 languages).
 
         A ``consistent`` read includes every acknowledged write, and costs twice the capacity.
         """
         return (await self._read(product_id, SORT_KEYS, consistent=consistent, spend=spend))[0]
 
     async def read_with_details(self, product_id: str) -> tuple[CommentStatistics, ProductDetails]:
-        """Return a product's statistics, read consistently, and its details, by the same Query."""
+        """Return a product's statistics, read consistently, and its details, by one Query."""
         statistics, items = await self._read(product_id, WITH_DETAILS, consistent=True)
         return statistics, details_in(items).get(product_id, ProductDetails())
 
     async def _read(
         self, product_id: str, keys: Range, *, consistent: bool, spend: Spend | None = None
     ) -> tuple[CommentStatistics, list[Item]]:
-        """Return a product's statistics, and all items of the range."""
+        """Return a product's statistics, and all items within the range ``keys``."""
         partition = counter_items.partition_of(product_id)
         request = QueryRequest(TABLE, partition, keys, consistent=consistent)
         items: list[Item] = []
@@ -103,26 +110,26 @@ class StatisticsReader:
         return counter_items.statistics_of(stored), items
 
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
-        """Return statistics for planning, which may be KEPT_SECONDS old.
+        """Return statistics that may be KEPT_SECONDS old.
 
-        Do not show them to clients.
+        They are for planning only. Clients get statistics from ``read``.
         """
         kept = self._kept.get(product_id)
         if kept is not None and kept.statistics is not None:
             return kept.statistics
         mine = self._kept[product_id] = _Recent()
-        # If ``forget`` drops this entry during the read, these statistics are older than a write.
+        # If ``forget`` removes this entry while it is read, the statistics may lack a write.
         mine.statistics = await self.read(product_id, consistent=False, spend=spend)
         return mine.statistics
 
     def forget(self, product_ids: Iterable[str]) -> None:
-        """Drop the cached statistics of products that a write has changed, or may have changed."""
+        """Remove the cached statistics of products whose comments a write may have changed."""
         for product_id in product_ids:
             self._kept.pop(product_id, None)
 
 
 class ProductStatisticsProvider:
-    """The ``StatisticsProvider`` of comments. ``run`` is a table's ``query``."""
+    """The ``StatisticsProvider`` of comments. ``run`` is ``Table.query``."""
 
     def __init__(
         self, run: RunQuery, reader: StatisticsReader, maintenance: MaintenanceStore
@@ -136,7 +143,7 @@ class ProductStatisticsProvider:
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may lag by seconds; None if the product has none."""
+        """Return statistics that may be some seconds old; None if the product has none."""
         product = _product_of(query)
         counts = await self._reader.recent(product, spend=spent.spend_planning)
         if not counts.total:
@@ -151,9 +158,9 @@ class ProductStatisticsProvider:
             if newest and oldest:
                 self._extents[product] = oldest[0].position, newest[0].position
         row_bytes = self._row_bytes.get(product)
-        if row_bytes is None:  # the sample found no row, so the counts are wrong
+        if row_bytes is None:  # the counts are wrong, because the sample found no row
             return None
-        # Row locations are kept only for keys of counted fields.
+        # Row locations are remembered only for filters by counted fields.
         counted = query.filters.keys() <= COUNTED_FIELDS
         locations = self.locations.get(product) if counted else None
         extent = self._extents.get(product, ("", ""))
@@ -170,7 +177,7 @@ class ProductStatisticsProvider:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys that certainly have no comment; no keys if the counts are inexact."""
+        """Return the keys that are proved to have no comment; no keys if the counts are inexact."""
         if not (await self._maintenance.current()).exact:
             return ()
         counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
@@ -178,14 +185,14 @@ class ProductStatisticsProvider:
         return {key for key in counted if not counts.cardinality(filters_of(key))}
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
-        """Remember the sizes and the places of the rows that a page has read."""
+        """Remember the sizes and positions of the rows that a page has read."""
         product = _product_of(query)
         locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
         for read in reads:
             known = locations.among(read.key, read.range)
             if known is not None and known[0] == sorted(row.position for row in read.rows):
-                sizes += known[1]  # the usual case: an earlier page has read these rows
+                sizes += known[1]  # the usual case: an earlier page has read the same rows
                 continue
             rows = [_located(row, product) for row in read.rows]
             sizes += [row.size for row in rows]
@@ -193,13 +200,16 @@ class ProductStatisticsProvider:
                 locations.note(read.key, read.range, rows)
         self.locations[product] = locations
         self._weigh(product, sizes)
-        if product in self._extents:  # rows may be newer than the newest row of the sample
+        if product in self._extents:  # a row may be newer than the newest row of the sample
             ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
             ends += self._extents[product]
             self._extents[product] = min(ends), max(ends)
 
     def _note_verified(self, product: str, newest: Sequence[Row]) -> None:
-        """Estimate the share of verified purchases; never 0 or 1, as few rows prove neither."""
+        """Estimate the share of verified purchases.
+
+        It is never 0 or 1, because a few rows prove neither.
+        """
         of = BY_VERIFIED.packs["verified"]
         verified = sum(of(row.item) == "true" for row in newest)
         self._verified[product] = (verified + 0.5) / (len(newest) + 1)
@@ -213,7 +223,7 @@ class ProductStatisticsProvider:
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
     ) -> Sequence[Row]:
-        """Return the first or the last rows of a product's comments."""
+        """Read the first or the last rows of a product's comments, to know sizes and dates."""
         request = QueryRequest(
             ALL, ALL.partition_of({"product": product}), descending=descending, limit=count
         )
@@ -236,14 +246,14 @@ def _located(row: Row, product: str) -> LocatedRow:
     return LocatedRow(row.position, values, _bytes(row, product))
 
 
-# A product's rows have few different values, so the remembered rows share the sets.
+# Cached: a product's rows have few different values, so the remembered rows can share the sets.
 @lru_cache(maxsize=10_000)
 def _values(product: str, language: str, rating: str) -> EqualityKey:
     return frozenset({"product": product, "language": language, "rating": rating}.items())
 
 
 def _bytes(row: Row, product: str) -> int:
-    """Return a row's size as DynamoDB counts it: names and values.
+    """Return a row's size in bytes as DynamoDB counts it: attribute names and values.
 
     The size of numbers is approximate.
     """

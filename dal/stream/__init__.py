@@ -1,1 +1,1 @@
-"""Statistics of tables that other programs also write to, counted from the table's stream."""
+"""Counts the comments of tables that other programs also write to, from the table's stream."""

@@ -1,8 +1,8 @@
-"""The applier: applies the records of a shard to the counters, exactly once.
+"""Applies the records of a stream's shards to the counters, each exactly once.
 
-A shard's checkpoint is the number of its last applied record. One transaction changes the counters
-and moves the checkpoint, so after a crash both are done or neither is. If two appliers read the
-same records, the slower one finds that the checkpoint has moved. It reads the checkpoint again, and
+A shard's checkpoint is the number of the last record that was applied. One transaction changes the
+counters and the checkpoint, so a crash cannot separate the two. If two appliers read the same
+records, the slower one finds a newer checkpoint than it expects. It reads the checkpoint again, and
 skips the records up to it.
 """
 
@@ -29,12 +29,12 @@ NOT_STREAM_MODE = (
 )
 
 Record: TypeAlias = dict[str, Any]
-"""A record of DynamoDB Streams, as GetRecords returns it and as Lambda delivers it."""
+"""A record of DynamoDB Streams, in the form of GetRecords and of Lambda's events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of counters by a record. ``sequence`` is the record's number in its shard."""
+    """How a record changes counters. ``sequence`` is the record's sequence number in its shard."""
 
     event: str
     sequence: str
@@ -47,16 +47,16 @@ def sequence_of(record: Record) -> str:
 
 
 def made_at(record: Record) -> datetime | None:
-    """Return the instant of a record's change, or None if the service omits it."""
+    """Return the time of a record's change; None if the service does not report it."""
     made = record["dynamodb"].get("ApproximateCreationDateTime")
     return datetime.fromtimestamp(made, UTC) if isinstance(made, float | int) else made
 
 
 def changes_of(records: Iterable[Record]) -> list[Change]:
-    """Return the records that change counters, in their order.
+    """Return the changes of those records that change counters, in the same order.
 
-    Two kinds of records change no counter: records of other items, and edits that keep product,
-    language and rating.
+    Two kinds of records change no counter: records of other items, and edits that do not change
+    product, language or rating.
     """
     changes: list[Change] = []
     for record in records:
@@ -74,18 +74,18 @@ def total(changes: Iterable[Change]) -> Deltas:
 
 
 def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]]:
-    """Yield the changes in non-empty parts, each small enough for one transaction.
+    """Yield the changes in parts. Each part fits in one transaction.
 
-    A transaction has an action for each counter, one further action, and ``actions_each`` for each
-    change.
+    A transaction has an action for each counter, ``actions_each`` actions for each change, and one
+    further action.
     """
     return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 
 
 class Applier(Checkpoints):
-    """Applies records of any shard of one stream, and moves its checkpoints.
+    """Applies records of any shard of one stream, and stores its checkpoints.
 
-    Several appliers may run at once.
+    Several appliers may run at the same time.
     """
 
     def __init__(
@@ -104,21 +104,21 @@ class Applier(Checkpoints):
         check_mode(await self._maintenance.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
-        """Apply the records after the checkpoint, and return the shard's new checkpoint.
+        """Apply the records after the checkpoint ``held``, and return the shard's new checkpoint.
 
-        ``records`` may begin before the checkpoint ``held``. They must include every later record
-        that changes a counter. Records that change no counter do not move the checkpoint.
+        ``records`` may begin before the checkpoint. After it, they must include every record that
+        changes a counter. Records that change no counter do not change the checkpoint.
         """
         for part in parts(changes_of(records), actions_each=0):
             held = await self._move(held, part, part[-1].sequence, done=False)
         return held
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
-        """Move the checkpoint over records that change no counter."""
+        """Move the checkpoint to a later record, after records that change no counter."""
         return await self._move(held, [], sequence, done=False)
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Mark a shard as closed and applied to its end."""
+        """Record in the checkpoint that the shard is closed and fully applied."""
         return await self._move(held, [], None, done=True)
 
     async def _move(
@@ -128,7 +128,7 @@ class Applier(Checkpoints):
             nonlocal held
             if held.done or (sequence is not None and held.covers(sequence)):
                 return held
-            # If another applier has moved the checkpoint, ``finish`` keeps its last record.
+            # Another applier may have stored a later checkpoint. Then its sequence number is kept.
             moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
             write = counted([self.move(held, moved)], changes)
@@ -145,9 +145,9 @@ class Applier(Checkpoints):
 
 
 def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance], CountedWrite]:
-    """Return the write of ``actions`` and the deltas of the counters, for ``commit``.
+    """Return a function for ``commit`` that writes ``actions`` and the deltas of the counters.
 
-    The write raises StoreRefusedError as ``check_mode`` does.
+    It raises StoreRefusedError as ``check_mode`` does.
     """
 
     def build(now: Maintenance) -> CountedWrite:
@@ -158,6 +158,6 @@ def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance
 
 
 def check_mode(now: Maintenance) -> None:
-    """Raise StoreRefusedError unless the maintenance mode is stream, without a rebuild."""
+    """Raise StoreRefusedError unless the maintenance mode is stream and no rebuild is running."""
     if not now.applies_stream:
         raise StoreRefusedError(NOT_STREAM_MODE)

@@ -1,8 +1,9 @@
-"""Checkpoints: the last applied record of each shard, stored as items of the table.
+"""Checkpoints: the last record of each shard that was applied, stored as items of the table.
 
-The item of a shard is ``STREAM#<stream>`` / ``SHARD#<shard>``, with ``sequence`` (S), the last
-applied record's number, and ``done`` (BOOL) once the shard is closed and fully applied. The item
-``WATERMARK`` has ``caught_up`` (S), an instant before which all records are applied.
+The item of a shard is ``STREAM#<stream>`` / ``SHARD#<shard>``. It has ``sequence`` (S), the
+sequence number of the last applied record, and ``done`` (BOOL) once the shard is closed and fully
+applied. The item ``WATERMARK`` has ``caught_up`` (S), an instant: all records before it are
+applied.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,19 +22,19 @@ _SHARD = "SHARD#"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The last applied record of a shard; ``sequence`` is None before the first."""
+    """The last applied record of a shard. ``sequence`` is None if no record is applied yet."""
 
     shard: str
     sequence: str | None = None
     done: bool = False
 
     def covers(self, sequence: str) -> bool:
-        """Return whether the record with this number is applied."""
+        """Return whether the record with this sequence number is applied."""
         return self.done or (self.sequence is not None and int(sequence) <= int(self.sequence))
 
 
 def label_of(stream_arn: str) -> str:
-    """Return a stream's label, unique among the table's streams: the last part of its ARN."""
+    """Return a stream's label, which is unique in its table: the last part of its ARN."""
     return stream_arn.rpartition("/")[2]
 
 
@@ -55,7 +56,7 @@ class Checkpoints:
         }
 
     def move(self, held: Checkpoint, to: Checkpoint) -> Action:
-        """Return the write of ``to``, on condition that the stored checkpoint is ``held``."""
+        """Return the action that stores ``to`` if the stored checkpoint is still ``held``."""
         item = self._item(to)
         if held.sequence is None:
             return {"Put": {"Item": item, **ABSENT}}
@@ -69,7 +70,7 @@ class Checkpoints:
         }
 
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
-        """Store the checkpoints of a stream that a rebuild has applied.
+        """Store the checkpoints of a stream whose first records a rebuild has applied.
 
         The watermark is written last, because a follower refuses a stream without a watermark.
         """
@@ -79,7 +80,7 @@ class Checkpoints:
         await self.raise_watermark(instant)
 
     async def watermark(self) -> datetime | None:
-        """Return the latest instant before which every record is known to be applied."""
+        """Return the watermark: all records before this instant are applied."""
         item = await self._table.get(self._key("WATERMARK"))
         return parse_instant(item["caught_up"]["S"]) if item else None
 
@@ -108,15 +109,15 @@ class Checkpoints:
 
 
 KEPT_SECONDS = 3 * 24 * 3600
-"""Seconds after which a marker may expire; the stream keeps its record for one day."""
+"""Seconds after which a marker expires. The stream keeps the marker's record for a day."""
 
 
 def marker(stream: str, event: str) -> Item:
-    """Return the marker of a stream's record, ``EVENT#<stream>#<event id>``."""
+    """Return the item which marks a stream's record as applied, ``EVENT#<stream>#<event id>``."""
     until = {"N": str(int(time()) + KEPT_SECONDS)}
     return primary_key(f"EVENT#{stream}#{event}") | {EXPIRES: until}
 
 
 def mark(stream: str, event: str) -> Action:
-    """Return the write of a marker, conditional on its absence."""
+    """Return the action that writes a marker if it does not exist."""
     return {"Put": {"Item": marker(stream, event), **ABSENT}}

@@ -1,9 +1,9 @@
 """The follower: reads every shard of a table's stream, and applies the records.
 
-A shard is read to its end before its child shards. Each round sends one GetRecords for every open
-shard, in parallel. A round without records raises the watermark, the instant before which all
-records are applied. The checkpoints in the table are the only state, so the follower may be killed
-at any moment.
+A shard is read to its end before its child shards. In each round, the follower sends one GetRecords
+for every open shard, in parallel. A round without records raises the watermark, an instant before
+which all records are applied. The follower keeps its state only in the checkpoints in the table, so
+it may be killed at any moment.
 """
 
 import asyncio
@@ -34,24 +34,30 @@ from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 
 RETENTION = timedelta(hours=23)
-"""The age up to which a stream certainly has its records. DynamoDB keeps them for 24 hours."""
+"""Until this age, a record is certainly still in the stream. DynamoDB keeps records for 24
+hours."""
 
 LISTING = timedelta(seconds=10)
+"""The interval between two reads of the list of shards."""
+
 WATERMARK = timedelta(seconds=10)
+"""The interval between two raises of the watermark."""
+
 SKIPPING = timedelta(hours=1)
-"""The times between two lists of the shards, two raises of the watermark, and two saved places of a
-shard without changes."""
+"""The interval at which the checkpoint of a shard moves if its records change no counter."""
 
 READ_EVERY = 0.4
-"""Seconds between rounds that read few records. DynamoDB recommends two readers at most. With two
-readers, a shard gets five GetRecords a second, which is its limit."""
+"""Seconds between two rounds that read few records. A shard allows five GetRecords per second, and
+DynamoDB recommends two readers at most. Two readers at this interval reach that limit."""
 
 LONGEST_PAUSE = 1.0
+"""Maximum seconds between two rounds without records."""
+
 LONGEST_BACKOFF = 30.0
-"""Longest pause between rounds without records, and while DynamoDB does not respond."""
+"""Maximum seconds between two rounds while DynamoDB does not respond."""
 
 FULL = 1_000
-"""The number of records in a full response. Further records follow."""
+"""The number of records in a full response. The shard may then have further records."""
 
 NOT_BEGUN = (
     "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
@@ -67,19 +73,19 @@ _log = logging.getLogger(__name__)
 
 
 class Sink(Protocol):
-    """Applies each record once, in its shard's order, and keeps checkpoints: see ``Applier``."""
+    """Applies each record once, in its shard's order, and stores checkpoints: see ``Applier``."""
 
     async def check(self) -> None:
-        """Raise DalError if records must no longer be applied."""
+        """Raise DalError if records must not be applied any more."""
 
     async def apply(self, held: Checkpoint, records: Sequence[Record]) -> Checkpoint:
-        """Apply the records after a checkpoint and return the next checkpoint."""
+        """Apply the records after a checkpoint, and return the new checkpoint."""
 
     async def skip(self, held: Checkpoint, sequence: str) -> Checkpoint:
-        """Move the checkpoint over records that change no counter."""
+        """Move the checkpoint to a later record, after records that change no counter."""
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Mark a fully applied shard as closed."""
+        """Record in the checkpoint that a closed shard is fully applied."""
 
     async def read(self, shards: Sequence[str]) -> dict[str, Checkpoint]:
         """Return the checkpoint of each shard."""
@@ -104,9 +110,10 @@ class _ShardReader:
 async def follow(table: Table, streams: Streams) -> None:
     """Apply the table's stream to its counters until cancelled.
 
-    Raises StoreRefusedError if there is no stream, it was switched off, the maintenance mode is no
-    longer stream, or the endpoint has no transactions; ChangesLostError if records expired before
-    they were applied. While DynamoDB does not respond, it retries without end.
+    Raises StoreRefusedError in four cases: there is no stream, it was switched off, the maintenance
+    mode is no longer stream, or the endpoint has no transactions. Raises ChangesLostError if
+    records expired before they were applied. While DynamoDB does not respond, it retries without
+    end.
     """
     await admin.check_transactions(table)
     boards = Boards(table)
@@ -137,7 +144,7 @@ async def open_follower(
     *,
     boards: Boards | None = None,
 ) -> "Follower":
-    """Return a follower of the table's stream; raise StoreRefusedError if there is none.
+    """Return a follower of the table's stream. Raise StoreRefusedError if there is no stream.
 
     ``boards`` receives the products whose places on leaderboards change.
     """
@@ -149,7 +156,10 @@ async def open_follower(
 
 
 async def caught_up(table: Table) -> datetime:
-    """Return an instant before which all changes are applied; else raise StoreRefusedError."""
+    """Return an instant before which all changes are applied.
+
+    Raise StoreRefusedError without one.
+    """
     arn = await admin.stream(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
     if not reached:
@@ -158,7 +168,7 @@ async def caught_up(table: Table) -> datetime:
 
 
 class Follower:
-    """Reader of all shards of a stream. Other readers may read the same stream."""
+    """Reads all shards of a stream. Several followers may read the same stream."""
 
     def __init__(
         self,
@@ -177,10 +187,10 @@ class Follower:
         self._raised: datetime | None = None
         self._complete = False
         self.behind = False
-        """True if a response of the latest round was full, so that unread records remain."""
+        """True if a response of the latest round was full: unread records remain."""
 
     async def round(self) -> bool:
-        """Read each open shard once and apply its records; return False if there were none."""
+        """Read each open shard once, and apply its records. Return False if there were none."""
         await self._sink.check()
         if self._listed is None or self._clock() - self._listed >= LISTING:
             await self._list()
@@ -196,7 +206,7 @@ class Follower:
         return busy
 
     async def _list(self) -> None:
-        """List the shards to read: shards whose parent is finished, or no longer listed."""
+        """List the shards that can be read: their parent is fully read, or no longer listed."""
         stream = await self._streams.describe(self._arn)
         began = self._clock()  # the response carries the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
@@ -207,9 +217,10 @@ class Follower:
             parent = listed[shard].parent
             if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
-                    # All records before the watermark are applied, and no record of this shard is.
-                    # So this shard's records are younger than the watermark. If the watermark is
-                    # older than DynamoDB keeps records, the shard's first records may have expired.
+                    # No record of this shard is applied, but all records before the watermark are.
+                    # So this shard's records are newer than the watermark. If the watermark is
+                    # older than the time for which DynamoDB keeps records, the shard's first
+                    # records may have expired.
                     applied = await self._sink.watermark()
                     if applied is None:
                         raise StoreRefusedError(NOT_BEGUN)
@@ -218,13 +229,13 @@ class Follower:
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
         if not self._readers and stream.status in {"DISABLING", "DISABLED"}:
             raise StoreRefusedError(SWITCHED_OFF)
-        # A closed shard has a child, which may not be listed yet.
+        # A closed shard has a child, but the stream may not list the child yet.
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
         self._listed = began
 
     async def _read(self, reader: _ShardReader, began: datetime) -> bool:
-        """Apply the records of the shard's next request; return False if there are none."""
+        """Read a shard once, and apply its records. Return False if there were none."""
         held = reader.checkpoint
         try:
             if reader.iterator is None:
@@ -248,10 +259,10 @@ class Follower:
             await self._sink.finish(reader.checkpoint)
             del self._readers[held.shard]
             self._done.add(held.shard)
-            self._listed = None  # the shard's children are readable now
+            self._listed = None  # the shard has ended, so its children can be read
             return True
-        # Records that change no counter move no checkpoint. Save their place once an hour, before
-        # they expire.
+        # Records that change no counter do not move the checkpoint. Move it once an hour, before it
+        # points to an expired record.
         if reader.latest is not None and began - reader.saved >= SKIPPING:
             reader.checkpoint = await self._sink.skip(reader.checkpoint, reader.latest)
             reader.saved = began

@@ -1,14 +1,14 @@
 """The Lambda handler: applies the records that an event source mapping of the stream delivers.
 
-Lambda may deliver a record several times, and does not name its shard. So the transaction that
-applies a record also writes a marker under the record's event id, and the handler skips a record
-with a marker. A rebuild writes markers for the records that it has counted. So the event source
-mapping can start at TRIM_HORIZON, the oldest record of the new stream. Until the rebuild ends,
-deliveries fail and are repeated.
+Lambda may deliver a record several times, and does not say to which shard it belongs. So the
+transaction that applies a record also writes a marker with the record's event id, and the handler
+skips a record that has a marker. A rebuild writes markers for the records that it has counted. So
+the event source mapping can start at TRIM_HORIZON, the oldest record of the new stream. Until the
+rebuild ends, the handler fails, and Lambda delivers the records again.
 
-If a record cannot be applied, the handler raises an exception, and Lambda repeats the whole
-delivery. The records that it has applied have markers. The handler never reports partial failures,
-because a mapping without this option takes the report for success.
+If a record cannot be applied, the handler raises an exception, and Lambda delivers all records
+again. Those that were applied have markers. The handler never reports partial failures, because a
+mapping without that option would take such a report for a success.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ _log = logging.getLogger(__name__)
 _runner = cache(asyncio.Runner)
 _clients = AsyncExitStack()
 _tables: dict[TableAddress, Table] = {}
-"""Clients kept between the invocations of one process, since opening a client takes a second."""
+"""Clients that are kept between invocations, because opening a client takes a second."""
 
 
 def handler(event: dict[str, Any], context: object) -> None:
-    """Apply an event's records. After a DalError, Lambda delivers all of them again.
+    """Apply the records of an event. After a DalError, Lambda delivers all of them again.
 
     The environment variable ``MARGINALIA_TABLE`` names the table.
     """
@@ -61,19 +61,19 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
-    """Apply the records of one shard in order, up to the first DalError."""
-    # Without images, every record would seem to change no counter.
+    """Apply the records of one shard in order. Stop at the first DalError."""
+    # Without both images of an item, no record would change a counter.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
-            f"The stream lacks images of a change: switch it off and on with {whole}, then "
-            "run `marginalia stats rebuild --mode stream`."
+            f"The stream's records do not contain the items: switch it off and on with {whole}, "
+            "then run `marginalia stats rebuild --mode stream`."
         )
     stream = label_of(records[0]["eventSourceARN"]) if records else ""
     maintenance, boards = MaintenanceStore(table), Boards(table)
 
     async def apply_once(part: Sequence[Change]) -> None:
-        """Apply the changes of a part that have no marker yet."""
+        """Apply those changes of a part that have no marker yet."""
         left = list({change.event: change for change in part}.values())
 
         async def attempt() -> None:
@@ -97,5 +97,6 @@ async def apply(table: Table, records: Sequence[Record]) -> None:
             except DalError as error:
                 _log.error("Stopped before record %s: %s", part[0].sequence, error)
                 raise
-    finally:  # Lambda runs no code between invocations
+    finally:
+        # Move the products on leaderboards now: Lambda stops the process between invocations.
         await boards.finish()
