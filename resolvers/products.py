@@ -17,11 +17,10 @@ from resolvers.context import NO_DETAILS
 from resolvers.mutations import UserError, changed, reported
 from resolvers.selection import (
     EXPLAINED,
+    CommentOrder,
     CreatedBefore,
     CreatedFrom,
-    DateOrder,
     Info,
-    OrderBy,
     selects,
     slice_of,
 )
@@ -72,6 +71,11 @@ PlanBy: TypeAlias = Annotated[
 ]
 
 
+CommentOrderBy: TypeAlias = Annotated[
+    CommentOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
+]
+
+
 async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     root: strawberry.Parent[Product],
     info: Info,
@@ -80,7 +84,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     verified_only: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
-    order_by: OrderBy = DateOrder.NEWEST,
+    order_by: CommentOrderBy = CommentOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
     last: int | None = None,
@@ -89,6 +93,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
 ) -> Page[Comment]:
     """Return a page of the product's comments."""
     start, end = rules.period(created_from, created_before)
+    ordered = order_by or CommentOrder.NEWEST
     selection = Selection(
         root.product_id,
         ratings=None if rating is None else rules.ratings("rating", rating),
@@ -96,8 +101,11 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         created_from=start,
         created_before=end,
         verified_only=bool(verified_only),
+        order=ordered.order,
     )
-    cut = slice_of(info, first, after, last, before, order_by=order_by, plan_by=plan_by)
+    cut = slice_of(
+        info, first, after, last, before, kind=ordered.kind, order_by=ordered, plan_by=plan_by
+    )
     stores, broker, since = info.context.stores, info.context.broker, None
     if broker is not None and selects(info, "eventCursor"):
         since = broker.log.last  # before the rows are read

@@ -24,7 +24,7 @@ from graphql import (
 from dal.errors import InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_ROWS
 from dal.query.pagination import CursorKind, Page, Slice, decode_cursor
-from dal.query.plan import PlanBasis
+from dal.query.plan import Order, PlanBasis
 from resolvers.context import Context
 
 Info = strawberry.Info[Context, None]
@@ -52,6 +52,25 @@ class DateOrder(StrEnum):
     OLDEST = "OLDEST"
 
 
+class CommentOrder(StrEnum):
+    """Orders of a product's comments."""
+
+    NEWEST = "NEWEST"
+    OLDEST = "OLDEST"
+    HIGHEST_RATING = "HIGHEST_RATING"
+    LOWEST_RATING = "LOWEST_RATING"
+
+    @property
+    def order(self) -> Order | None:
+        """The order of a selection; None is by date."""
+        return Order.__members__.get(self.name)
+
+    @property
+    def kind(self) -> CursorKind:
+        """The kind of the list's cursors."""
+        return CursorKind.__members__.get(self.name, CursorKind.INSTANT)
+
+
 OrderBy: TypeAlias = Annotated[
     DateOrder | None, strawberry.argument(description="Sort order. Default NEWEST.")
 ]
@@ -77,7 +96,7 @@ def slice_of(
     before: str | None = None,
     *,
     kind: CursorKind = CursorKind.INSTANT,
-    order_by: DateOrder | None = None,
+    order_by: DateOrder | CommentOrder | None = None,
     plan_by: PlanBasis | None = None,
 ) -> Slice:
     """Return the slice that the current field requests; a null order is NEWEST.
@@ -88,7 +107,7 @@ def slice_of(
         plain_slice(first, after, last, before, kind=kind),
         next_page=selects(info, "pageInfo", "hasNextPage"),
         previous_page=selects(info, "pageInfo", "hasPreviousPage"),
-        reverse=order_by == DateOrder.OLDEST,
+        reverse=order_by is not None and order_by.name == DateOrder.OLDEST.name,
         explain=any(selects(info, "plan", name) for name in TRACED),
         plan_by=plan_by,
     )

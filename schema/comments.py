@@ -14,6 +14,7 @@ from dal.query import pagination
 from dal.query.plan import PlanBasis
 from dal.statistics import counts
 from resolvers import analytics, comments, json_ld, products, users
+from resolvers.selection import CommentOrder
 from schema.statistics import CommentStatistics, Trend
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
@@ -22,6 +23,16 @@ _JSON_LD = (
     "need `--public-url`."
 )
 
+show_enum(
+    CommentOrder,
+    "Sort order of a product's comments. Rows of one rating are sorted newest first.",
+    {
+        CommentOrder.NEWEST: "Newest first.",
+        CommentOrder.OLDEST: "Oldest first.",
+        CommentOrder.HIGHEST_RATING: "Highest rating first.",
+        CommentOrder.LOWEST_RATING: "Lowest rating first.",
+    },
+)
 show_enum(
     PlanBasis,
     "Statistics that a page is planned with.",
@@ -188,7 +199,9 @@ class Product(Node):
         resolver=products.comments,
         graphql_type=CommentConnection | None,
         description="Comments on the product, filtered and sorted. Cursors stay valid under other "
-        "filters, dates and orders.",
+        "filters and dates. NEWEST and OLDEST share cursors; another order's cursor is BAD_CURSOR. "
+        "By rating, each comment that keeps its rating is on exactly one page; a comment that is "
+        "rated anew meanwhile may be on none, or on two.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,

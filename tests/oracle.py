@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from dal.entities.comment import comment_position
 from dal.model import RATINGS, Comment
 from dal.query.pagination import Page, Slice
+from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 
 Row = TypeVar("Row")
@@ -55,6 +56,18 @@ def newest_first(comments: Iterable[Comment]) -> list[Comment]:
     return sorted(comments, key=comment_position, reverse=True)
 
 
+def position_in(order: Order | None, comment: Comment) -> str:
+    """The position of a comment in a product's list in this order."""
+    position = comment_position(comment)
+    if order is None:
+        return position
+    ranks = {
+        Order.HIGHEST_RATING: f"h{comment.rating}",
+        Order.LOWEST_RATING: f"l{6 - comment.rating}",
+    }
+    return f"{ranks[order]}#{position}"
+
+
 _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "product_id": lambda comment, wanted: comment.product_id == wanted,
     "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
@@ -62,23 +75,26 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "verified_only": lambda comment, wanted: not wanted or comment.verified_purchase,
     "created_from": lambda comment, wanted: wanted is None or comment.created_at >= wanted,
     "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
+    "order": lambda comment, wanted: True,
 }
 """What each field of a selection keeps: all of them, or the oracle would miss one silently."""
 
 
 def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]:
-    """The comments that a selection keeps, newest first."""
+    """The comments that a selection keeps, in its order, newest first."""
     assert _KEPT_BY.keys() == {field.name for field in fields(selection)}
-    return newest_first(
+    kept = (
         comment
         for comment in comments
         if all(keeps(comment, getattr(selection, name)) for name, keeps in _KEPT_BY.items())
     )
+    return sorted(kept, key=partial(position_in, selection.order), reverse=True)
 
 
 def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
     """The comments of one page of a selection, in list order."""
-    rows = {comment_position(comment): comment for comment in selected(comments, selection)}
+    place = partial(position_in, selection.order)
+    rows = {place(comment): comment for comment in selected(comments, selection)}
     shown, *_ = page_of(list(rows), cut)
     return [rows[position] for position in shown]
 

@@ -29,7 +29,7 @@ from dal.entities.ticket import (
     TICKETS_OF_USER,
 )
 from dal.errors import NoIndexError
-from dal.query.plan import Filters, Query
+from dal.query.plan import Filters, Order, Query
 from dal.table.index import Index
 from dal.table.ranges import UNBOUNDED, Range
 
@@ -50,6 +50,8 @@ class AccessPattern:
     index: Index | None = None
     filters: str = ""
     bounds: str = ""
+    order: Order | None = None
+    """The order of a list that several Queries form, each by date (``stages``)."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
         """Return whether this pattern has exactly these filters and bounds."""
@@ -130,6 +132,19 @@ ACCESS_PATTERNS = (
         "AP6 (dates)", "any of these lists, from a date, before a date, or between two dates"
     ),
     AccessPattern("AP6 (oldest first)", "any of these lists, oldest first"),
+    *(
+        AccessPattern(
+            f"AP6 ({words})",
+            f"any of these lists, {words}, and newest first within a rating",
+            filters="product language? rating? verified?",
+            bounds="?",
+            order=order,
+        )
+        for words, order in (
+            ("highest rating first", Order.HIGHEST_RATING),
+            ("lowest rating first", Order.LOWEST_RATING),
+        )
+    ),
     AccessPattern("AP7", "the number of a product's comments of each rating"),
     AccessPattern("AP8", "the number of a product's comments of each rating in one language"),
     AccessPattern("AP9", "the number of a product's comments"),
@@ -245,12 +260,18 @@ ACCESS_PATTERNS = (
 
 
 def query_of(
-    filters: Filters, within: Range = UNBOUNDED, *, consistent: bool = False, head: bool = False
+    filters: Filters,
+    within: Range = UNBOUNDED,
+    order: Order | None = None,
+    *,
+    consistent: bool = False,
+    head: bool = False,
 ) -> Query:
     """Return a query with the name of its access pattern; raise NoIndexError if there is none."""
     for pattern in ACCESS_PATTERNS:
-        if pattern.index is not None and pattern.answers(filters, within):
-            return Query(pattern.name, filters, within, consistent, head)
+        listed = pattern.index is not None or order is not None
+        if listed and pattern.order is order and pattern.answers(filters, within):
+            return Query(pattern.name, filters, within, consistent, head, order)
     raise NoIndexError(
         f"No access pattern has the filters {', '.join(sorted(filters))} and these bounds: "
         "add one to dal/query/access_patterns.py."

@@ -35,7 +35,7 @@ from dal.model.key_parts import (
     parse_instant,
     unescape,
 )
-from dal.query.plan import PlanBasis, Query
+from dal.query.plan import Order, PlanBasis, Query
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.table.items import Item
 from dal.table.ranges import HEADS, UNBOUNDED, Range
@@ -53,21 +53,48 @@ class CursorKind(IntEnum):
     COUNT = 0x12
     NAME = 0x13
     TITLE = 0x14
+    HIGHEST_RATING = 0x15
+    LOWEST_RATING = 0x16
+
+
+class _Rank(NamedTuple):
+    """How positions and cursors of a list in another order than by date begin."""
+
+    letter: str
+    digits: int
+    size: int
+    """The number of bytes in a cursor."""
+
+
+_RANKS = {Order.HIGHEST_RATING: _Rank("h", 1, 1), Order.LOWEST_RATING: _Rank("l", 1, 1)}
+_ORDERS = {rank.letter: order for order, rank in _RANKS.items()}
+
+
+def rank_prefix(order: Order, rank: int) -> str:
+    """Return the part of a position before ``<instant>#<id>``, in a list that has ranks."""
+    letter, digits, _ = _RANKS[order]
+    return f"{letter}{rank:0{digits}}#"
 
 
 def encode_cursor(position: str) -> str:
     """Return the cursor of a position.
 
     A position is ``<instant>#<id>``, ``<count>#<id>``, ``<name>``, or a title, a tab and an id.
+    A position in a list with an ``Order`` is a letter, the rank, ``#``, and ``<instant>#<id>``.
     """
     if "\t" in position:  # only a title's position contains a tab, because ids and names cannot
         return _packed(CursorKind.TITLE, position.encode())
     # Ids contain no "#". So "Z#" at this place shows that the position begins with an instant.
     if position[INSTANT_LENGTH - 1 : INSTANT_LENGTH + 1] == "Z#":
-        instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
-        microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
-        return _packed(CursorKind.INSTANT, _INSTANT.pack(microseconds) + identifier.encode())
-    return _packed(CursorKind.COUNT if "#" in position else CursorKind.NAME, position.encode())
+        return _packed(CursorKind.INSTANT, _dated(position))
+    if "#" not in position:
+        return _packed(CursorKind.NAME, position.encode())
+    order = _ORDERS.get(position[0])
+    if order is None:  # a count begins with a digit
+        return _packed(CursorKind.COUNT, position.encode())
+    rank, _, dated = position[1:].partition("#")
+    body = int(rank).to_bytes(_RANKS[order].size, "big") + _dated(dated)
+    return _packed(CursorKind[order.name], body)
 
 
 def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
@@ -85,6 +112,12 @@ def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
     return position
 
 
+def _dated(position: str) -> bytes:
+    instant, identifier = position[:INSTANT_LENGTH], position[INSTANT_LENGTH + 1 :]
+    microseconds = (parse_instant(instant) - _EPOCH) // _MICROSECOND
+    return _INSTANT.pack(microseconds) + identifier.encode()
+
+
 def _packed(kind: CursorKind, body: bytes) -> str:
     raw = _HEAD.pack(kind, zlib.crc32(body)) + body
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
@@ -98,9 +131,15 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
     body = raw[_HEAD.size :]
     if head != (kind, zlib.crc32(body)):
         raise ValueError("The cursor is damaged, or belongs to another list.")
-    if kind is CursorKind.INSTANT:
+    prefix = ""
+    if kind.name in Order.__members__:
+        order = Order[kind.name]
+        size = _RANKS[order].size
+        prefix = rank_prefix(order, int.from_bytes(body[:size], "big"))
+        body = body[size:]
+    if kind is CursorKind.INSTANT or prefix:
         instant = _EPOCH + timedelta(microseconds=_INSTANT.unpack_from(body)[0])
-        start, part = f"{format_instant(instant)}#", body[_INSTANT.size :].decode()
+        start, part = f"{prefix}{format_instant(instant)}#", body[_INSTANT.size :].decode()
     else:
         before, sign, part = body.decode().rpartition("\t" if kind is CursorKind.TITLE else "#")
         start = before + sign

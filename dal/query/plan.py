@@ -33,6 +33,13 @@ def filters_of(key: EqualityKey) -> Filters:
     return {name: frozenset({value}) for name, value in key}
 
 
+class Order(StrEnum):
+    """Orders of a list of comments other than by date. Rows of one rank are sorted newest first."""
+
+    HIGHEST_RATING = "HIGHEST_RATING"
+    LOWEST_RATING = "LOWEST_RATING"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """The filters and bounds of a list. A filter with an empty set of values matches nothing."""
@@ -46,6 +53,8 @@ class Query:
     head: bool = False
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
+    order: Order | None = None
+    """The order of the list, which ``stages`` reads; None is the order of the index's sort keys."""
     _hash: int = field(init=False, repr=False, compare=False)
     """The hash, computed once: every page looks up its access paths by the query."""
 

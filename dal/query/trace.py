@@ -153,6 +153,18 @@ class Trace:
     """The positions of the page's rows, in the order of the list."""
     descending: bool = False
     """Whether the list is in descending order of keys."""
+    stages: list["Trace"] = field(default_factory=list)
+    """The traces of the stages of a list with an order, which this trace contains too."""
+
+    def add(self, stage: "Trace", prefix: str) -> None:
+        """Add the trace of a stage. Positions in the list are ``prefix`` and the stage's own."""
+        before = sum(step.segments for step in self.steps)
+        self.steps += stage.steps
+        for query in stage.queries:
+            rows = [row._replace(position=prefix + row.position) for row in query.rows]
+            self.queries.append(query._replace(segment=query.segment + before, rows=rows))
+        self.alternatives = self.alternatives or stage.alternatives
+        self.stages.append(stage)
 
     def rows(self) -> list[RowRead]:
         """Return every row read, in list order. A row that two segments returned occurs twice."""
@@ -184,6 +196,9 @@ class Trace:
         If this page read a full page from a partition, the partition's cost is measured. Otherwise
         it is an estimate.
         """
+        if self.stages:
+            figures = [one for stage in self.stages if (one := stage.full_pages()) is not None]
+            return ReadFigures(*map(sum, zip(*figures, strict=True))) if figures else None
         full = self.full
         if full is None:
             return None
@@ -287,6 +302,24 @@ class ExecutionStatistics:
         """Add a plan to the trace, before the executor reads by it."""
         if self.trace is not None:
             self.trace.steps.append(Step(purpose, plan))
+
+    def add(self, stage: "ExecutionStatistics", prefix: str) -> None:
+        """Add the cost of a stage, whose positions in the list begin with ``prefix``."""
+        self.estimated_capacity = (
+            stage.estimated_capacity
+            if not self.segments or None in {self.estimated_capacity, stage.estimated_capacity}
+            else (self.estimated_capacity or 0.0) + (stage.estimated_capacity or 0.0)
+        )
+        self.index = self.index or stage.index
+        self.segments += stage.segments
+        self.requests += stage.requests
+        self.items_read += stage.items_read
+        self.consumed_capacity += stage.consumed_capacity
+        self.residual = sorted({*self.residual, *stage.residual})
+        self.planning_requests += stage.planning_requests
+        self.planning_capacity += stage.planning_capacity
+        if self.trace is not None and stage.trace is not None:
+            self.trace.add(stage.trace, prefix)
 
     def count(
         self,

@@ -14,7 +14,8 @@ from dal.model import RATINGS, Comment, ProductDetails
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.query.plan import Query
+from dal.query.plan import Order, Query
+from dal.query.stages import StageReader, by_date
 from dal.repositories.comment_writes import CommentWriter
 from dal.shared_reads import SharedReads
 from dal.statistics.boards import Boards
@@ -44,6 +45,8 @@ class Selection:
     created_before: datetime | None = None
     verified_only: bool = False
     """Whether to select only comments of users to whom the product was delivered."""
+    order: Order | None = None
+    """The order of the list; None is by date."""
 
     def query(self) -> Query:
         """Return the query of this selection. All five ratings are the same as no filter."""
@@ -55,7 +58,7 @@ class Selection:
             filters["rating"] = frozenset(map(str, ratings))
         if self.verified_only:
             filters["verified"] = frozenset({"true"})
-        return query_of(filters, between(self.created_from, self.created_before))
+        return query_of(filters, between(self.created_from, self.created_before), self.order)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,9 @@ class CommentRepository(CommentWriter):
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)
         executor = Executor(table.query, COMMENT.indexes, provider)
         self._pages = PageReader(executor, COMMENT.decode_row, descending=True)
+        self._in_order = PageReader(
+            StageReader(executor), lambda row: COMMENT.decode_row(by_date(row)), descending=True
+        )
         self._by_author = PageReader(
             Executor(table.query, COMMENT.indexes), COMMENT.decode_row, descending=True
         )
@@ -106,7 +112,8 @@ class CommentRepository(CommentWriter):
         Requests at the same time share one read if they have the same ``since``, a position in the
         log of comment events. So the shared page contains all changes up to this position.
         """
-        read = partial(self._pages.read, _query_of(selection), cut)
+        pages = self._pages if selection.order is None else self._in_order
+        read = partial(pages.read, _query_of(selection), cut)
         return await self._shared.read((selection, cut, since), read)
 
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:

@@ -36,7 +36,7 @@ from dal.limits import (
     MAX_ROWS,
     MAX_SEGMENTS,
 )
-from dal.query.plan import WITHOUT_STATISTICS
+from dal.query.plan import WITHOUT_STATISTICS, Order
 from resolvers.selection import DEFAULT_SIZE
 from schema.execution.compiled.coercion import nodes_of
 from schema.execution.selections import fields_of, fragments_of
@@ -61,7 +61,11 @@ _LOOK_UPS = {
 }
 """Fields with an object for each value of an argument."""
 
-_SIZING = frozenset({"first", "last", "after", "planBy", *_FILTERS, *_LOOK_UPS.values()})
+_BY_RATING = frozenset({Order.HIGHEST_RATING, Order.LOWEST_RATING})
+_RATINGS_OF_PAGE = 2
+"""Orders by rating, and how many ratings a page of one usually has at the most."""
+
+_SIZING = frozenset({"first", "last", "after", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()})
 """Arguments that decide how many rows are read, from how many partitions, and from where on."""
 
 _MAX_KEPT = 50
@@ -170,12 +174,17 @@ def _size_in(value: object) -> object:
     if isinstance(value, list):
         return len(value), len(set(map(str, value)))
     decides = value is None or value is Undefined or isinstance(value, int)
-    return value if decides or _without_statistics(value) else ""
+    return value if decides or _without_statistics(value) or _by_rating(value) else ""
 
 
 def _without_statistics(plan_by: object) -> bool:
     """Return whether a page with this ``planBy`` reads a full page of each partition."""
     return isinstance(plan_by, str) and plan_by in WITHOUT_STATISTICS
+
+
+def _by_rating(order_by: object) -> bool:
+    """Return whether a page with this ``orderBy`` reads the ratings one after the other."""
+    return isinstance(order_by, str) and order_by in _BY_RATING
 
 
 def predicted(
@@ -297,9 +306,12 @@ class _Prediction:
 
 def _partitions(arguments: Mapping[str, Any]) -> int:
     """Return how many partitions a page may be read from; execution refuses too many."""
-    listed = (arguments.get(name) for name in _FILTERS)
-    sizes = (len(set(map(str, values))) for values in listed if isinstance(values, list))
-    return min(prod(sizes), MAX_SEGMENTS)
+    given = ((name, arguments.get(name)) for name in _FILTERS)
+    sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
+    if _by_rating(arguments.get("orderBy")):
+        ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
+        sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
+    return min(prod(sizes.values()), MAX_SEGMENTS)
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:

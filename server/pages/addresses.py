@@ -16,6 +16,7 @@ from starlette.datastructures import QueryParams
 from dal.limits import MAX_PAGE_ADDRESS
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext, gettext_noop
+from server.pages.list_orders import ORDERS
 
 RATINGS = (1, 2, 3, 4, 5)
 
@@ -43,8 +44,8 @@ class Filters:
     since: date | None = None
     until: date | None = None
     """The first and the last day, both included, in UTC as the pages show dates."""
-    oldest: bool = False
-    """Whether the list shows the oldest comment first."""
+    order: str = "newest"
+    """The name of the list's order."""
     verified: bool = False
     """Whether the list shows only comments of buyers."""
 
@@ -62,7 +63,7 @@ class Filters:
             _distinct(value for value in given.getlist("language") if value),
             since,
             until,
-            _oldest(given.get("order", "")),
+            _order(given.get("order", "")),
             bool(given.get("verified")),
         )
 
@@ -100,7 +101,7 @@ class Filters:
             "createdFrom": _midnight(self.since),
             "createdBefore": _midnight(after),
             "verifiedOnly": self.verified,
-            "orderBy": "OLDEST" if self.oldest else "NEWEST",
+            "orderBy": ORDERS[self.order].order_by,
         }
 
     def query(self, **cursor: str) -> str:
@@ -110,7 +111,7 @@ class Filters:
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
             *([("verified", "yes")] if self.verified else []),
-            *([("order", "oldest")] if self.oldest else []),
+            *([("order", self.order)] if self.order != "newest" else []),
             *cursor.items(),
         ]
         return f"?{urlencode(pairs)}" if pairs else ""
@@ -182,7 +183,8 @@ class Pager:
         if not self.info["hasNextPage"]:
             return beyond + 1
         place = self.part.place
-        first = place if place is None or self.filters.oldest else self.total - place + 1
+        newest = self.filters.order == "newest"
+        first = place if place is None or not newest else self.total - place + 1
         # Deletions since the link was made can make the place impossible.
         return first if first is not None and 1 < first <= beyond else None
 
@@ -215,7 +217,7 @@ class Pager:
     def _at(self, first: int | None, **cursor: str) -> str:
         if first is None or self.total is None:
             return self.path + self.filters.query(**cursor)
-        place = first if self.filters.oldest else self.total - first + 1
+        place = self.total - first + 1 if self.filters.order == "newest" else first
         return self.path + self.filters.query(**cursor, place=str(place))
 
 
@@ -266,9 +268,9 @@ def with_query(path: str, **parameters: str | None) -> str:
     return f"{path}?{query}" if query else path
 
 
-def invalid(message: str, value: str) -> PageFault:
+def invalid(message: str, value: str, **names: str) -> PageFault:
     """Return the fault of an invalid value in an address; ``message`` shows the ``value``."""
-    return PageFault(400, gettext(message, value=repr(value[:20])))
+    return PageFault(400, gettext(message, value=repr(value[:20]), **names))
 
 
 def _rating(value: str) -> int:
@@ -291,12 +293,14 @@ def _midnight(day: date | None) -> str | None:
     return f"{day}T00:00:00Z" if day else None
 
 
-def _oldest(value: str) -> bool:
-    if value not in {"", "newest", "oldest"}:
+def _order(value: str) -> str:
+    if value not in {"", *ORDERS}:
         raise invalid(
-            gettext_noop("%(value)s is not a sort order. Choose newest or oldest."), value
+            gettext_noop("%(value)s is not a sort order. Choose one of these: %(names)s."),
+            value,
+            names=", ".join(ORDERS),
         )
-    return value == "oldest"
+    return value or "newest"
 
 
 def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -124,9 +124,10 @@ def _places(rows: Sequence[Plan]) -> dict[str, float]:
 def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield a lane for each segment. The first lane of a further plan has a heading."""
     segments = iter(plan["segments"])
-    for step in plan["steps"]:
-        words = _HEADINGS.get(step["purpose"])  # the first plan has no heading
-        heading = gettext(words, index=step["index"]) if words else ""
+    for place, step in enumerate(plan["steps"]):
+        words = _HEADINGS.get(step["purpose"])
+        first = place == 0 and step["purpose"] == "PAGE"  # it has no heading
+        heading = gettext(words, index=step["index"]) if words and not first else ""
         for _ in range(step["segments"]):
             segment = next(segments)
             yield {
@@ -194,6 +195,7 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
 
 
 _HEADINGS: Mapping[str, str] = {
+    "PAGE": gettext_noop("The next part of the list: %(index)s"),
     "REST": gettext_noop("Second plan, for the rest of the page: %(index)s"),
     "FLAGS": gettext_noop("Next and previous page: %(index)s"),
 }

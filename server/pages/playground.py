@@ -23,6 +23,7 @@ from server.pages import i18n, plan_panel, rendering
 from server.pages.addresses import RATINGS, SIZE, Filters
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
+from server.pages.list_orders import ORDERS
 from server.pages.page_documents import DocumentResult, languages_of
 from server.pages.page_request import PageRequest
 
@@ -109,15 +110,16 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
     first = tuple(languages[:1])
     start = Choice(choice.product, by=choice.by)
 
-    def of(ratings: tuple[int, ...], *chosen: str, oldest: bool = False) -> Choice:
-        return replace(start, filters=Filters(ratings, tuple(sorted(chosen)), oldest=oldest))
+    def of(ratings: tuple[int, ...], *chosen: str, order: str = "newest") -> Choice:
+        return replace(start, filters=Filters(ratings, tuple(sorted(chosen)), order=order))
 
     return [
         (gettext("Three ratings, one language"), of((1, 4, 5), *first)),
         (gettext("Four ratings, any language"), of((1, 2, 3, 4))),
         (gettext("Two ratings, three languages"), of((1, 2), *languages[:3])),
         (gettext("Languages without comments"), of((1, 2), *first, "eo", "tlh", "vo")),
-        (gettext("Oldest first"), of((2, 3), oldest=True)),
+        (gettext("Oldest first"), of((2, 3), order="oldest")),
+        (gettext("Highest rating"), of((), *first, order="highest")),
         (gettext("Page 8"), replace(of((1, 4, 5), *first), page=8)),
         (gettext("Without statistics"), replace(of((1, 4, 5), *first), by="nothing")),
         (gettext("All ratings"), of(RATINGS, *first)),
@@ -197,6 +199,7 @@ async def show(request: PageRequest) -> Response:
         choice=choice,
         address=choice.address,
         bases=BASES,
+        orders=[(name, gettext(words.name)) for name, words in ORDERS.items()],
         languages=languages,
         examples=[(name, one.address) for name, one in examples(choice, languages)],
         **{"fault": None, **facts},

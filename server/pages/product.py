@@ -26,6 +26,7 @@ from server.pages.comment import BUYERS_ONLY, UNLISTED, CommentForm, unchecked, 
 from server.pages.faults import PageFault
 from server.pages.formats import day, decimal, language, minute, number, product_name
 from server.pages.i18n import gettext, ngettext
+from server.pages.list_orders import ORDERS
 from server.pages.page_documents import fill_statistics, graphql_address
 from server.pages.page_request import PageRequest
 from server.pages.plan_panel import plan_account
@@ -104,9 +105,9 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     listed = product["title"] or product["pictureUrl"] or product["url"]
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
+    words = ORDERS[filters.order]
     playground = Choice(product_id, filters, SIZE, after=part.after)
     name = product_name(product)
-    orders = ((gettext("Newest first"), False), (gettext("Oldest first"), True))
     return request.render(
         "product.html",
         status,
@@ -121,12 +122,19 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         chosen=filters.chosen,
         # For each order: its name, the list's address in this order, and whether it is chosen.
         orders=[
-            (one, path + replace(filters, oldest=oldest).query(), filters.oldest is oldest)
-            for one, oldest in orders
+            (
+                gettext(words.name),
+                path + replace(filters, order=order).query(),
+                order == filters.order,
+            )
+            for order, words in ORDERS.items()
         ],
+        heading=gettext(words.further_heading if part.chosen else words.heading),
+        onward=gettext(words.onward),
+        back=gettext(words.back),
         path=path,
         canonical=path + filters.essential.query(**part.chosen),
-        all_of_it=path + Filters(oldest=filters.oldest).query(),
+        all_of_it=path + Filters(order=filters.order).query(),
         removals=[(words, path + rest.query()) for words, rest in _removals(filters)],
         wider=[]
         if comments
@@ -160,7 +168,7 @@ def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bo
     """Return the page's title: the name and the filters; without filters, the rating."""
     parts = list(_filter_words(filters))
     if older:
-        parts.append(gettext("newer comments") if filters.oldest else gettext("older comments"))
+        parts.append(gettext(ORDERS[filters.order].further))
     if parts or not statistics["total"]:
         return ", ".join([name, *parts])
     rating = ngettext(
@@ -192,8 +200,8 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext("to %(last)s", last=until)
     if filters.verified:
         yield gettext("verified purchases only")
-    if filters.oldest:
-        yield gettext("oldest first")
+    if words := ORDERS[filters.order].filter:
+        yield gettext(words)
 
 
 def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:

@@ -9,6 +9,7 @@ from dal.model import Comment
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import Query
+from dal.query.stages import StageReader, by_date
 from dal.statistics import counter_items
 from dal.statistics.counts import deltas, summed
 from dal.statistics.mode import Maintenance, MaintenanceStore
@@ -37,9 +38,13 @@ class KnownProduct:
         )
         executor = Executor(self.engine, entity.indexes, known)
         self._pages = PageReader(executor, entity.decode_row, descending=True)
+        self._in_order = PageReader(
+            StageReader(executor), lambda row: entity.decode_row(by_date(row)), descending=True
+        )
 
     async def read(self, query: Query, cut: Slice) -> Page[Comment]:
-        return await self._pages.read(query, cut)
+        pages = self._pages if query.order is None else self._in_order
+        return await pages.read(query, cut)
 
     async def walk(
         self, query: Query, size: int, *, backward: bool, reverse: bool = False

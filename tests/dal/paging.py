@@ -1,5 +1,7 @@
 """Pages over the fake engine: the rows, and reading them."""
 
+import zlib
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -8,6 +10,8 @@ from dal.entities.comment import COMMENT, comment_position
 from dal.model import RATINGS, Comment
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
+from dal.query.plan import Order
+from dal.query.stages import StageReader, by_date
 from dal.repositories.comments import Selection
 from tests import oracle
 from tests.fakes import FakeEngine
@@ -39,9 +43,22 @@ selections = st.builds(
     st.none() | st.sampled_from(TIES),
     st.none() | st.sampled_from(TIES),
     st.booleans(),
+    st.sampled_from([None, *Order]),
 )
 ends = st.none() | rows.map(comment_position)  # of a row, of one that is gone, or in between
 cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)
+
+
+def placed(cut: Slice, selection: Selection) -> Slice:
+    """Return a slice whose ends, which are positions by date, are some of the selection's order."""
+
+    def end(position: str | None) -> str | None:
+        if position is None or selection.order is None:
+            return position
+        some = dense("any", rating=1 + zlib.crc32(position.encode()) % 5)
+        return oracle.position_in(selection.order, some).partition("#")[0] + "#" + position
+
+    return replace(cut, after=end(cut.after), before=end(cut.before))
 
 
 def engine_of(comments: list[Comment], **settings: Any) -> FakeEngine:
@@ -51,10 +68,17 @@ def engine_of(comments: list[Comment], **settings: Any) -> FakeEngine:
 
 
 async def read(engine: FakeEngine, selection: Selection, cut: Slice) -> Page[Comment]:
-    reader = PageReader(Executor(engine, COMMENT.indexes), COMMENT.decode_row, descending=True)
+    executor = Executor(engine, COMMENT.indexes)
+    if selection.order is None:
+        reader = PageReader(executor, COMMENT.decode_row, descending=True)
+    else:
+        reader = PageReader(
+            StageReader(executor), lambda row: COMMENT.decode_row(by_date(row)), descending=True
+        )
     return await reader.read(selection.query(), cut)
 
 
 def listed(comments: list[Comment], selection: Selection) -> list[str]:
-    """Return the positions of the selected comments, newest first."""
-    return [comment_position(comment) for comment in oracle.selected(comments, selection)]
+    """Return the positions of the selected comments, in the order of the list."""
+    kept = oracle.selected(comments, selection)
+    return [oracle.position_in(selection.order, comment) for comment in kept]

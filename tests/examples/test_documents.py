@@ -70,8 +70,8 @@ def test_the_operations_are_found(example: str) -> None:
     ("now", "then"),
     [
         ("verifiedPurchase: Boolean!", "isVerified: Boolean!"),
-        ("orderBy: DateOrder", "order: DateOrder"),
-        ("enum DateOrder", "enum OrderOfComments"),
+        ("orderBy: CommentOrder", "order: DateOrder"),
+        ("enum CommentOrder", "enum OrderOfComments"),
         ("userErrors: [UserError!]!", "faults: [UserError!]!"),
     ],
 )
@@ -79,5 +79,5 @@ def test_a_breaking_change_of_the_schema_is_found(example: str, now: str, then: 
     changed = sdl().replace(now, then)
     assert changed != sdl()
     if now.startswith("enum"):
-        changed = changed.replace(": DateOrder", ": OrderOfComments")
+        changed = changed.replace(": CommentOrder", ": OrderOfComments")
     assert faults(example, build_schema(changed))

@@ -18,7 +18,7 @@ from tests.oracle import make_comments, newest_first
 
 _PAGE = """
 query($edited: Boolean, $rating: [Int!], $language: [String!], $from: DateTime,
-    $order: DateOrder, $after: String) {
+    $order: CommentOrder, $after: String) {
   product(productId: "42") {
     comments(edited: $edited, rating: $rating, language: $language, createdFrom: $from,
       orderBy: $order, first: 7, after: $after) {

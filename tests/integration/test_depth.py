@@ -7,6 +7,7 @@ import pytest
 from dal.client.table import Table
 from dal.model import Comment
 from dal.query.pagination import Slice
+from dal.query.plan import Order
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.comments import Selection
 from dal.stores import Stores
@@ -35,6 +36,7 @@ SELECTIONS = (
     Selection("deep"),
     Selection("deep", languages=frozenset({"en"})),
     Selection("deep", frozenset({1, 3, 4}), frozenset({"de"})),
+    Selection("deep", order=Order.HIGHEST_RATING),
 )
 
 

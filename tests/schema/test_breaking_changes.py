@@ -19,9 +19,9 @@ INTENDED: Mapping[str, str] = {
     r"Argument Product\.comments\(planBy:\) was removed\.": "it compares plans",
     r"(KeyRange|Plan(Alternative|Basis|Purpose|Reason|Step)|QueryPlan|ReadFigures|RowOutcome"
     r"|RowReading|SegmentReading) was removed\.": "they describe plans",
-    r"CommentOrder was removed\.": "comments, orders and tickets share DateOrder, of equal values",
-    r"Argument \w+\.comments\(orderBy:\) has changed type from CommentOrder to DateOrder\.": "as "
-    "CommentOrder",
+    r"Argument Author\.comments\(orderBy:\) has changed type from CommentOrder to DateOrder\.": (
+        "they are sorted by date only, and the values are equal"
+    ),
     r"(AnalyticsSource|Field (Movers|Trend)\.source) was removed\.": "clients need not know which "
     "store answers",
     r"Field \w+\.(comment|order|product|ticket)Id changed type from String! to ID!\.": "clients "

@@ -32,7 +32,7 @@ fullPages { requests itemsRead capacity }
 ideal { requests itemsRead capacity }
 """
 COMMENTS = f"""
-query ($rating: [Int!], $language: [String!], $orderBy: DateOrder, $last: Int) {{
+query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $last: Int) {{
   product(productId: "42") {{
     comments(rating: $rating, language: $language, orderBy: $orderBy, last: $last) {{
       nodes {{ commentId }} pageInfo {{ hasNextPage hasPreviousPage }} plan {{ {TRACE} }}
@@ -74,6 +74,8 @@ def adds_up(page: dict[str, Any]) -> Counter[str]:
         {"rating": [1, 4], "language": ["en", "de"]},
         {"rating": [1, 2, 3, 4], "language": ["en"], "orderBy": "OLDEST"},
         {"rating": [2, 3], "last": 7},
+        {"orderBy": "HIGHEST_RATING"},
+        {"rating": [1, 4], "language": ["en", "de"], "orderBy": "LOWEST_RATING"},
         {"language": [*oracle.LANGUAGES, "pt", "fi", "sv", "nb"], "rating": [1]},
     ],
 )
@@ -102,7 +104,7 @@ async def test_the_capacity_of_full_pages_is_what_they_take(run: Run, table: Tab
 
 BASES = ("ROW_LOCATIONS", "COUNTS", "NOTHING", "FULL_PAGES")
 PLANNED = f"""
-query ($rating: [Int!], $language: [String!], $orderBy: DateOrder, $planBy: PlanBasis) {{
+query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $planBy: PlanBasis) {{
   product(productId: "42") {{
     comments(rating: $rating, language: $language, orderBy: $orderBy, planBy: $planBy) {{
       nodes {{ commentId }} plan {{ {TRACE} }}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dal.model import Comment
+from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 from resolvers.context import Viewer
 from tests import oracle
@@ -70,7 +71,7 @@ async def test_an_empty_list_selects_nothing(run: Run, filters: dict[str, object
 
 
 DATED = """
-query ($product: String!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: DateOrder,
+query ($product: String!, $rating: [Int!], $from: DateTime, $end: DateTime, $order: CommentOrder,
        $first: Int, $after: String, $last: Int, $before: String) {
   product(productId: $product) {
     comments(rating: $rating, createdFrom: $from, createdBefore: $end, orderBy: $order,
@@ -105,6 +106,26 @@ async def test_dates_and_order(run: Run, order: str | None) -> None:
     assert (page["pageInfo"]["hasNextPage"], page["pageInfo"]["hasPreviousPage"]) == (False, True)
     shown, _ = await dated(run, **given, last=4, before=page["pageInfo"]["startCursor"])
     assert shown == wanted[5:9]
+
+
+@pytest.mark.parametrize("order", ["HIGHEST_RATING", "LOWEST_RATING"])
+async def test_comments_by_rating(run: Run, order: str) -> None:
+    """With each filter, in both directions; and no other order accepts the cursors."""
+    start = oracle.START + timedelta(hours=3)
+    selection = Selection(PRODUCT, frozenset({1, 2, 5}), None, start, order=Order[order])
+    wanted = ids(oracle.selected(DATA, selection))
+    given = {"from": start.isoformat(), "rating": [1, 2, 5], "order": order}
+    shown, page = await dated(run, **given, first=9)
+    assert shown == wanted[:9]
+    info = page["pageInfo"]
+    assert (info["hasNextPage"], info["hasPreviousPage"]) == (True, False)
+    assert (await dated(run, **given, first=100, after=info["endCursor"]))[0] == wanted[9:]
+    assert (await dated(run, **given, last=4, before=info["endCursor"]))[0] == wanted[4:8]
+    assert (await dated(run, **given, last=7))[0] == wanted[-7:]
+    assert (await dated(run, order=order))[1]["totalCount"] == len(DATA)
+    for other in {"NEWEST", "OLDEST", "HIGHEST_RATING", "LOWEST_RATING"} - {order}:
+        answer = await run(DATED, product=PRODUCT, order=other, after=info["endCursor"])
+        assert [error["extensions"]["code"] for error in answer["errors"]] == ["BAD_CURSOR"]
 
 
 async def test_a_cursor_survives_another_order_and_other_dates(run: Run) -> None:

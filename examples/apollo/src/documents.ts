@@ -43,7 +43,7 @@ export const COMMENTS = graphql(`
     $productId: String!
     $rating: [Int!]
     $language: [String!]
-    $orderBy: DateOrder
+    $orderBy: CommentOrder
     $first: Int = 20
     $after: String
   ) {

@@ -29,7 +29,7 @@ export function Comments(props: {
         cursor: { type: "String" }
         rating: { type: "[Int!]" }
         language: { type: "[String!]" }
-        orderBy: { type: "DateOrder" }
+        orderBy: { type: "CommentOrder" }
       ) {
         comments(
           rating: $rating

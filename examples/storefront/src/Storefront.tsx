@@ -15,7 +15,7 @@ export function Storefront() {
         $productId: String!
         $rating: [Int!]
         $language: [String!]
-        $orderBy: DateOrder
+        $orderBy: CommentOrder
       ) {
         viewer {
           username

@@ -66,7 +66,7 @@ export const COMMENTS = graphql(
       $productId: String!
       $rating: [Int!]
       $language: [String!]
-      $orderBy: DateOrder
+      $orderBy: CommentOrder
       $first: Int
       $after: String
     ) {

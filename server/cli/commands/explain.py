@@ -14,7 +14,7 @@ from dal.query.pagination import Page
 from dal.query.trace import ExecutionStatistics, Trace
 from dal.repositories.comments import Selection
 from dal.stores import Stores
-from resolvers.selection import DEFAULT_SIZE, DateOrder, plain_slice
+from resolvers.selection import DEFAULT_SIZE, CommentOrder, plain_slice
 from server.cli.console import console
 from server.cli.options import STORE, takes
 from server.engine.storage import open_table
@@ -43,9 +43,9 @@ async def explain(
         typer.Option(help="Only comments created before this time, such as 2025-01-01."),
     ] = None,
     order_by: Annotated[
-        DateOrder,
+        CommentOrder,
         typer.Option(case_sensitive=False, help="Which comments come first."),
-    ] = DateOrder.NEWEST,
+    ] = CommentOrder.NEWEST,
     first: Annotated[
         int | None,
         typer.Option(
@@ -66,10 +66,11 @@ async def explain(
         rules.ratings("--rating", rating) if rating else None,
         rules.languages("--language", language) if language else None,
         *_period(created_from, created_before),
+        order=order_by.order,
     )
     cut = replace(
-        plain_slice(first, after, last, before),
-        reverse=order_by is DateOrder.OLDEST,
+        plain_slice(first, after, last, before, kind=order_by.kind),
+        reverse=order_by is CommentOrder.OLDEST,
         explain=True,
     )
     async with open_table(settings, share=True) as table:

@@ -15,6 +15,7 @@ indentation is a query: the list, its filters (``rating=`` selects nothing), and
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from dal.entities.comment import COMMENT
 from dal.entities.order import ORDER
@@ -92,7 +93,7 @@ def _query(name: str, asked: Mapping[str, str]) -> Query:
         if field in asked
     }
     bounds = asked.get("from", ""), asked.get("before", "")
-    flags = {"consistent": "consistent" in asked, "head": "head" in asked}
+    flags: Any = {"consistent": "consistent" in asked, "head": "head" in asked}
     if "pattern" in asked:
         return Query(asked["pattern"], filters, _range(*bounds), **flags)
     if name == "comments":

@@ -13,6 +13,8 @@ from dal.entities.comment import comment_position
 from dal.errors import InvalidCursorError
 from dal.model.key_parts import escape, fold, format_count
 from dal.query.pagination import CursorKind, decode_cursor, encode_cursor
+from dal.query.plan import Order
+from tests.oracle import position_in
 from tests.strategies import MORE, comment, comments, identifiers, texts
 
 INSTANT = "2020-11-20T12:00:00.000000Z#b7f1c2"
@@ -21,6 +23,8 @@ POSITIONS = {
     CursorKind.COUNT: "000000000010#4%2F2",
     CursorKind.NAME: "ana",
     CursorKind.TITLE: "red kettle #2\t4%2F2",
+    CursorKind.HIGHEST_RATING: f"h5#{INSTANT}",
+    CursorKind.LOWEST_RATING: f"l1#{INSTANT}",
 }
 CURSOR = encode_cursor(INSTANT)
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -31,8 +35,12 @@ counted = st.builds(
     identifiers,
 )
 titled = st.builds(lambda title, name: f"{fold(title)}\t{escape(name)}", texts, identifiers)
+ranked = st.tuples(st.sampled_from(Order), comments).map(
+    lambda one: (position_in(*one), CursorKind[one[0].name])
+)
 positions = (
-    st.tuples(st.builds(comment_position, comments), st.just(CursorKind.INSTANT))
+    ranked
+    | st.tuples(st.builds(comment_position, comments), st.just(CursorKind.INSTANT))
     | st.tuples(counted, st.just(CursorKind.COUNT))
     | st.tuples(identifiers.map(escape), st.just(CursorKind.NAME))
     | st.tuples(titled, st.just(CursorKind.TITLE))
@@ -73,6 +81,8 @@ def test_a_cursor_of_an_ordinary_id_has_at_most_80_characters(identifier: str) -
     oldest = comment(identifier, created_at=datetime.min.replace(tzinfo=UTC))
     for row in (newest, oldest):
         assert len(encode_cursor(comment_position(row))) <= 80
+        for order in Order:
+            assert len(encode_cursor(position_in(order, row))) <= 80
     assert len(encode_cursor("x" * 54)) < 80
 
 
@@ -89,6 +99,8 @@ def test_every_year_of_the_calendar_has_a_cursor(year: int) -> None:
         ("1969-07-20T20:17:40.000001Z#x", "EVueQTP___MZxuZBAXg", CursorKind.INSTANT),
         ("000000000010#4%2F2", "Eiz3uicwMDAwMDAwMDAwMTAjNCUyRjI", CursorKind.COUNT),
         ("ana", "E3efb-JhbmE", CursorKind.NAME),
+        (f"h5#{INSTANT}", "FVFLs1AFAAW0iJV7cABiN2YxYzI", CursorKind.HIGHEST_RATING),
+        (f"l1#{INSTANT}", "Fts31jMBAAW0iJV7cABiN2YxYzI", CursorKind.LOWEST_RATING),
         ("red kettle\t4%2F2", "FDr2Zg5yZWQga2V0dGxlCTQlMkYy", CursorKind.TITLE),
     ],
 )
@@ -208,6 +220,7 @@ def test_a_right_checksum_does_not_save_a_wrong_count(kind: CursorKind, body: st
     cursor = forged(body.encode(), kind)
     assert refused(cursor, CursorKind.COUNT)
     assert refused(cursor, CursorKind.INSTANT)
+    assert refused(cursor, CursorKind.HIGHEST_RATING)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])

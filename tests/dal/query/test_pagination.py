@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
-from dal.query.pagination import Slice, decode_cursor
+from dal.query.pagination import CursorKind, Slice, decode_cursor
 from dal.repositories.comments import Selection
 from tests.dal.paging import (
     ANY,
@@ -15,11 +15,12 @@ from tests.dal.paging import (
     dense,
     engine_of,
     listed,
+    placed,
     read,
     row_lists,
     selections,
 )
-from tests.oracle import next_cut, page_of
+from tests.oracle import next_cut, page_of, position_in
 from tests.strategies import MORE
 
 SHORT = [dense(comment_id) for comment_id in ("b", "d", "f")]
@@ -48,17 +49,19 @@ async def test_every_slice_of_a_short_list(limit: int, backward: bool) -> None:
 async def test_a_page_is_the_slice_of_the_sorted_list(
     comments: list[Comment], selection: Selection, cut: Slice, data: st.DataObject
 ) -> None:
+    cut = placed(cut, selection)
     most_rows = data.draw(st.sampled_from([None, 1, 3]), label="most_rows")
     engine = engine_of(comments, most_rows=most_rows, hollow=data.draw(st.booleans()))
     page = await read(engine, selection, cut)
     positions, follows, precedes = page_of(listed(comments, selection), cut)
     assert [edge.position for edge in page.edges] == positions
-    assert [comment_position(node) for node in page.nodes] == positions
+    assert [position_in(selection.order, node) for node in page.nodes] == positions
     assert page.page_info.has_next_page == (follows if cut.next_page else None)
     assert page.page_info.has_previous_page == (precedes if cut.previous_page else None)
     assert page.page_info.start_cursor == (page.edges[0].cursor if positions else None)
     assert page.page_info.end_cursor == (page.edges[-1].cursor if positions else None)
-    assert [decode_cursor(edge.cursor) for edge in page.edges] == positions
+    kind = CursorKind.INSTANT if selection.order is None else CursorKind[selection.order.name]
+    assert [decode_cursor(edge.cursor, kind) for edge in page.edges] == positions
     assert page.stats.requests == len(engine.requests)
     assert page.stats.items_read == engine.rows_answered
     assert page.stats.consumed_capacity == 0.5 * len(engine.requests)

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from dal.entities.comment import COMMENT, comment_position
 from dal.model import Comment
 from dal.query.pagination import Page, Slice
+from dal.query.plan import Order
 from dal.query.trace import Purpose, RowOutcome, Trace
 from dal.repositories.comments import Selection
 from tests import oracle
 from tests.dal.known import KnownProduct
-from tests.dal.paging import cuts, engine_of, read, row_lists, selections
+from tests.dal.paging import cuts, engine_of, placed, read, row_lists, selections
 
 ROWS = oracle.make_comments("42", 240, seed=3)
 SHOWN, FILTERED, AROUND = RowOutcome.SHOWN, RowOutcome.FILTERED, RowOutcome.AROUND
@@ -54,6 +55,7 @@ def agrees(page: Page[Comment]) -> None:
 async def test_a_page_without_statistics_is_equal_and_its_trace_has_all_rows(
     rows: list[Comment], selection: Selection, cut: Slice
 ) -> None:
+    cut = placed(cut, selection)
     plain, engine = await read(engine_of(rows), selection, cut), engine_of(rows, most_rows=2)
     page = await read(engine, selection, replace(cut, explain=True))
     assert page.nodes == plain.nodes
@@ -62,14 +64,16 @@ async def test_a_page_without_statistics_is_equal_and_its_trace_has_all_rows(
 
 @given(
     selection=st.sampled_from(list(oracle.selections("42"))),
+    order=st.sampled_from([None, *Order]),
     size=st.integers(1, 60),
     backward=st.booleans(),
     reverse=st.booleans(),
 )
 async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
-    selection: Selection, size: int, backward: bool, reverse: bool
+    selection: Selection, order: Order | None, size: int, backward: bool, reverse: bool
 ) -> None:
     """Also for a page that was read before, by its row locations. Explaining reads nothing more."""
+    selection = replace(selection, order=order)
     product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
     page = await product.read(selection.query(), cut)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dal.entities.comment import COMMENT, comment_position
 from dal.query.pagination import Slice
+from dal.query.plan import Order
 from dal.repositories.comments import Selection
 from tests import oracle
 from tests.dal.known import KnownProduct
@@ -25,6 +26,7 @@ instants = st.none() | st.integers(-20, 260).map(lambda hours: FIRST + timedelta
     selection=st.sampled_from(list(oracle.selections("42"))),
     start=instants,
     end=instants,
+    order=st.sampled_from([None, *Order]),
     size=st.integers(7, 60),
     backward=st.booleans(),
     reverse=st.booleans(),
@@ -33,11 +35,12 @@ async def test_a_list_bounded_in_time_is_exact(
     selection: Selection,
     start: datetime | None,
     end: datetime | None,
+    order: Order | None,
     size: int,
     backward: bool,
     reverse: bool,
 ) -> None:
-    dated = replace(selection, created_from=start, created_before=end)
+    dated = replace(selection, created_from=start, created_before=end, order=order)
     rows = await PRODUCT.walk(dated.query(), size, backward=backward, reverse=reverse)
     assert rows == oracle.selected(ROWS, dated)[:: -1 if reverse else 1]
 

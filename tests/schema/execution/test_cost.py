@@ -22,6 +22,7 @@ from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
 from dal.model.moderation import ReviewCause
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
+from resolvers.selection import CommentOrder
 from schema.build import READS, build_schema
 from schema.execution.compiled.operation import CompiledOperation
 from schema.execution.cost import PredictedCosts, predicted
@@ -74,6 +75,16 @@ def product(selection: str) -> str:
         ),
         (product("comments(first: 100) { nodes { product { statistics { total } } } }"), 101, 402),
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
+        (product("comments(orderBy: HIGHEST_RATING) { plan { index } }"), 2, 4),
+        (product("comments(orderBy: LOWEST_RATING, rating: 1) { plan { index } }"), 1, 4),
+        (
+            product(
+                'comments(orderBy: LOWEST_RATING, rating: [1, 2, 3], language: ["a", "b"])'
+                " { plan { index } }"
+            ),
+            4,
+            4,
+        ),
         (product("statistics { total } mostRecentPositive { id } lastCommentedAt"), 3, 6),
         (product("comments(first: 7) { plan { rows { segment } } }"), 1, 3 + 2 * 40),
         (product("comments(first: 7, planBy: COUNTS) { plan { rows { segment } } }"), 1, 3 + 80),
@@ -115,9 +126,11 @@ def test_the_cost_of_an_operation(text: str, calls: int, values: int) -> None:
 
 
 SIZES = parse(
-    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int)"
+    "query ($ids: [ID!]!, $p: String!, $r: [Int!], $l: [String!], $n: Int = 7, $m: Int,"
+    " $o: CommentOrder)"
     " { nodes(ids: $ids) { ... on Product { lastCommentedAt } } product(productId: $p) {"
-    " comments(rating: $r, language: $l, first: $n, last: $m) { edges { node { id } } } } }"
+    " comments(rating: $r, language: $l, first: $n, last: $m, orderBy: $o)"
+    " { edges { node { id } } } } }"
 )
 MIXED = parse(
     "query ($one: Int!, $n: Int) { product(productId: 1) {"
@@ -133,6 +146,7 @@ asked_for = {
     "n": st.none() | sizes,
     "m": st.none() | sizes,
     "one": sizes,
+    "o": st.sampled_from([*CommentOrder]).map(str),
 }
 
 
@@ -148,7 +162,7 @@ def kept_is_predicted(document: DocumentNode, asked: list[dict[str, Any]]) -> No
     st.lists(
         st.fixed_dictionaries(
             {name: asked_for[name] for name in ("ids", "p")},
-            optional={name: asked_for[name] for name in ("r", "l", "n", "m")},
+            optional={name: asked_for[name] for name in ("r", "l", "n", "m", "o")},
         ),
         min_size=1,
         max_size=8,

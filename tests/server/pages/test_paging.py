@@ -34,14 +34,17 @@ def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str, list[
     ]
 
 
-@pytest.mark.parametrize("query", ["", "?rating=1&rating=4", "?order=oldest"])
+@pytest.mark.parametrize("query", ["", "?rating=1&rating=4", "?order=oldest", "?order=highest"])
 async def test_a_list_is_walked_to_its_end_and_back(
     client: httpx.AsyncClient, table: Table, query: str
 ) -> None:
-    product, size = f"walk{len(query)}", 115 if "rating" in query else 46
+    product, size = f"walk-{query[-7:]}", 115 if "rating" in query else 46
     await stored(table, numbered(product, size))
     titles = [f"{n}" for n in reversed(range(size)) if "rating" not in query or n % 5 in {0, 3}]
-    titles = titles[::-1] if "order" in query else titles
+    if "oldest" in query:
+        titles.reverse()
+    elif "highest" in query:
+        titles.sort(key=lambda title: int(title) % 5, reverse=True)
     address = f"/products/{product}{query}"
     assert await walk(client, address) == sliced(titles, (1, 20), (21, 40), (41, 46))
     end = f"{address}{'&' if query else '?'}page=last"

@@ -150,7 +150,11 @@ async def test_a_page_has_one_address(
         ("?from=yesterday", 400, "'yesterday' is not a date. Write dates like 2020-11-20."),
         ("?to=20201120", 400, "Write dates like 2020-11-20."),
         ("?to=2023-02-29", 400, "Write dates like 2020-11-20."),
-        ("?order=best", 400, "'best' is not a sort order. Choose newest or oldest."),
+        (
+            "?order=best",
+            400,
+            "'best' is not a sort order. Choose one of these: newest, oldest, highest, lowest.",
+        ),
         ("?after=nonsense", 400, "This link does not lead to a page of the list."),
         ("?before=nonsense", 400, "This link does not lead to a page of the list."),
         ("?after=EQ", 400, "This link does not lead to a page of the list."),

@@ -22,7 +22,7 @@ START = 120.0
 
 
 _PAGE = """
-query ($rating: [Int!], $language: [String!], $orderBy: DateOrder, $after: String) {
+query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $after: String) {
   product(productId: "1") {
     comments(rating: $rating, language: $language, orderBy: $orderBy, first: 100, after: $after) {
       nodes { id } pageInfo { hasNextPage endCursor }

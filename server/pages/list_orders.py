@@ -1,0 +1,68 @@
+"""The orders of a product's comments on pages: their names in addresses, and their texts."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from server.pages.i18n import gettext_noop
+
+
+class ListOrder(NamedTuple):
+    """An order of the API, and the texts of a list in this order."""
+
+    order_by: str
+    name: str
+    filter: str
+    """The order among the words of the filters; empty for the default order."""
+    heading: str
+    further_heading: str
+    further: str
+    """The heading of further pages, and these pages in a title."""
+    onward: str
+    back: str
+    """Links to the next and the previous page."""
+
+
+_FURTHER = (
+    gettext_noop("More comments"),
+    gettext_noop("more comments"),
+    gettext_noop("Next page"),
+    gettext_noop("Previous page"),
+)
+
+ORDERS: Mapping[str, ListOrder] = {
+    "newest": ListOrder(
+        "NEWEST",
+        gettext_noop("Newest first"),
+        "",
+        gettext_noop("Newest comments"),
+        gettext_noop("Older comments"),
+        gettext_noop("older comments"),
+        gettext_noop("Older"),
+        gettext_noop("Newer"),
+    ),
+    "oldest": ListOrder(
+        "OLDEST",
+        gettext_noop("Oldest first"),
+        gettext_noop("oldest first"),
+        gettext_noop("Oldest comments"),
+        gettext_noop("Newer comments"),
+        gettext_noop("newer comments"),
+        gettext_noop("Newer"),
+        gettext_noop("Older"),
+    ),
+    "highest": ListOrder(
+        "HIGHEST_RATING",
+        gettext_noop("Highest rating"),
+        gettext_noop("highest rating first"),
+        gettext_noop("Highest rated comments"),
+        *_FURTHER,
+    ),
+    "lowest": ListOrder(
+        "LOWEST_RATING",
+        gettext_noop("Lowest rating"),
+        gettext_noop("lowest rating first"),
+        gettext_noop("Lowest rated comments"),
+        *_FURTHER,
+    ),
+}
+"""By the name in an address. The first is the default."""
