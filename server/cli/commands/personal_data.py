@@ -46,14 +46,14 @@ Scans = Annotated[
 _NOUNS = {
     Kind.COMMENT: "comment",
     Kind.REPORT: "report",
-    Kind.DECISION: "decision as moderator",
-    Kind.BLOCK: "block as moderator",
+    Kind.DECISION: "moderation decision",
+    Kind.BLOCK: "moderation block",
     Kind.TICKET: "ticket",
     Kind.MEMBERSHIP: "membership",
     Kind.PROFILE: "profile",
     Kind.ORDER: "order",
     Kind.PURCHASE: "purchase",
-    Kind.COMMENTED: "mark of a commented product",
+    Kind.COMMENTED: "commented product",
     Kind.STANDING: "standing",
 }
 _FATES = {"delete": "deleted", "keep": "kept", "rename": "renamed", "anonymize": "renamed"}

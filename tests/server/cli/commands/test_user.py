@@ -57,8 +57,8 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
         return done.stdout
 
     counts = (
-        "5 comments, 1 report, 1 decision as moderator, 1 block as moderator, 2 tickets, "
-        "1 membership, 1 profile, 1 order, 1 purchase, 1 mark of a commented product, 1 standing"
+        "5 comments, 1 report, 1 moderation decision, 1 moderation block, 2 tickets, "
+        "1 membership, 1 profile, 1 order, 1 purchase, 1 commented product, 1 standing"
     )
     file = tmp_path / "user.json"
     assert run("export", NAME, "--output", file) == f"{file}: {counts}.\n"
