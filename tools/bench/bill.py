@@ -315,6 +315,12 @@ ONLY_PRINTED = frozenset(
         "a product's details",
         "759 characters",
         "3,000 characters",
+        "a page of 20 of two ratings",
+        "a page of 20 of an author",
+        "ship an order",
+        "a user with a page of tickets",
+        "a page of products by title",
+        "add one, 10 of a product counted at once",
         "edit a rating, not counted yet",
         "delete one, not counted yet",
     }
