@@ -127,6 +127,10 @@ MAX_EXPLANATION = 500
 MAX_REPLY = 2_000
 """Maximum characters of the shop's reply. Lists read replies together with the comments."""
 
+MAX_PHOTOS = 10
+MAX_ALT = 200
+"""Photos of a comment, and characters of a photo's text: lists read them with the comment."""
+
 MAX_LANGUAGE = 35
 """Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
 accept tags of this length."""
@@ -161,9 +165,9 @@ MAX_MESSAGE = 300
 """Maximum errors in a response, and maximum characters of each error's message. The messages of
 graphql-core repeat the whole input."""
 
-MAX_RESPONSE = 6_000_000
-"""Maximum bytes of a response. The largest page has 4.9 MB: 100 comments, each with a text of
-10,000 characters and a reply of 2,000 characters, at four bytes per character."""
+MAX_RESPONSE = 9_000_000
+"""Maximum bytes of a response. The largest page has 7.8 MB: 100 comments, each with a text of
+10,000 characters, a reply of 2,000 characters and 10 photos, at four bytes per character."""
 
 # Forms and headers
 

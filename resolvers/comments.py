@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +12,7 @@ from strawberry.relay.utils import to_base64
 
 from dal.errors import InvalidArgumentError, NotBoughtError
 from dal.live.changes import CommentEvent, CommentEventKind, event_position_of
-from dal.model import Comment, Product, rules
+from dal.model import Comment, Photo, Product, rules
 from dal.model.key_parts import unescape
 from dal.model.moderation import ReviewCause
 from dal.model.standings import Permission
@@ -27,21 +27,41 @@ from resolvers.authorization import (
     require_viewer,
 )
 from resolvers.context import NO_DETAILS, Context
-from resolvers.mutations import Rule, UserError, changed, checked, reported
+from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
 
 _audit = logging.getLogger("audit")
 
+_PHOTO: Mapping[str, Rule] = {"url": rules.photo_address, "alt": rules.alternative_text}
+
+
+def _photos(argument: str, given: Sequence[object]) -> tuple[Photo, ...]:
+    photos = checked_each(argument, rules.photo_count(argument, given), _PHOTO)
+    return tuple(Photo(**one) for one in photos)
+
+
 _STATED: Mapping[str, Rule] = {
     "rating": rules.rating,
     "language": rules.language,
     "title": rules.title,
+    "photos": _photos,
 }
 _WHICH: Mapping[str, Rule] = {"id": own_id_of("Comment", "Submission")}
 _NEW = {"product_id": rules.identifier, **_STATED, "idempotency_key": rules.identifier}
 _CHANGES = {**_WHICH, **_STATED}
 _REPLIED = {**_WHICH, "text": rules.stated_reply}
+
+
+@strawberry.input(description="A photo of a comment.")
+class PhotoInput:
+    """The address of a photo, and its text."""
+
+    url: str = strawberry.field(description="URL: https. Maximum 2,048 characters.")
+    alt: str = strawberry.field(
+        default="",
+        description="What the photo shows, for users who cannot see it. Maximum 200 characters.",
+    )
 
 
 @strawberry.input(description="A new comment. Its author is the JWT's user.")
@@ -57,6 +77,9 @@ class AddCommentInput:
     text: str = strawberry.field(
         description="Plain text. Maximum 10,000 characters. May be empty if the shop allows "
         "ratings without text."
+    )
+    photos: list[PhotoInput] | None = strawberry.field(
+        default=None, description="Photos, in the order to show them. Maximum 10."
     )
     idempotency_key: str | None = strawberry.field(
         default=None,
@@ -84,6 +107,11 @@ class UpdateCommentInput:
         default=strawberry.UNSET,
         description="Plain text. Maximum 10,000 characters; not null. An empty string removes "
         "it if the shop allows ratings without text.",
+    )
+    photos: list[PhotoInput] | None = strawberry.field(
+        default=strawberry.UNSET,
+        description="All photos, in the order to show them. Maximum 10; null or an empty list "
+        "removes them.",
     )
 
 
@@ -196,10 +224,10 @@ def _review(
     info: Info, permission: Permission, old: Comment | None, new: Comment
 ) -> ReviewCause | None:
     """Return why a comment waits for a moderator; ``old`` is None for a new comment."""
-    rewritten = old is None or (old.title, old.text) != (new.title, new.text)
-    if permission.blocked and rewritten:
+    if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED
-    return info.context.moderation.cause(new.title, new.text)
+    photos = (text for one in new.photos for text in (one.url, one.alt))
+    return info.context.moderation.cause(new.title, new.text, *photos)
 
 
 async def _require_known(info: Info, product_id: str) -> None:
@@ -215,7 +243,7 @@ async def _require_known(info: Info, product_id: str) -> None:
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
     """Change a comment of the viewer, or any comment as a moderator."""
     viewer = require_viewer(info.context)
-    changes = changed(input, _CHANGES | _text_rule(info.context), {"title"})
+    changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "photos"})
     review = None
     if not is_moderator(viewer):
         permission = await info.context.stores.standings.permission(viewer.user_id)

@@ -221,6 +221,7 @@ READS: Mapping[str, Reads] = {
     "CommentFacets.ratings": _rows(5),
     "CommentStatistics.histogram": _rows(5),
     "CommentStatistics.languages": _rows(5),
+    "Comment.photos": _rows(2),
     "CommentReports.reasons": _rows(2),
     "CommentReports.reports": _rows(5),
     "Order.lines": _rows(5),
@@ -228,6 +229,7 @@ READS: Mapping[str, Reads] = {
     "QueryPlan.alternatives": _rows(4),
     "QueryPlan.segments": _rows(5),
     "QueryPlan.steps": _rows(2),
+    "Submission.photos": _rows(2),
     "Trend.points": _rows(60),
     "TrendPoint.ratings": _rows(5),
 }

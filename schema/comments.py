@@ -86,6 +86,16 @@ class Reply:
     )
 
 
+@strawberry.type(description="A customer's photo of a product.")
+class Photo:
+    """Shows dal.model.Photo."""
+
+    url: str = strawberry.field(description="URL: https, on any host. Maximum 2,048 characters.")
+    alt: str = strawberry.field(
+        description="What the photo shows; plain text, may be empty. Maximum 200 characters."
+    )
+
+
 @strawberry.type(
     description="A customer's comment on a product.",
 )
@@ -130,6 +140,9 @@ class Comment(Node):
     reply: model.Reply | None = strawberry.field(
         graphql_type=Reply | None,
         description="The shop's reply; null if there is none. Edits of the comment keep it.",
+    )
+    photos: list[model.Photo] = strawberry.field(
+        graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
     )
     json_ld: str | None = strawberry.field(
         resolver=json_ld.of_comment,

@@ -12,7 +12,7 @@ from dal.model import reports as report_model
 from dal.model import submissions
 from dal.model.moderation import QueueKind, ReviewCause, Verdict
 from resolvers import blocks, moderation, products, users
-from schema.comments import Author, Comment, Product, Reply
+from schema.comments import Author, Comment, Photo, Product, Reply
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 show_enum(
@@ -100,6 +100,9 @@ class Submission(Node):
         graphql_type=Reply | None,
         description="The shop's reply, if the comment was published before and had a reply. "
         "Otherwise null.",
+    )
+    photos: list[model.Photo] = strawberry.field(
+        graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
     )
     state: submissions.SubmissionState = strawberry.field(
         description="Whether a moderator has yet to decide, or has rejected the comment."

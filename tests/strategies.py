@@ -18,6 +18,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    Photo,
     ProductDetails,
     Reply,
     Ticket,
@@ -68,6 +69,7 @@ comments = st.builds(
     reply=st.none() | st.builds(Reply, texts, instants),
     votes=st.integers(0, 10**6),
     votes_before=st.integers(0, 2),
+    photos=st.lists(st.builds(Photo, texts, texts), max_size=2).map(tuple),
 )
 
 submissions = st.builds(

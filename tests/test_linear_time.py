@@ -43,6 +43,7 @@ from schema.types import SCALARS
 from server.http.admission import Clients
 from server.http.middleware import is_allowed, matching, request_id_of
 from server.http.request import preferred, request_of
+from server.importer import field_parsers
 from server.observability.signals import route_of
 from server.pages import i18n
 from server.pages.addresses import Filters
@@ -315,6 +316,7 @@ SCANNERS = {
     "a text": Scanner(partial(rules.stated_text, "text"), "\x00 \u202e a \ud800 \n"),
     "an e-mail address": Scanner(partial(rules.email, "email"), "a @ . \n"),
     "an address": Scanner(partial(rules.address, "url"), "https:// / \\ @ : [ ] a 1"),
+    "photos": Scanner(partial(field_parsers.photos, "photos"), "https:// , ; | [ ] a"),
     "a language": Scanner(partial(rules.language, "language"), "a - x 1 _ en-"),
     "an amount": Scanner(partial(rules.money, "amount"), "1 . EUR E -"),
     "a decimal": Scanner(partial(coerced, Decimal), "1 . - e 0 _"),

@@ -2,16 +2,16 @@
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
 packed ``data`` (S). ``data`` contains title, text, username, the author's name if it differs
-from the username, the shop's reply, and the number of helpful votes. The indexes that list a
-product's comments project ``rating``, ``language`` and ``data``. Their keys contain the product and
-the time.
+from the username, the shop's reply, the number of helpful votes, and the photos. The indexes that
+list a product's comments project ``rating``, ``language`` and ``data``. Their keys contain the
+product and the time.
 """
 
 from functools import partial
 from typing import Any
 
 from dal.entities.entity import Entity, Row, packed, unpacked
-from dal.model import Comment, Reply
+from dal.model import Comment, Photo, Reply
 from dal.model.key_parts import INSTANT_LENGTH, escape, format_instant, parse_instant, unescape
 from dal.table.index import BY_DATE, BY_HELPFUL, Index
 from dal.table.items import Item, primary_key
@@ -149,6 +149,8 @@ def _attributes(comment: Comment) -> Item:
         data["helpful"] = comment.votes
     if comment.votes_before:
         data["helpfulBefore"] = comment.votes_before
+    if comment.photos:
+        data["photos"] = [{"url": one.url, "alt": one.alt} for one in comment.photos]
     rating, language = {"N": str(comment.rating)}, {"S": comment.language}
     known = {
         "product": {"S": comment.product_id},
@@ -179,6 +181,7 @@ def _decode(row: Row) -> Comment:
         Reply(reply["text"], parse_instant(reply["at"])) if reply else None,
         data.get("helpful", 0),
         data.get("helpfulBefore", 0),
+        tuple([Photo(one["url"], one["alt"]) for one in data.get("photos", ())]),
     )
 
 

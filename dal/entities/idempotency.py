@@ -88,6 +88,7 @@ def _digest(comment: Comment | Submission) -> str:
         comment.language,
         comment.title,
         comment.text,
+        [[one.url, one.alt] for one in comment.photos],
     ]
     return _hash(values)
 

@@ -64,7 +64,8 @@ class Change:
         if self.now is None:
             return _OVERHEAD
         reply = self.now.reply.text if self.now.reply else ""
-        return _OVERHEAD + 4 * (len(self.now.text) + len(self.now.title) + len(reply))
+        photos = sum(len(one.url) + 4 * len(one.alt) for one in self.now.photos)
+        return _OVERHEAD + photos + 4 * (len(self.now.text) + len(self.now.title) + len(reply))
 
     @property
     def comment_id(self) -> str:

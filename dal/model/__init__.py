@@ -43,6 +43,14 @@ class Reply:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """A customer's photo of a product: an https URL, and a text for those who cannot see it."""
+
+    url: str
+    alt: str = ""
+
+
 class Comment(NamedTuple):
     """A customer's comment on a product.
 
@@ -71,6 +79,12 @@ class Comment(NamedTuple):
     """The number of users who found the comment helpful, some seconds late."""
     votes_before: int = 0
     """The number of such users of an earlier shop software, as a file gives it."""
+    photos: tuple[Photo, ...] = ()
+
+    @property
+    def content(self) -> object:
+        """What a moderator decides on: the title, the text and the photos."""
+        return self.title, self.text, self.photos
 
     @property
     def author_name(self) -> str:

@@ -1,7 +1,7 @@
 """Comments from files: the values of a row, and how a load combines them with the stored comment.
 
-If a row does not contain the state, the moderator's decision or the reply, a load keeps the stored
-ones.
+If a row does not contain the state, the moderator's decision, the reply or the photos, a load keeps
+the stored ones.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ class CommentState(StrEnum):
 DECISION = ("cause", "queued_at", "reason", "decided_at")
 """The fields that only a submission has. A row with these fields also has ``state``."""
 
-_KEPT = ("touched_at", "reply", "votes", "votes_before")
+_KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 """The fields of a comment that a row need not give."""
 
 
@@ -70,11 +70,11 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return the comment; if its text differs from the stored one, with a new version.
+    """Return the comment; if its content differs from the stored one, with a new version.
 
-    A moderator decides on a version, so two different texts must not have the same version.
+    A moderator decides on a version, so two different contents must not have the same version.
     """
-    if (comment.title, comment.text) == (there.title, there.text):
+    if comment.content == there.content:
         return comment._replace(updated_at=comment.updated_at or there.updated_at)
     return comment._replace(updated_at=now) if comment.updated_at == there.updated_at else comment
 

@@ -18,12 +18,14 @@ from dal.errors import InvalidArgumentError
 from dal.limits import (
     KEPT_TAGS,
     MAX_ADDRESS,
+    MAX_ALT,
     MAX_AMOUNT,
     MAX_EMAIL,
     MAX_EXPLANATION,
     MAX_IDENTIFIER_BYTES,
     MAX_LANGUAGE,
     MAX_LINES,
+    MAX_PHOTOS,
     MAX_QUANTITY,
     MAX_REPLY,
     MAX_TEXT,
@@ -195,12 +197,16 @@ def _is_blank(value: str) -> bool:
     return all(unicodedata.category(char)[0] in _SHAPELESS for char in value)
 
 
-def _characters(argument: str, value: str, most: int) -> str:
+def _measured(argument: str, value: str, most: int) -> str:
     if len(value) > most:
         raise InvalidArgumentError(
             argument, f"{argument} is {len(value):,} characters long; the most is {most:,}."
         )
-    value = _HIDDEN.sub("", value)
+    return value
+
+
+def _characters(argument: str, value: str, most: int) -> str:
+    value = _HIDDEN.sub("", _measured(argument, value, most))
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -233,16 +239,37 @@ def address(argument: str, value: str) -> str:
     are not allowed either: a path that begins with two slashes, which browsers read as a host, and
     a URL with a user name.
     """
-    if len(value) > MAX_ADDRESS:
-        raise InvalidArgumentError(
-            argument, f"{argument} is {len(value):,} characters long; the most is {MAX_ADDRESS:,}."
-        )
+    _measured(argument, value, MAX_ADDRESS)
     if not (_PATH.fullmatch(value) or _is_https(value)):
         raise InvalidArgumentError(
             argument,
             f"{argument} is not a URL such as 'https://shop.example/kettle.jpg' or '/kettle.jpg'.",
         )
     return value
+
+
+def photo_address(argument: str, value: str) -> str:
+    """Return ``value`` if it is a URL as ``address`` allows, with https."""
+    if not _is_https(_measured(argument, value, MAX_ADDRESS)):
+        raise InvalidArgumentError(
+            argument, f"{argument} is not a URL such as 'https://shop.example/kettle.jpg'."
+        )
+    return value
+
+
+def alternative_text(argument: str, value: str) -> str:
+    """Return ``value``, the text of a photo, if it is short enough; empty if it is blank."""
+    value = _characters(argument, value, MAX_ALT)
+    return "" if _is_blank(value) else value
+
+
+def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
+    """Return ``photos`` if a comment may have that many."""
+    if len(photos) > MAX_PHOTOS:
+        raise InvalidArgumentError(
+            argument, f"{argument} has {len(photos):,} entries; the most is {MAX_PHOTOS}."
+        )
+    return photos
 
 
 def _is_https(value: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from dal.model import Comment, Reply
+from dal.model import Comment, Photo, Reply
 from dal.model.moderation import ReviewCause
 
 
@@ -38,6 +38,7 @@ class Submission:
     reply: Reply | None = None
     votes: int = 0
     votes_before: int = 0
+    photos: tuple[Photo, ...] = ()
     state: SubmissionState = SubmissionState.PENDING
     cause: ReviewCause | None
     """Why the submission waits or waited for review; None if a published comment was rejected."""
@@ -46,6 +47,11 @@ class Submission:
     reason: str | None = None
     """The moderator's reason for the rejection, which the author can read."""
     decided_at: datetime | None = None
+
+    @property
+    def content(self) -> object:
+        """What a moderator decides on, as ``Comment.content``."""
+        return self.title, self.text, self.photos
 
     @property
     def author_name(self) -> str:

@@ -25,7 +25,8 @@ PUBLIC: Mapping[str, str] = {
     "AuthorCommentConnection": "edges nodes pageInfo",
     "CommentEdge": "node cursor",
     "Comment": "id commentId product title text username authorName author rating language "
-    "createdAt updatedAt verifiedPurchase reply jsonLd",
+    "createdAt updatedAt verifiedPurchase reply photos jsonLd",
+    "Photo": "url alt",
     "Reply": "text createdAt",
     "Author": "id username isKnown name comments",
     "CommentStatistics": "total average histogram languages facets",

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from dal.model import OrderLine
+from dal.model import OrderLine, Photo
 from dal.model.key_parts import format_instant
 from server.errors import CommandError
 from server.importer.file_kinds import FILE_KINDS, Field, FileKindName
@@ -54,6 +54,8 @@ def _plain(value: object) -> object:
     if isinstance(value, OrderLine):
         price = str(value.unit_price)
         return {"product_id": value.product_id, "quantity": value.quantity, "unit_price": price}
+    if isinstance(value, Photo):
+        return {"url": value.url, "alt": value.alt}
     if isinstance(value, datetime):
         return format_instant(value)
     raise TypeError

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias, TypeVar
 
 from dal.errors import InvalidArgumentError
-from dal.model import OrderLine, UserType, rules
+from dal.model import OrderLine, Photo, UserType, rules
 from server.errors import CommandError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
@@ -198,6 +198,11 @@ def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
     return DateReader(unit, form)
 
 
+_PHOTOS = [{"url": "https://shop.example/kettle.jpg", "alt": "On my stove"}]
+_SEPARATORS = " ,;|\t\r\n"
+_BETWEEN_ADDRESSES = re.compile(rf"(?<![{_SEPARATORS}])[{_SEPARATORS}]++(?=https?://)")
+"""Between the addresses of a list as text. An address may contain each of these separators."""
+
 _LINES = [{"product_id": "42", "quantity": 1, "unit_price": "12.50 EUR"}]
 _USERS = [{"username": "ana", "type": "ADMIN"}]
 
@@ -223,6 +228,36 @@ def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
             )
         )
     return rules.order_lines(field, lines)
+
+
+def photos(field: str, cell: object) -> tuple[Photo, ...]:
+    """Return the photos of a comment, at most 10.
+
+    The cell is an array of objects or of addresses, or a text of addresses. An object may be of
+    Wix: its ``image`` is an address, or an object with ``url`` and ``altText``; videos are left
+    out.
+    """
+    if isinstance(cell, str) and not cell.lstrip().startswith("["):
+        cell = [one for one in _BETWEEN_ADDRESSES.split(cell.strip(_SEPARATORS)) if one]
+    entries = [one for one in _array(field, cell, _PHOTOS) if not _is_video(one)]
+    found: list[Photo] = []
+    for number, entry in enumerate(rules.photo_count(field, entries)):
+        place = f"{field}.{number}"
+        image = entry.get("image", entry) if isinstance(entry, dict) else entry
+        values = image if isinstance(image, dict) else {"url": image}
+        url = text(f"{place}.url", values.get("url"))
+        alt = text(f"{place}.alt", values.get("alt", values.get("altText")) or "")
+        found.append(
+            Photo(
+                rules.photo_address(f"{place}.url", url),
+                rules.alternative_text(f"{place}.alt", alt),
+            )
+        )
+    return tuple(found)
+
+
+def _is_video(entry: object) -> bool:
+    return isinstance(entry, dict) and "video" in entry and "image" not in entry
 
 
 def users(field: str, cell: object) -> dict[str, UserType]:

@@ -118,7 +118,8 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     votes = fields.pop("helpful_before", None) or 0
     if text is None and at is not None:
         raise InvalidArgumentError("reply", "reply is empty, but replied_at is not: fill both.")
-    comment = _make_comment(fields | {"votes_before": votes})
+    photos = fields.pop("photos", None) or ()
+    comment = _make_comment(fields | {"votes_before": votes, "photos": photos})
     if text is not None:
         comment = comment._replace(reply=Reply(text, at or comment.created_at))
     state = values.get("state")
@@ -138,10 +139,12 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
         given["reply"] = comment.reply
     if "helpful_before" in values:
         given["votes_before"] = comment.votes_before
+    if "photos" in values:
+        given["photos"] = photos
     return LoadedComment(comment, given) if given else comment
 
 
-_APART = {"touched_at", "reply", "votes", "votes_before"}
+_APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
 """The fields of a comment that rows have in another form or not at all."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
@@ -162,7 +165,7 @@ def _comment_cells(one: Any) -> Iterable[object]:
     shown = (getattr(one, name) for name in Comment._fields if name not in _APART)
     reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)
     decision = (getattr(one, name, None) for name in DECISION)
-    return (*shown, *reply, one.votes_before, state_of(one), *decision)
+    return (*shown, *reply, one.votes_before, one.photos or None, state_of(one), *decision)
 
 
 def _state_field(name: str, parse: Callable[[str, object], object], **others: Any) -> Field:
@@ -187,6 +190,13 @@ COMMENTS: FileKind[Any] = FileKind(
         Field("reply", field_parsers.reply, required=False, kept=True),
         Field("replied_at", field_parsers.instant, required=False, kept=True, parquet=_INSTANT),
         Field("helpful_before", field_parsers.votes, required=False, kept=True, parquet="BIGINT"),
+        Field(
+            "photos",
+            field_parsers.photos,
+            required=False,
+            kept=True,
+            parquet="STRUCT(url VARCHAR, alt VARCHAR)[]",
+        ),
         _state_field("state", field_parsers.choice(CommentState), strict=True),
         _state_field("cause", field_parsers.choice(ReviewCause)),
         _state_field("queued_at", field_parsers.instant, parquet=_INSTANT),

@@ -1,6 +1,8 @@
 """States of comments in files: loads next to what a table has and next to moderators."""
 
+import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from dal.client.table import Table
 from dal.errors import ConflictError
 from dal.maintenance.verify import verify
-from dal.model import Comment, Reply
+from dal.model import Comment, Photo, Reply
 from dal.model.loaded import CommentState, LoadedComment, state_of
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
@@ -18,6 +20,7 @@ from dal.repositories.bulk_write import Outcome
 from dal.repositories.comment_writes import version
 from dal.repositories.comments import Selection
 from dal.stores import Stores
+from server.importer import field_parsers
 from server.importer.column_mapping import make_column_mapping
 from server.importer.file_kinds import COMMENTS
 from server.importer.rows import RejectsFile
@@ -202,6 +205,43 @@ async def test_replies_come_with_the_file_that_has_them(table: Table) -> None:
     await check(table, shown)
 
 
+KETTLE = Photo("https://p.example/w_1,h_1/a;b.jpg")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        f"{KETTLE.url},https://p.example/2.jpg",
+        f" {KETTLE.url} ;  https://p.example/2.jpg ;",
+        f"{KETTLE.url}\nhttps://p.example/2.jpg",
+        json.dumps([KETTLE.url, "https://p.example/2.jpg"]),
+        [{"url": KETTLE.url, "alt": ""}, {"url": "https://p.example/2.jpg"}],
+        [{"image": KETTLE.url}, {"video": 1}, {"image": {"url": "https://p.example/2.jpg"}}],
+    ],
+    ids=["commas", "semicolons", "lines", "array as text", "objects", "of Wix"],
+)
+def test_photos_of_a_cell(cell: object) -> None:
+    assert field_parsers.photos("photos", cell) == (KETTLE, Photo("https://p.example/2.jpg"))
+
+
+async def test_photos_stay_unless_the_file_has_them(table: Table) -> None:
+    await load(table, row(photos=[{"url": KETTLE.url, "alt": "Mine"}]))
+    one = await there(table)
+    assert one is not None
+    assert one.photos == (replace(KETTLE, alt="Mine"),)
+    assert (await load(table, row())).outcome == Outcome(0, 0, 1)
+    await load(table, row(state="PENDING", photos=f"{KETTLE.url}, https://p.example/2.jpg"))
+    held = await there(table)
+    assert held is not None
+    assert [photo.url for photo in held.photos] == [KETTLE.url, "https://p.example/2.jpg"]
+    await load(table, row(photos=""))
+    bare = await there(table)
+    assert bare is not None
+    assert bare.photos == ()
+    assert version(bare) != version(held), "a moderator decides on what they have seen"
+    await check(table, bare)
+
+
 @pytest.mark.parametrize(
     ("cells", "reason"),
     [
@@ -217,6 +257,16 @@ async def test_replies_come_with_the_file_that_has_them(table: Table) -> None:
             {"reply": "x" * 2_001},
             "reply is 2,001 characters long; the most is 2,000.",
         ),
+        (
+            {"photos": "http://p.example/1.jpg"},
+            "photos.0.url is not a URL such as 'https://shop.example/kettle.jpg'.",
+        ),
+        ({"photos": [KETTLE.url] * 11}, "photos has 11 entries; the most is 10."),
+        (
+            {"photos": [{"url": KETTLE.url, "alt": "x" * 201}]},
+            "photos.0.alt is 201 characters long; the most is 200.",
+        ),
+        ({"photos": [{"href": KETTLE.url}]}, "photos.0.url is None; it must be text."),
         ({"state": True}, "state is True; it must be text."),
         (
             {"reason": "Spam."},

@@ -50,6 +50,7 @@ export default [
               "Period",
               "PeriodTotals",
               "ModerationQueueEntry",
+              "Photo",
               "ProductRank",
               "RatingCount",
               "Reply",

@@ -19,6 +19,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    Photo,
     ProductDetails,
     Profile,
     Reply,
@@ -47,6 +48,12 @@ _INSTANTS = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
 _NAMES = st.none() | st.sampled_from(["Ana Pérez", 'Z, "é" 🙂', "=1+1"])
 _LANGUAGES = st.sampled_from(["en", "de", "pt-BR", "zh-Hant", "ar"])
 
+_PHOTOS = st.builds(
+    Photo,
+    st.sampled_from(["https://p.example/1.jpg", "https://p.example/w_1,h_1;2.jpg?a=%7C"]),
+    _TEXTS.map(lambda text: rules.alternative_text("alt", text)),
+)
+
 comments = st.builds(
     Comment,
     _IDS,
@@ -62,6 +69,7 @@ comments = st.builds(
     _NAMES,
     st.none(),  # an export leaves out when a moderator published a comment
     st.none() | st.builds(Reply, _STATED, _INSTANTS),
+    photos=st.lists(_PHOTOS, max_size=3).map(tuple),
 )
 
 
@@ -69,7 +77,11 @@ comments = st.builds(
 def rows(draw: st.DrawFn) -> CommentRow:
     """A comment in any state, with the decision that the state allows."""
     one = draw(comments)
-    given: dict[str, Any] = {"state": draw(st.sampled_from(CommentState)), "reply": one.reply}
+    given: dict[str, Any] = {
+        "state": draw(st.sampled_from(CommentState)),
+        "reply": one.reply,
+        "photos": one.photos,
+    }
     if given["state"] is not CommentState.PUBLISHED:
         given |= {"queued_at": draw(_INSTANTS), "cause": draw(st.sampled_from(ReviewCause))}
     if given["state"] is CommentState.REJECTED:

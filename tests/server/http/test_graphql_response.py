@@ -8,8 +8,8 @@ import httpx
 from strawberry.types import ExecutionResult
 
 from dal.client.table import Table
-from dal.limits import MAX_REPLY, MAX_RESPONSE
-from dal.model import Comment, Reply
+from dal.limits import MAX_ADDRESS, MAX_ALT, MAX_PHOTOS, MAX_REPLY, MAX_RESPONSE
+from dal.model import Comment, Photo, Reply
 from dal.stores import Stores
 from server.http.graphql import graphql_response
 from server.http.request import JSON
@@ -22,7 +22,7 @@ PAGE = """
       comments(first: $first) {
         edges { cursor node {
           id commentId text title username rating language createdAt updatedAt verifiedPurchase
-          reply { text }
+          reply { text } photos { url alt }
         } }
         pageInfo { hasNextPage endCursor }
       }
@@ -42,6 +42,7 @@ def comment(number: int) -> Comment:
         text=LONGEST,
         created_at=START + timedelta(minutes=number),
         reply=Reply("🦊" * MAX_REPLY, START),
+        photos=(Photo("x" * MAX_ADDRESS, "🦊" * MAX_ALT),) * MAX_PHOTOS,
     )
 
 
@@ -52,7 +53,7 @@ async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_much_is_not(
     answer = await client.post("/graphql", json={"query": PAGE, "variables": {"first": 100}})
     page = answer.json()["data"]["product"]["comments"]
     assert [edge["node"]["text"] for edge in page["edges"]] == [LONGEST] * 100
-    assert 4_900_000 < len(answer.content) < MAX_RESPONSE
+    assert 7_700_000 < len(answer.content) < MAX_RESPONSE
 
     twice = PAGE.replace("text", "text again: text", 1)
     answer = await client.post("/graphql", json={"query": twice, "variables": {"first": 100}})

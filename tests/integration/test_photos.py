@@ -1,0 +1,141 @@
+"""Photos of comments: what a client may send, what is shown, and what a moderator sees."""
+
+from typing import Any
+
+import pytest
+from strawberry import Schema
+
+from dal.client.table import Table
+from dal.model import Photo
+from dal.model.moderation import Moderation, WordList
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from dal.stores import Stores
+from resolvers.context import Context
+from schema.build import build_schema
+from tests.schema.conftest import ANN
+
+PAYLOAD = """{
+  comment { id photos { url alt } }
+  submission { id photos { url alt } }
+  userErrors { field code message }
+}"""
+ADD = f"mutation Add($input: AddCommentInput!) {{ addComment(input: $input) {PAYLOAD} }}"
+EDIT = f"mutation Edit($input: UpdateCommentInput!) {{ updateComment(input: $input) {PAYLOAD} }}"
+URL = "https://p.example/1.jpg?size=9"
+ONE = {"url": URL, "alt": "On my stove"}
+TWO = {"url": "https://p.example/2.jpg", "alt": ""}
+
+
+class Client:
+    """Ann's mutations under a rule of moderation."""
+
+    def __init__(self, schema: Schema, table: Table) -> None:
+        self._schema, self.stores, self.rule = schema, Stores(table), Moderation()
+
+    async def send(self, operation: str, **given: object) -> Any:
+        context = Context(ANN, self.stores, moderation=self.rule)
+        result = await self._schema.execute(operation, {"input": given}, context_value=context)
+        assert not result.errors
+        assert result.data is not None
+        (payload,) = result.data.values()
+        return payload
+
+    async def add(self, **given: object) -> Any:
+        new = {"productId": "photographed", "rating": 5, "language": "en", "text": "Good."}
+        return await self.send(ADD, **new | given)
+
+
+@pytest.fixture(scope="module")
+def schema() -> Schema:
+    return build_schema()
+
+
+@pytest.fixture
+def client(schema: Schema, table: Table) -> Client:
+    return Client(schema, table)
+
+
+async def test_photos_are_added_kept_replaced_and_removed(client: Client) -> None:
+    added = (await client.add(photos=[ONE, {"url": TWO["url"]}]))["comment"]
+    assert added["photos"] == [ONE, TWO]
+    page = await client.stores.comments.page(Selection("photographed"), Slice(9))
+    assert [one.photos for one in page.nodes] == [(Photo(**ONE), Photo(**TWO))]
+    for changes, left in (
+        ({"text": "Better."}, [ONE, TWO]),
+        ({"photos": [TWO]}, [TWO]),
+        ({"photos": None}, []),
+        ({"photos": [ONE]}, [ONE]),
+        ({"photos": []}, []),
+    ):
+        edited = await client.send(EDIT, id=added["id"], **changes)
+        assert edited["comment"]["photos"] == left
+    assert (await client.add(photos=None))["comment"]["photos"] == []
+    assert (await client.add(photos=[]))["comment"]["photos"] == []
+
+
+@pytest.mark.parametrize(
+    ("photos", "field", "message"),
+    [
+        ([{"url": URL}] * 11, "photos", "photos has 11 entries; the most is 10."),
+        (
+            [ONE, {"url": "/kettle.jpg"}],
+            "photos.1.url",
+            "photos.1.url is not a URL such as 'https://shop.example/kettle.jpg'.",
+        ),
+        (
+            [{"url": "http://p.example/1.jpg"}],
+            "photos.0.url",
+            "photos.0.url is not a URL such as 'https://shop.example/kettle.jpg'.",
+        ),
+        (
+            [{"url": "https://ann@p.example/1.jpg"}],
+            "photos.0.url",
+            "photos.0.url is not a URL such as 'https://shop.example/kettle.jpg'.",
+        ),
+        (
+            [{"url": f"https://p.example/{'x' * 2_031}"}],
+            "photos.0.url",
+            "photos.0.url is 2,049 characters long; the most is 2,048.",
+        ),
+        (
+            [{"url": URL, "alt": "x" * 201}],
+            "photos.0.alt",
+            "photos.0.alt is 201 characters long; the most is 200.",
+        ),
+    ],
+    ids=["too many", "path", "http", "user name", "long address", "long text"],
+)
+async def test_photos_that_break_a_rule_are_refused(
+    client: Client, photos: object, field: str, message: str
+) -> None:
+    payload = await client.add(photos=photos)
+    assert payload["comment"] is None
+    assert payload["userErrors"] == [
+        {"field": ["input", *field.split(".")], "code": "BAD_ARGUMENT", "message": message}
+    ]
+
+
+async def test_a_retry_with_other_photos_is_another_comment(client: Client) -> None:
+    first = await client.add(photos=[ONE], idempotencyKey="photographed")
+    again = await client.add(photos=[ONE], idempotencyKey="photographed")
+    assert again == first
+    other = await client.add(photos=[TWO], idempotencyKey="photographed")
+    assert [error["code"] for error in other["userErrors"]] == ["IDEMPOTENCY_KEY_REUSED"]
+
+
+@pytest.mark.parametrize("photo", [ONE | {"alt": "Spam!"}, {"url": "https://spam.example/1.jpg"}])
+async def test_words_of_photos_wait_for_a_moderator(client: Client, photo: dict[str, str]) -> None:
+    client.rule = Moderation(words=WordList(["spam"]))
+    held = await client.add(photos=[photo])
+    assert held["comment"] is None
+    assert held["submission"]["photos"] == [{"alt": ""} | photo]
+
+
+async def test_a_blocked_users_new_photos_wait_for_a_moderator(client: Client) -> None:
+    added = (await client.add(photos=[ONE]))["comment"]
+    await client.stores.standings.block(ANN.user_id, "mo", "Spam.")
+    for changes in ({"rating": 4}, {"photos": [ONE]}):
+        assert (await client.send(EDIT, id=added["id"], **changes))["comment"] is not None
+    held = await client.send(EDIT, id=added["id"], photos=[TWO])
+    assert (held["comment"], held["submission"]["photos"]) == (None, [TWO])
