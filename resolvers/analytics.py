@@ -1,4 +1,4 @@
-"""Trends of a product and movers between two periods, from the analytics store."""
+"""Trends of a product and the products that changed most, from the analytics store."""
 
 from datetime import datetime
 from typing import Annotated
@@ -84,7 +84,7 @@ async def movers(
         strawberry.argument(description="Number of products to return. Default 20, maximum 100."),
     ] = DEFAULT_SIZE,
 ) -> Movers:
-    """Return the products with the largest changes between two periods; for staff."""
+    """Return the products that changed most between two periods. For staff."""
     require_staff(require_viewer(info.context), "see movers")
     return await info.context.analytics.movers(
         MoversQuestion(

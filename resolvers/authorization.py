@@ -1,8 +1,8 @@
 """Authorization: which users may see and change which objects.
 
-Functions named ``require_`` or ``may_`` raise errors, so no caller can overlook a refusal. An
-object that the viewer may not see looks missing: look-ups return null, and mutations return
-NOT_FOUND, whether it exists or not.
+Functions named ``require_`` or ``may_`` raise errors, so that no caller can ignore a refusal. If
+the viewer may not see an object, it is treated as missing: reads return null, and mutations return
+NOT_FOUND. So a client cannot find out whether it exists.
 """
 
 from typing import Protocol
@@ -19,11 +19,11 @@ MODERATOR = "moderator"
 STAFF = "staff"
 
 ROLES = frozenset({MERCHANT, MODERATOR, STAFF})
-"""The roles that give rights."""
+"""The roles in a JWT that give their users further rights."""
 
 
 class Authored(Protocol):
-    """A comment or another text of a user."""
+    """An object with an author, such as a comment."""
 
     @property
     def username(self) -> str:
@@ -32,15 +32,15 @@ class Authored(Protocol):
 
 
 class UnauthenticatedError(Exception):
-    """The request needs a user and has no JWT."""
+    """The request needs a user, but has no JWT."""
 
 
 class ForbiddenError(Exception):
-    """The viewer may not do this."""
+    """The viewer does not have the right to do this."""
 
 
 def require_viewer(context: Context) -> Viewer:
-    """Return the user of the JWT; UnauthenticatedError without a JWT."""
+    """Return the user of the JWT. Raise UnauthenticatedError without a JWT."""
     if context.viewer is None:
         raise UnauthenticatedError(
             "This field needs a user: send the header 'Authorization: Bearer <JWT>'."
@@ -49,35 +49,38 @@ def require_viewer(context: Context) -> Viewer:
 
 
 def is_staff(viewer: Viewer) -> bool:
-    """Return whether ``viewer`` works for the shop."""
+    """Return whether ``viewer`` has the role ``staff``."""
     return STAFF in viewer.roles
 
 
 def require_staff(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff; ``to`` names the action."""
+    """Raise ForbiddenError unless ``viewer`` is staff. ``to`` is the action in the message."""
     if not is_staff(viewer):
         raise ForbiddenError(f"Only staff may {to}.")
 
 
 def require_moderator(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is a moderator; ``to`` names the action."""
+    """Raise ForbiddenError unless ``viewer`` is a moderator.
+
+    ``to`` is the action in the message.
+    """
     if not is_moderator(viewer):
         raise ForbiddenError(f"Only moderators may {to}.")
 
 
 def require_merchant(viewer: Viewer, to: str) -> None:
-    """Raise ForbiddenError unless ``viewer`` is a merchant; ``to`` names the action."""
+    """Raise ForbiddenError unless ``viewer`` is a merchant. ``to`` is the action in the message."""
     if not is_merchant(viewer):
         raise ForbiddenError(f"Only users with the role 'merchant' may {to}.")
 
 
 def is_merchant(viewer: Viewer) -> bool:
-    """Return whether ``viewer`` replies to comments for the shop."""
+    """Return whether ``viewer`` has the role ``merchant``, which may reply to comments."""
     return MERCHANT in viewer.roles
 
 
 def sees_own(viewer: Viewer, username: str) -> bool:
-    """Return whether ``viewer`` may see a user's private objects."""
+    """Return whether ``viewer`` may see the private objects of ``username``."""
     return viewer.user_id == username or is_staff(viewer)
 
 
@@ -87,15 +90,15 @@ def can_change(viewer: Viewer, username: str) -> bool:
 
 
 def is_moderator(viewer: Viewer) -> bool:
-    """Return whether ``viewer`` moderates comments."""
+    """Return whether ``viewer`` has the role ``moderator``."""
     return MODERATOR in viewer.roles
 
 
 def may_change(viewer: Viewer, written: Authored) -> None:
     """Raise an error unless ``viewer`` wrote the comment or is a moderator.
 
-    For a published comment the error is ForbiddenError. An unpublished comment looks missing:
-    NotFoundError.
+    For a published comment the error is ForbiddenError. For an unpublished comment it is
+    NotFoundError, so that the client cannot find out that the comment exists.
     """
     if not can_change(viewer, written.username):
         if isinstance(written, Comment):
@@ -104,13 +107,13 @@ def may_change(viewer: Viewer, written: Authored) -> None:
 
 
 def may_write(permission: Permission) -> None:
-    """Raise ForbiddenError while the viewer's data is being erased."""
+    """Raise ForbiddenError while an erase of the viewer's data is running."""
     if permission.erasing:
         raise ForbiddenError("Your data is being erased. You cannot write until the erase ends.")
 
 
 def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff or cancels an order."""
+    """Raise ForbiddenError unless ``viewer`` is staff, or the new status is CANCELLED."""
     if not is_staff(viewer) and status is not OrderStatus.CANCELLED:
         raise ForbiddenError("Only staff may set this status. You may cancel your own orders.")
 
@@ -118,7 +121,7 @@ def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
 async def organization_user(
     context: Context, organization: str, username: str
 ) -> OrganizationUser | None:
-    """Return a user of an organisation, read once a request; None if it has no such user."""
+    """Return a user of an organisation, or None. It is read only once per request."""
     return await context.cache.read(context.stores.organizations.get_user, organization, username)
 
 
@@ -134,7 +137,7 @@ async def sees_organization(context: Context, organization: str) -> bool:
 
 
 async def require_user(context: Context, organization: str) -> None:
-    """Raise NotFoundError unless the viewer belongs to the organisation, even for staff."""
+    """Raise NotFoundError unless the viewer belongs to the organisation. This includes staff."""
     if await membership(context, organization) is None:
         raise NotFoundError("You do not belong to an organisation of this name.")
 
@@ -142,8 +145,8 @@ async def require_user(context: Context, organization: str) -> None:
 async def require_admin(context: Context, organization: str, to: str) -> None:
     """Raise an error unless the viewer is staff or an admin of the organisation.
 
-    NotFoundError if the viewer may not see the organisation, else ForbiddenError. ``to`` names the
-    action.
+    The error is NotFoundError if the viewer may not see the organisation, otherwise ForbiddenError.
+    ``to`` is the action in the message.
     """
     if not await sees_organization(context, organization):
         raise NotFoundError("Organisation not found.")
@@ -152,7 +155,7 @@ async def require_admin(context: Context, organization: str, to: str) -> None:
 
 
 async def sees_tickets(context: Context, organization: str, username: str) -> bool:
-    """Return whether the viewer may see, and close, the tickets of a user."""
+    """Return whether the viewer may see and close the tickets of ``username``."""
     if await _sees_all(context, organization):
         return True
     mine = await membership(context, organization)
@@ -166,7 +169,7 @@ async def require_all_tickets(context: Context, organization: str) -> None:
 
 
 async def require_tickets(context: Context, organization: str, username: str) -> None:
-    """Raise ForbiddenError unless the viewer ``sees_tickets`` of a user."""
+    """Raise ForbiddenError unless the viewer may see the tickets of ``username``."""
     if not await sees_tickets(context, organization, username):
         raise ForbiddenError(
             "Only the user who opened a ticket, staff, and the organisation's admins may see it."

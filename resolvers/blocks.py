@@ -1,4 +1,4 @@
-"""Blocks of users, for moderators."""
+"""Moderators block users, end blocks, and list the blocked users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _BLOCK = {**_WHO, "reason": rules.stated_title}
 
 @strawberry.input(description="The user to block.")
 class BlockUserInput:
-    """A user, and why they are blocked."""
+    """The user to block, and the reason."""
 
     username: str = strawberry.field(description="User name.")
     reason: str = strawberry.field(description="Reason, for moderators. Maximum 200 characters.")
@@ -26,7 +26,7 @@ class BlockUserInput:
 
 @strawberry.input(description="The user to unblock.")
 class UnblockUserInput:
-    """A blocked user."""
+    """The user to unblock."""
 
     username: str = strawberry.field(description="User name.")
 
@@ -49,7 +49,7 @@ class UnblockPayload:
 
 @reported(BlockPayload)
 async def block_user(info: Info, input: BlockUserInput) -> BlockPayload:  # noqa: A002 - Relay's name
-    """Let a user's texts wait for a moderator; for moderators."""
+    """Block a user, so that the user's new texts wait for a moderator. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "block users")
     given = checked(input, _BLOCK)
@@ -59,7 +59,7 @@ async def block_user(info: Info, input: BlockUserInput) -> BlockPayload:  # noqa
 
 @reported(UnblockPayload)
 async def unblock_user(info: Info, input: UnblockUserInput) -> UnblockPayload:  # noqa: A002
-    """End a block; for moderators."""
+    """End the block of a user. For moderators."""
     require_moderator(require_viewer(info.context), "unblock users")
     username = checked(input, _WHO)["username"]
     await info.context.stores.standings.unblock(username)
@@ -73,6 +73,6 @@ async def blocked_users(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Block]:
-    """Return a page of the blocked users; for moderators."""
+    """Return a page of the blocked users. For moderators."""
     require_moderator(require_viewer(info.context), "see who is blocked")
     return await info.context.stores.standings.blocked(slice_of(info, first, after, last, before))

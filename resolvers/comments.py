@@ -1,4 +1,4 @@
-"""Comments: a look-up by id, the mutations, and live events of a product's list."""
+"""Comments: a comment by id, the mutations, and the events of a product's list."""
 
 import logging
 import uuid
@@ -66,7 +66,7 @@ class PhotoInput:
 
 @strawberry.input(description="A new comment. Its author is the JWT's user.")
 class AddCommentInput:
-    """A comment as its author writes it."""
+    """Input of ``addComment``."""
 
     product_id: str = strawberry.field(description="The shop's product id.")
     rating: int = strawberry.field(description="Rating from 1 to 5.")
@@ -89,7 +89,7 @@ class AddCommentInput:
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateCommentInput:
-    """The new values of some fields of a comment."""
+    """Input of ``updateComment``: new values of some fields."""
 
     id: strawberry.ID = strawberry.field(
         description="Global `id` of the comment or the submission."
@@ -126,7 +126,7 @@ class DeleteCommentInput:
 
 @strawberry.input(description="The shop's reply to a comment.")
 class ReplyToCommentInput:
-    """A comment, and the shop's reply."""
+    """Input of ``replyToComment``: a comment, and the shop's reply."""
 
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
     text: str = strawberry.field(description="Plain text. Maximum 2,000 characters.")
@@ -141,7 +141,7 @@ class RemoveReplyInput:
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """The stored comment with its edge, to insert into a list; or the stored submission."""
+    """The stored comment with its edge, which clients insert into a list; or a submission."""
 
     written: Written | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -158,13 +158,13 @@ class CommentPayload:
 
     @property
     def submission(self) -> object | None:
-        """What waits for a moderator; None if the comment is published."""
+        """The submission that waits for a moderator; None if the comment is published."""
         return None if isinstance(self.written, Edge) else self.written
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePayload:
-    """The id of the deleted comment, and its product."""
+    """Result of ``deleteComment``: the global id of the comment, and its product."""
 
     deleted_id: str | None = None
     product: Product | None = None
@@ -173,7 +173,7 @@ class DeletePayload:
 
 @dataclass(frozen=True, slots=True)
 class ReplyPayload:
-    """The comment with its new reply, or without one."""
+    """Result of setting or removing a reply: the comment."""
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -186,10 +186,11 @@ async def comment(info: Info, comment_id: str) -> Comment | None:
 
 @reported(CommentPayload)
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
-    """Store the viewer's comment; it is verified if the product was delivered to the viewer.
+    """Store the viewer's comment. It is verified if the viewer has received the product.
 
-    It waits for a moderator if the server's rule holds it, or the viewer is blocked. A moderator's
-    comment does not wait. Raises NotBoughtError if the server takes comments of buyers only.
+    It waits for a moderator if the server's moderation rule requires it, or if the viewer is
+    blocked. A moderator's own comment does not wait. Raises NotBoughtError if the server accepts
+    comments of buyers only, and the viewer has not received the product.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW | _text_rule(info.context))
@@ -241,7 +242,7 @@ async def _require_known(info: Info, product_id: str) -> None:
 
 @reported(CommentPayload)
 async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayload:  # noqa: A002
-    """Change a comment of the viewer, or any comment as a moderator."""
+    """Edit a comment: the viewer's own, or any comment if the viewer is a moderator."""
     viewer = require_viewer(info.context)
     changes = changed(input, _CHANGES | _text_rule(info.context), {"title", "photos"})
     review = None
@@ -257,7 +258,7 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
 
 @reported(DeletePayload)
 async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload:  # noqa: A002
-    """Delete a comment of the viewer, or any comment as a moderator."""
+    """Delete a comment: the viewer's own, or any comment if the viewer is a moderator."""
     check = partial(may_change, require_viewer(info.context))
     gone = await info.context.stores.comments.delete(checked(input, _WHICH)["id"], check)
     return DeletePayload(input.id, Product(gone.product_id))
@@ -265,7 +266,7 @@ async def delete_comment(info: Info, input: DeleteCommentInput) -> DeletePayload
 
 @reported(ReplyPayload)
 async def reply_to_comment(info: Info, input: ReplyToCommentInput) -> ReplyPayload:  # noqa: A002
-    """Set the shop's reply to a published comment; for merchants."""
+    """Set the shop's reply to a published comment. For merchants."""
     viewer = require_viewer(info.context)
     require_merchant(viewer, "reply to comments")
     given = checked(input, _REPLIED)
@@ -276,7 +277,7 @@ async def reply_to_comment(info: Info, input: ReplyToCommentInput) -> ReplyPaylo
 
 @reported(ReplyPayload)
 async def remove_reply(info: Info, input: RemoveReplyInput) -> ReplyPayload:  # noqa: A002
-    """Remove the shop's reply from a published comment; for merchants."""
+    """Remove the shop's reply from a published comment. For merchants."""
     viewer = require_viewer(info.context)
     require_merchant(viewer, "remove replies")
     comment_id = checked(input, _WHICH)["id"]
@@ -292,7 +293,7 @@ def comment_events(
     language: list[str] | None = None,
     after: str | None = None,
 ) -> AsyncIterator[CommentEvent]:
-    """Return the events of the list that ``Product.comments`` shows for the same arguments."""
+    """Return the events of the list ``Product.comments`` with the same arguments."""
     broker = info.context.broker
     assert broker is not None  # noqa: S101 - a server without it refuses subscriptions
     selection = Selection(

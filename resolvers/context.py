@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 NO_DETAILS = ProductDetails()
 
 LARGE = 300
-"""Values of a list completed in one turn of the event loop: a few milliseconds."""
+"""Values of a list that are completed in one turn of the event loop, in a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,12 @@ class Viewer:
     """The user and roles of a verified JWT."""
 
     user_id: str
-    """The issuer's id of the user, which owns comments, orders and tickets."""
+    """The user's id in the JWT (``sub``). Comments, orders and tickets belong to this id."""
     roles: frozenset[str] = frozenset()
     name: str = ""
-    """The name that comments show; ``user_id`` if none is given."""
+    """The display name that is stored with comments; ``user_id`` if the JWT has none."""
     expires: float | None = field(default=None, compare=False)
-    """Expiry of the JWT, in seconds of Unix time."""
+    """The expiry of the JWT in Unix seconds; None if it has none."""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -46,14 +46,14 @@ class Viewer:
 
 
 class RequestCache:
-    """Reads that are done once in a request, however many fields await them."""
+    """Executes each read only once per request, even if several fields need its result."""
 
     def __init__(self) -> None:
         self._tasks: dict[tuple[object, ...], asyncio.Task[Any]] = {}
         self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
     async def read(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> Read:
-        """Return the result of ``store(*of)``, which is called once in a request."""
+        """Return the result of ``store(*of)``. The first call in the request executes it."""
         key = (store, *of)
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(store(*of))
@@ -63,7 +63,8 @@ class RequestCache:
             result: Read = await asyncio.shield(task)
         finally:
             self._waiting[task] -= 1
-            if self._waiting[task] == 0 and not task.done():  # every field was cancelled
+            # every field that waited for the read was cancelled
+            if self._waiting[task] == 0 and not task.done():
                 task.cancel()
                 if self._tasks.get(key) is task:
                     del self._tasks[key]
@@ -74,12 +75,15 @@ class RequestCache:
         return (store, *of) in self._tasks
 
     def forget(self) -> None:
-        """Drop cached reads after a write."""
+        """Forget the results of reads, because a write has made them out of date."""
         self._tasks.clear()
 
 
 class PrefetchedPages:
-    """Pages that a resolver read with its own object, for a field below that object."""
+    """Pages that a resolver has read in the same Query as their owner, for a field of the owner.
+
+    For example, one Query reads an organisation and its first users.
+    """
 
     def __init__(self) -> None:
         self._pages: dict[tuple[int, Slice], tuple[object, Page[Any]]] = {}
@@ -87,8 +91,9 @@ class PrefetchedPages:
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
         """Keep a page of ``owner`` for the field that will request it.
 
-        The key is the owner's identity: two fields that read one organisation have equal owners
-        and a page each. Keeping the owner, too, prevents another object from getting its identity.
+        The key is ``id(owner)``, because two fields that read the same organisation have equal
+        owners, but each has its own page. The owner is kept too, so that no other object gets the
+        same ``id``.
         """
         self._pages[id(owner), cut] = owner, page
 
@@ -99,10 +104,11 @@ class PrefetchedPages:
 
 
 class Pace:
-    """Lets other requests run between the lists of a large result and between rows of large lists.
+    """Lets the server process other requests while it completes a large result.
 
-    Completing a row is quick, but a thousand rows in one turn of the event loop would delay every
-    other request. Turns take time too, so they are off until ``slow_down``.
+    Completing a row is fast, but completing a thousand rows in one turn of the event loop would
+    delay all other requests. Turns cost time too, so small results do without them, until
+    ``slow_down`` is called.
     """
 
     def __init__(self) -> None:
@@ -114,15 +120,16 @@ class Pace:
         return self._turn is not None
 
     def slow_down(self) -> None:
-        """Take turns from now on."""
+        """From now on, complete lists in several turns of the event loop."""
         self._turn = asyncio.Lock()
 
     def rows(
         self, rows: Sequence[Row], weight: int
     ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
-        """Return awaitable rows: of a large list each in its own turn, else all in one turn.
+        """Return awaitables of the rows: each row of a large list waits for its own turn.
 
-        ``weight`` is the number of values in a row.
+        A turn is a turn of the event loop. The rows of a short list share one turn. ``weight`` is
+        the number of values in a row.
         """
         if len(rows) * weight > LARGE:
             return [self._wait(row) for row in rows]
@@ -136,7 +143,11 @@ class Pace:
 
 
 class ProductReads:
-    """Reads products' statistics, and their details: by the same Query, or 100 in one request."""
+    """Reads statistics and details of products.
+
+    One Query reads a product's statistics and its details. If only details are needed, one request
+    reads those of up to 100 products.
+    """
 
     def __init__(self, stores: Stores, cache: RequestCache) -> None:
         self._stores = stores
@@ -149,14 +160,14 @@ class ProductReads:
         return (await self._cache.read(self._both, product_id))[0]
 
     async def details(self, product_id: str) -> ProductDetails:
-        """Return a product's details; empty if the shop has set none."""
+        """Return a product's details. They are empty if the shop has not set any."""
         return await self._details.load(product_id)
 
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
-        """Return the details of the products requested in one turn of the event loop.
+        """Return the details of the products that were requested in one turn of the event loop.
 
-        The Query for a product's statistics reads the details too. If a field made that Query,
-        this method awaits it, and reads the details alone only if it fails.
+        If a Query for a product's statistics is in progress, it reads the details too, so this
+        method awaits it. If that Query fails, this method reads the details itself.
         """
         found = {}
         for product_id in {*product_ids}:
@@ -170,7 +181,7 @@ class ProductReads:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The context value of one GraphQL request; ``viewer`` is None without a JWT."""
+    """The context value of one GraphQL request. ``viewer`` is None without a JWT."""
 
     viewer: Viewer | None
     stores: Stores
@@ -180,22 +191,24 @@ class Context:
     known_products_only: bool = False
     """Whether comments on products without stored details are refused."""
     buyers_only: bool = False
-    """Whether comments of users who have not received the product are refused."""
+    """Whether the server refuses comments of users who have not received the product."""
     allow_empty_text: bool = False
     """Whether a comment may have an empty text."""
     moderation: Moderation = field(default_factory=Moderation)
-    """Which comments wait for a moderator."""
+    """The server's moderation rule: which comments wait for a moderator."""
     cache: RequestCache = field(default_factory=RequestCache)
     prefetched: PrefetchedPages = field(default_factory=PrefetchedPages)
     pace: Pace = field(default_factory=Pace)
     broker: Broker | None = None
-    """The events of comments; None if this server offers no subscriptions."""
+    """The broker of comment events; None if this server does not offer subscriptions."""
     analytics: Analytics = field(default_factory=Analytics)
     last_event_id: str | None = None
-    """The last event's cursor, which a browser sends when it reopens an event stream:
+    """The cursor of the last event that the client received. A browser sends it when it reopens an
+    event stream:
     https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
     comments: DataLoader[str, Comment | None] = field(init=False)
-    """Looks up comments, those of one turn of the event loop in one request to DynamoDB."""
+    """Reads comments by id. One request to DynamoDB reads all comments of a turn of the event
+    loop."""
     products: ProductReads = field(init=False)
 
     def __post_init__(self) -> None:

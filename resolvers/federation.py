@@ -1,9 +1,9 @@
-"""Apollo Federation's ``_entities``: objects that other subgraphs refer to by their keys.
+"""Apollo Federation's field ``_entities``: returns objects that other subgraphs name by their keys.
 
 https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
 
-A representation may come from any client. Its object is loaded as ``node`` loads it, so the same
-authorization holds.
+Any client can send the keys. The objects are loaded as ``node`` loads them, with the same
+authorization.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from resolvers.nodes import Found, found
 from resolvers.selection import Info
 
 KEYS: Mapping[str, str] = {"Product": "productId", "Comment": "id", "Author": "id"}
-"""The field that identifies an entity, by its type."""
+"""For each type, the field that is its key."""
 
 Representation = NewType("Representation", object)
-"""An entity's ``__typename`` and key. A client may have sent anything in their place."""
+"""An entity's ``__typename`` and key. It is not checked yet: a client may have sent any value."""
 
 Representations = Annotated[
     list[Representation],
@@ -33,7 +33,7 @@ Representations = Annotated[
 
 
 async def entities(info: Info, representations: Representations) -> list[Found]:
-    """Return the objects in the same order; an error affects its own object only."""
+    """Return the objects in the order of their keys. An error replaces its own object only."""
     if len(representations) > MAX_NODES:
         raise InvalidArgumentError(
             "representations",
@@ -47,7 +47,7 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
 
 
 def _parse(place: str, representation: object) -> tuple[str, str]:
-    """Return the type and the own id of the object that a representation names."""
+    """Return the type and the own id from a representation."""
     fields = representation if isinstance(representation, dict) else {}
     type_name = fields.get("__typename")
     if not isinstance(type_name, str) or type_name not in KEYS:

@@ -1,4 +1,4 @@
-"""Submissions: comments that are not published, for their authors and moderators."""
+"""Moderation: submissions, decisions on comments, reports, and the moderators' queue."""
 
 import asyncio
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ from resolvers.selection import (
 )
 
 MOST_DECISIONS = 25
-"""The most decisions of one mutation."""
+"""Maximum decisions of one mutation."""
 
 _DECIDED: Mapping[str, Rule] = {
     "id": own_id_of("Comment", "Submission"),
@@ -58,7 +58,7 @@ _REPORTED: Mapping[str, Rule] = {
 
 @strawberry.input(description="The comment to publish.")
 class ApproveCommentInput:
-    """A comment or a submission, as a moderator has read it."""
+    """Input of ``approveComment``: the comment, and the version that the moderator has read."""
 
     id: strawberry.ID = strawberry.field(
         description="Global `id` of the submission or the comment."
@@ -71,7 +71,7 @@ class ApproveCommentInput:
 
 @strawberry.input(description="The comment to reject, published or not.")
 class RejectCommentInput(ApproveCommentInput):
-    """The comment, and why it is rejected."""
+    """Input of ``rejectComment``: the comment, and the reason."""
 
     reason: str = strawberry.field(
         description="Reason, which the author sees. Maximum 200 characters."
@@ -100,7 +100,7 @@ class DecideCommentsInput:
 
 @dataclass(frozen=True, slots=True)
 class DecisionsPayload:
-    """The global ids of the decided comments, as they were given."""
+    """Result of ``decideComments``: the input ids of the comments that were decided."""
 
     ids: list[strawberry.ID] = field(default_factory=list)
     user_errors: list[UserError] = field(default_factory=list)
@@ -108,7 +108,7 @@ class DecisionsPayload:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPayload:
-    """The published comment with its edge, or the rejected submission."""
+    """Result of a decision: the published comment with its edge, or the rejected submission."""
 
     comment_edge: Edge[Comment] | None = None
     submission: Submission | None = None
@@ -122,7 +122,7 @@ class DecisionPayload:
 
 @strawberry.input(description="A report of a comment.")
 class ReportCommentInput:
-    """A comment, and why a reader reports it."""
+    """Input of ``reportComment``: the comment, and the reader's reason."""
 
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
     reason: ReportReason = strawberry.field(description="Why you report the comment.")
@@ -133,7 +133,7 @@ class ReportCommentInput:
 
 @dataclass(frozen=True, slots=True)
 class ReportPayload:
-    """The global id of the reported comment, as it was given."""
+    """Result of ``reportComment``: the input id of the comment."""
 
     reported_id: strawberry.ID | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -141,7 +141,7 @@ class ReportPayload:
 
 @reported(DecisionPayload)
 async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPayload:  # noqa: A002
-    """Publish a submission; for moderators."""
+    """Publish a submission. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "approve comments")
     given = checked(input, {name: _DECIDED[name] for name in ("id", "seen")})
@@ -151,7 +151,7 @@ async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPay
 
 @reported(DecisionPayload)
 async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPayload:  # noqa: A002
-    """Reject a submission or a published comment; for moderators."""
+    """Reject a submission or a published comment. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "reject comments")
     given = checked(input, _DECIDED)
@@ -163,9 +163,9 @@ async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPaylo
 
 @reported(DecisionsPayload)
 async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPayload:  # noqa: A002
-    """Approve and reject several comments, each as its own mutation does; for moderators.
+    """Approve and reject several comments, each as its own mutation does. For moderators.
 
-    The store writes the decisions on comments of one product in one transaction.
+    Decisions on comments of the same product are stored in one transaction.
     """
     viewer = require_viewer(info.context)
     require_moderator(viewer, "decide on comments")
@@ -239,7 +239,7 @@ async def queue(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[QueueEntry]:
-    """Return a page of a queue, with its length if that is selected; for moderators."""
+    """Return a page of a queue. Count its rows if the request selects the count. For moderators."""
     require_moderator(require_viewer(info.context), "see what waits for review")
     cut = slice_of(info, first, after, last, before)
     stores = info.context.stores
@@ -251,13 +251,16 @@ async def queue(
 
 
 async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentReports:
-    """Return the reports of a comment in a queue; only moderators see queues."""
+    """Return the reports of a comment.
+
+    No check is necessary, because only moderators see queues.
+    """
     return await info.context.stores.reports.reports(root.comment_id)
 
 
 @reported(ReportPayload)
 async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload:  # noqa: A002
-    """Report a published comment, once for each user."""
+    """Report a published comment. A user's second report of it changes nothing."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)
     await info.context.stores.reports.report(

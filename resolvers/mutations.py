@@ -1,4 +1,4 @@
-"""Mutations: rules for their inputs, user errors, and ids from idempotency keys."""
+"""Checks the inputs of mutations, returns user errors, and makes ids from idempotency keys."""
 
 import hashlib
 import uuid
@@ -25,7 +25,7 @@ Name = TypeVar("Name", str, int)
 Mutation: TypeAlias = Callable[Concatenate[Info, Arguments], Coroutine[Any, Any, Payload]]
 
 Rule: TypeAlias = Callable[[str, Any], Any]
-"""Returns a value in canonical form, or raises InvalidArgumentError with the argument's name."""
+"""Returns a value in canonical form, or raises InvalidArgumentError with the field's name."""
 
 _INPUT = "input"
 """The only argument of every mutation."""
@@ -33,7 +33,7 @@ _INPUT = "input"
 
 @strawberry.enum(description="Kinds of errors in a mutation's input.")
 class UserErrorCode(Enum):
-    """Codes for clients to branch on; messages are for people."""
+    """Codes of user errors. Clients branch on codes; messages are for people."""
 
     BAD_ARGUMENT = strawberry.enum_value(
         "BAD_ARGUMENT", description="A field is invalid; `field` names it."
@@ -65,20 +65,23 @@ class UserErrorCode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """An error of an input; ``field`` is the path of the invalid field, list indexes as digits.
+    """An error in the input.
 
-    The path begins with the mutation's argument. It is None if the error is not about a field.
+    ``field`` is the path of the invalid field, with list indexes as digits.
+
+    The path begins with ``input``. It is None if the error is not about a field.
     """
 
     message: str
     code: UserErrorCode
     field: list[str] | None = None
     existing_id: str | None = None
-    """The global id of the object that the error is about, if it is another than the input's."""
+    """The global id of the existing object that caused the error, if it is not the input's
+    object."""
 
 
 class InvalidInputError(Exception):
-    """An input breaks rules; ``faults`` has an error for each broken rule."""
+    """The input is invalid. ``faults`` has one error for each invalid field."""
 
     def __init__(self, faults: Sequence[errors.InvalidArgumentError]) -> None:
         super().__init__("The input breaks rules.")
@@ -94,13 +97,13 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
-"""Errors that the user can fix in the form."""
+"""Errors that the user can correct in the form, with their codes."""
 
 
 def reported(
     payload: Callable[..., Payload],
 ) -> Callable[[Mutation[Arguments, Payload]], Mutation[Arguments, Payload]]:
-    """Return the errors of a mutation's input as its payload's user errors."""
+    """Decorate a mutation, so that errors in its input become user errors in its payload."""
 
     def decorated(mutation: Mutation[Arguments, Payload]) -> Mutation[Arguments, Payload]:
         @wraps(mutation)
@@ -123,9 +126,10 @@ def reported(
 
 
 def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:
-    """Return the fields of an input that are not null, in canonical form by name.
+    """Return the fields of an input that are not null, in canonical form, by name.
 
-    Raises InvalidInputError with the errors of all fields. ``within`` is a prefix of their names.
+    Raises InvalidInputError with the errors of all fields. ``within`` is a prefix for the fields'
+    names.
     """
     stated = {name: getattr(given, name) for name in rules}
     return _collected(
@@ -138,9 +142,9 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
 def changed(
     given: object, rules: Mapping[str, Rule], clearable: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of an update that are not UNSET, as ``checked`` does.
+    """Return the fields of an update that the client sent, in canonical form, by name.
 
-    Null is an empty string if the field is ``clearable``, else an error.
+    Null becomes an empty string if the field is ``clearable``. Otherwise null is an error.
     """
     stated = {name: getattr(given, name) for name in rules}
     return _collected(
@@ -161,7 +165,7 @@ def _changed(rule: Rule, argument: str, value: object, clears: bool) -> object: 
 def checked_each(
     argument: str, given: Iterable[object], rules: Mapping[str, Rule]
 ) -> list[dict[str, Any]]:
-    """Return the fields of each entry of a list, as ``checked`` does."""
+    """Return the fields of each entry of a list, each entry checked as ``checked`` does."""
     entries = _collected(
         (number, partial(checked, one, rules, f"{argument}.{number}."))
         for number, one in enumerate(given)
@@ -170,7 +174,10 @@ def checked_each(
 
 
 def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any]:
-    """Return the result of each step; InvalidInputError has the errors of all failed steps."""
+    """Call each function, and return the results by name.
+
+    Raise all errors in one InvalidInputError.
+    """
     done: dict[Name, Any] = {}
     faults: list[errors.InvalidArgumentError] = []
     for name, step in work:
@@ -186,7 +193,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return the user errors among the outcomes of a list's entries; raise any other error."""
+    """Return the user errors among the outcomes of a list's entries. Raise any other error."""
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:
@@ -198,7 +205,10 @@ def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]
 
 
 def new_id(key: str | None, *owner: str) -> str:
-    """Return the id of a new object; an owner's requests with the same key get the same id."""
+    """Return the id of a new object.
+
+    Requests of the same owner with the same key get the same id.
+    """
     if key is None:
         return uuid.uuid4().hex
     return hashlib.sha256(orjson.dumps([*owner, key])).hexdigest()[:32]
@@ -210,6 +220,6 @@ def _user_error(error: errors.DalError) -> UserError:
         blamed = [_INPUT, *error.argument.split(".")]
     existing = None
     if isinstance(error, errors.AlreadyCommentedError):
-        # a comment or a submission, which are different types of nodes
+        # a comment and a submission have ids of different types
         existing = to_base64(type(error.there).__name__, error.there.comment_id)
     return UserError(str(error), _CODES[type(error)], blamed, existing)

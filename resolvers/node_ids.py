@@ -1,4 +1,4 @@
-"""Global object ids: the base64 of ``<Type>:<own id>``, as Relay's ids usually are."""
+"""Global object ids: the base64 of ``<Type>:<own id>``, as is usual in Relay."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,11 +41,11 @@ def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
 
 
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
-    """Return the type and the own id of a global id that names one of ``types``."""
+    """Return the type and the own id in a global id. The type must be one of ``types``."""
     try:
         type_name, own_id = from_base64(
             node_id[: MAX_OPAQUE + 1]
-        )  # a longer id becomes invalid when it is cut
+        )  # a longer id is invalid: cutting it saves decoding
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
         type_name, own_id, names = "", "", ("",)
@@ -59,7 +59,7 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
 
 
 def own_id_of(*type_names: str) -> Callable[[str, str], str]:
-    """Return a rule that takes a global id of one of the types and returns the own id."""
+    """Return a rule for inputs: it takes a global id of one of the types and returns the own id."""
 
     def own_id(argument: str, node_id: str) -> str:
         return parse_node_id(argument, node_id, *type_names)[1]
@@ -68,7 +68,10 @@ def own_id_of(*type_names: str) -> Callable[[str, str], str]:
 
 
 def user_names(own_id: str) -> tuple[str, str]:
-    """Return organisation and username of an OrganizationUser's own id, or raise ValueError."""
+    """Return organisation and username from the own id of an OrganizationUser.
+
+    Raises ValueError.
+    """
     organization, _, username = own_id.partition("/")
     names = unescape(organization), unescape(username)
     if _user_id(*names) != own_id:

@@ -1,8 +1,9 @@
-"""Relay's ``node`` and ``nodes``: any object by its global id.
+"""Relay's ``node`` and ``nodes``: return any object by its global id.
 
 https://relay.dev/graphql/objectidentification.htm
 
-The module of each type loads its objects, so its authorization holds for global ids as well.
+The resolver module of each type loads its objects, so reads by global id have the same
+authorization.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
 Found: TypeAlias = AnyNode | Exception | None
-"""An error takes the place of its object; the other objects are returned."""
+"""The result for one id. In a list, an error replaces its own object only."""
 
 LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]] = {
     "Product": products.load,
@@ -60,23 +61,23 @@ LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]
 
 
 async def node(info: Info, node_id: NodeId) -> AnyNode | None:
-    """Return the object of a global id; None if it is missing or the viewer may not see it."""
+    """Return the object with a global id; None if it is missing or the viewer may not see it."""
     type_name, own_id = parse_node_id("id", node_id, *LOADERS)
     return await LOADERS[type_name](info, own_id)
 
 
 async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
-    """Return the objects of global ids in the same order; an error affects its own object only."""
+    """Return the objects in the order of their ids. An error replaces its own object only."""
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
 
-    # Comments are read together: the context's loader collects those of one turn of the event loop.
+    # The context's loader reads the comments of one turn of the event loop in one request.
     parsed = (partial(parse_node_id, "ids", node_id, *LOADERS) for node_id in node_ids)
     return await asyncio.gather(*(found(info, parse) for parse in parsed))
 
 
 async def found(info: Info, parse: Callable[[], tuple[str, str]]) -> Found:
-    """Return the object whose type and own id ``parse`` returns, or the error in its place."""
+    """Return the object with the type and own id that ``parse`` returns, or the error."""
     try:
         type_name, own_id = parse()
         return await LOADERS[type_name](info, own_id)

@@ -1,4 +1,4 @@
-"""Orders: a user's and all open ones, a look-up by id, and the mutations."""
+"""Orders: a user's orders, all open orders, an order by id, and the mutations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from resolvers.node_ids import own_id_of
 from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, OrderBy, slice_of
 
 CurrencyCode = NewType("CurrencyCode", str)
-"""A scalar of the schema: three capital letters."""
+"""A GraphQL scalar: three capital letters."""
 
 
 @strawberry.input(description="An amount of money in a currency.")
@@ -47,7 +47,7 @@ class OrderLineInput:
 
 @strawberry.input(description="A new order, sent by the shop's server.")
 class PlaceOrderInput:
-    """An order of a user, with the shop's prices."""
+    """Input of ``placeOrder``: an order of a user, with the shop's prices."""
 
     username: str = strawberry.field(description="The user's id.")
     name: str | None = strawberry.field(
@@ -72,7 +72,7 @@ class SetOrderStatusInput:
 
 @dataclass(frozen=True, slots=True)
 class OrderPayload:
-    """The current order and its edge, to insert into a list."""
+    """Result of a mutation: the order with its edge, which clients insert into a list."""
 
     order_edge: Edge[Order] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -84,7 +84,7 @@ class OrderPayload:
 
 
 async def order(info: Info, order_id: str) -> Order | None:
-    """Return an order that the viewer may see, by its own id."""
+    """Return an order by its own id, if the viewer may see it."""
     order_id = rules.identifier("orderId", order_id)
     viewer = require_viewer(info.context)
     found = await info.context.stores.orders.get(order_id)
@@ -122,7 +122,7 @@ async def open_orders(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Order]:
-    """Return a page of everyone's open orders; for staff."""
+    """Return a page of all users' open orders. For staff."""
     require_staff(require_viewer(info.context), "see everyone's orders")
     period = rules.period(created_from, created_before)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
@@ -131,7 +131,7 @@ async def open_orders(
 
 @reported(OrderPayload)
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
-    """Store an order of a user, with the prices that the shop's server sends; for staff."""
+    """Store an order of a user, with prices from the shop's server. For staff."""
     require_staff(
         require_viewer(info.context), "place orders: the shop's server does so for its customers"
     )
@@ -150,7 +150,7 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 @reported(OrderPayload)
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
-    """Set the next status of an order as staff, or cancel an order of the viewer."""
+    """Set the next status of an order. Staff may set any, users may cancel their own orders."""
     viewer = require_viewer(info.context)
     may_set_status(viewer, input.status)
     order_id = checked(input, {"id": own_id_of("Order")})["id"]

@@ -1,4 +1,4 @@
-"""Organisations and their users: look-ups, the list of users, and the mutations."""
+"""Organisations and their users: reads by name, the list of users, and the mutations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ class OrganizationPayload:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUserPayload:
-    """A stored user with its edge, to insert into a list."""
+    """Result of ``addOrganizationUser``: the user with its edge, to insert into a list."""
 
     organization_user_edge: Edge[OrganizationUser] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -113,7 +113,7 @@ class OrganizationUserPayload:
 
 @dataclass(frozen=True, slots=True)
 class RemovedUserPayload:
-    """The global id of the removed user."""
+    """Result of ``removeOrganizationUser``: the global id of the removed user."""
 
     deleted_id: strawberry.ID | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -121,14 +121,14 @@ class RemovedUserPayload:
 
 @dataclass(frozen=True, slots=True)
 class UserTypePayload:
-    """The changed user."""
+    """Result of ``setOrganizationUserType``: the changed user."""
 
     organization_user: OrganizationUser | None = None
     user_errors: list[UserError] = field(default_factory=list)
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
-    """Return a user of an organisation that the viewer may see."""
+    """Return a user of an organisation by global id, if the viewer may see the organisation."""
     organization, username = user_names(own_id)
     if not await sees_organization(info.context, organization):
         return None
@@ -136,7 +136,7 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
 
 
 async def organization(info: Info, organization_name: str) -> Organization | None:
-    """Return an organisation that the viewer may see, with its first users if selected."""
+    """Return an organisation, if the viewer may see it, with its first users if selected."""
     name = rules.identifier("organizationName", organization_name)
     context, store = info.context, info.context.stores.organizations
     if not await sees_organization(context, name):
@@ -153,7 +153,7 @@ async def organization(info: Info, organization_name: str) -> Organization | Non
 async def organization_of(
     root: strawberry.Parent[OrganizationUser | Ticket], info: Info
 ) -> Organization | None:
-    """Return the organisation of a user or of a ticket, read once a request."""
+    """Return the organisation of a user or of a ticket. It is read only once per request."""
     context = info.context
     if not await sees_organization(context, root.organization):
         return None
@@ -190,7 +190,7 @@ async def organizations_of(
 async def user(
     root: strawberry.Parent[Organization], info: Info, username: str
 ) -> OrganizationUser | None:
-    """Return one user, with the newest tickets if selected."""
+    """Return one user of an organisation, with the user's newest tickets if they are selected."""
     context = info.context
     rules.identifier("username", username)
     cut = first_slice(info, "tickets")
@@ -236,7 +236,7 @@ async def remove_organization_user(
     info: Info,
     input: RemoveOrganizationUserInput,  # noqa: A002
 ) -> RemovedUserPayload:
-    """Remove a user of an organisation, or let the viewer leave it."""
+    """Remove a user from an organisation. The viewer may also leave it."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
     organization, username = stated["organization_name"], stated["username"]
@@ -254,7 +254,7 @@ async def set_organization_user_type(
     info: Info,
     input: SetOrganizationUserTypeInput,  # noqa: A002
 ) -> UserTypePayload:
-    """Change the rights of a user of an organisation."""
+    """Make a user of an organisation an admin or a member."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
     await require_admin(info.context, stated["organization_name"], "change its users")
@@ -269,7 +269,7 @@ async def set_subscription_plan(
     info: Info,
     input: SetSubscriptionPlanInput,  # noqa: A002
 ) -> OrganizationPayload:
-    """Change the subscription plan of an organisation; for staff."""
+    """Change the subscription plan of an organisation. For staff."""
     require_staff(require_viewer(info.context), "change a subscription plan")
     stated = checked(input, _PLAN)
     changed = Organization(stated["organization_name"], stated["subscription_plan"])

@@ -1,6 +1,6 @@
-"""The plan of a page: what it consumed and, for a traced page, its rows and its alternatives.
+"""The plan of a page: what reading it cost, and for a page with a trace its rows and alternatives.
 
-If a page was read without a trace, for example by a prefetch, its trace is empty.
+A page that was read without a trace, for example by a prefetch, has empty lists instead.
 """
 
 from math import isnan
@@ -16,7 +16,7 @@ def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | N
 
 
 def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
-    """Return the capacity of reading the statistics; None if the endpoint does not report it."""
+    """Return the capacity that reading statistics consumed; None if it is not reported."""
     return None if isnan(root.planning_capacity) else root.planning_capacity
 
 
@@ -26,7 +26,7 @@ def steps(root: strawberry.Parent[ExecutionStatistics]) -> list[Step]:
 
 
 def rows(root: strawberry.Parent[ExecutionStatistics]) -> list[RowRead]:
-    """Return every row that was read."""
+    """Return every row that the page read, also rows that it does not show."""
     return _trace(root).rows()
 
 
@@ -41,7 +41,7 @@ def full_pages(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | No
 
 
 def ideal(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
-    """Return the cost of one Query of exactly the page's rows."""
+    """Return the cost of one Query that would read exactly the page's rows."""
     return _trace(root).ideal()
 
 

@@ -27,7 +27,7 @@ from resolvers.selection import (
 
 
 def product(product_id: str) -> Product:
-    """Return the product of this id; every valid id has a product."""
+    """Return the product with this id. There is one for every valid id."""
     return Product(rules.identifier("productId", product_id))
 
 
@@ -45,14 +45,14 @@ async def product_search(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Product]:
-    """Return a page of the products whose title begins with some text."""
+    """Return a page of the products whose titles begin with a text."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)
 
 
 async def load(info: Info, product_id: str) -> Product:
-    """Return a product for its global id."""
+    """Return the product with a global id."""
     del info
     return Product(product_id)
 
@@ -108,7 +108,8 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     )
     stores, broker, since = info.context.stores, info.context.broker, None
     if broker is not None and selects(info, "eventCursor"):
-        since = broker.log.last  # before the rows are read
+        # the position before the rows are read, so that events after it miss no change
+        since = broker.log.last
     if selects(info, "totalCount"):
         page = await stores.comments.counted_page(selection, cut, since)
     else:
@@ -119,7 +120,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
 async def statistics(
     root: strawberry.Parent[Product], info: Info, language: list[str] | None = None
 ) -> CommentStatistics | None:
-    """Return the product's counts in some languages or in all; None until counters exist."""
+    """Return the counts in some languages, or in all; None until a rebuild has created counters."""
     languages = None if language is None else rules.languages("language", language)
     counts = await info.context.products.statistics(root.product_id)
     known = await info.context.stores.comments.counted()
@@ -142,7 +143,7 @@ async def url(root: strawberry.Parent[Product], info: Info) -> str | None:
 
 
 async def is_known(root: strawberry.Parent[Product], info: Info) -> bool:
-    """Return whether the shop has set details of the product, or it has comments."""
+    """Return whether the shop has set details of the product, or the product has comments."""
     has_details = await _details(root, info) != NO_DETAILS
     return has_details or await _newest(info, Selection(root.product_id)) is not None
 
@@ -153,7 +154,7 @@ async def _details(product: Product, info: Info) -> ProductDetails:
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateProductInput:
-    """New details of a product; an empty string removes one."""
+    """Input of ``updateProduct``: new details of a product. An empty string removes a detail."""
 
     product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
@@ -174,7 +175,7 @@ class UpdateProductInput:
 
 @dataclass(frozen=True, slots=True)
 class ProductPayload:
-    """The product with its new details."""
+    """Result of ``updateProduct``: the product with its new details."""
 
     product: Product | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -208,7 +209,7 @@ def facets(
     rating: list[int] | None = None,
     language: list[str] | None = None,
 ) -> CommentFacets:
-    """Return the counts for each value of a filter, from the statistics that were read."""
+    """Return the counts for each value of a filter, computed from these statistics."""
     return facets_of(
         root,
         None if rating is None else rules.ratings("rating", rating),
@@ -244,7 +245,7 @@ async def leaderboard(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[ProductRank]:
-    """Return a page of the products with the most comments rated 5."""
+    """Return a page of the leaderboard: the products with the most comments rated 5."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.COUNT)
     ranked = selects(info, "nodes", "rank") or selects(info, "edges", "node", "rank")
     tag = None if language is None else rules.language("language", language)

@@ -1,6 +1,6 @@
-"""What a request selects: the fields below a resolver's own, and the slice of a list.
+"""What a request selects below a resolver's field, and which slice of a list it requests.
 
-A compiled field keeps in its ``memo`` whatever follows from the document alone.
+A compiled field stores in its ``memo`` those facts that depend on the document alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ Info = strawberry.Info[Context, None]
 DEFAULT_SIZE = 20
 
 EXPLAINED = {"explained": True}
-"""Metadata that marks a field or an argument which only servers with ``--explain`` have."""
+"""Metadata of the fields and arguments that only servers with ``--explain`` have."""
 
 TRACED = ("steps", "rows", "alternatives", "fullPages", "ideal")
 """Fields of a page's plan that need a trace of its reads."""
@@ -46,7 +46,7 @@ CreatedBefore: TypeAlias = Annotated[
 
 
 class DateOrder(StrEnum):
-    """Orders of a list by date."""
+    """The sort orders of a list by date."""
 
     NEWEST = "NEWEST"
     OLDEST = "OLDEST"
@@ -77,9 +77,9 @@ OrderBy: TypeAlias = Annotated[
 
 
 def selects(info: Info, *path: str) -> bool:
-    """Return whether the request selects the field at ``path`` below the current field.
+    """Return whether the request may select the field at ``path`` below the current field.
 
-    Fields count whatever their ``@skip`` and ``@include`` say: True may be wrong, False never is.
+    ``@skip`` and ``@include`` are ignored. So True may be wrong, but False is always right.
     """
     raw = _raw(info)
     memo: dict[object, bool] = getattr(raw, "memo", {})
@@ -99,9 +99,9 @@ def slice_of(
     order_by: DateOrder | CommentOrder | None = None,
     plan_by: PlanBasis | None = None,
 ) -> Slice:
-    """Return the slice that the current field requests; a null order is NEWEST.
+    """Return the slice that the arguments of the current field request. A null order is NEWEST.
 
-    A cursor of another ``kind`` of list raises InvalidCursorError.
+    Raises InvalidCursorError for a cursor of a list of another ``kind``.
     """
     return replace(
         plain_slice(first, after, last, before, kind=kind),
@@ -114,10 +114,11 @@ def slice_of(
 
 
 def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
-    """Return the slice that ``field`` below the current field requests, if it begins the list.
+    """Return the slice that ``field``, below the current field, requests at the start of its list.
 
-    None if the request selects no such field, filters it or has an error in its arguments: then the
-    field reads its own page.
+    The current resolver can then read both in one Query. Return None if the request does not select
+    the field, filters its rows, continues from a cursor, or has an error in its arguments. In these
+    cases the field reads its own page.
     """
     for selected in _below(info, field):
         given = selected.arguments
@@ -145,7 +146,7 @@ def plain_slice(
     *,
     kind: CursorKind = CursorKind.INSTANT,
 ) -> Slice:
-    """Return the slice for Relay's four arguments; ``hasNextPage`` and the like are not requested.
+    """Return the slice for Relay's four arguments. The pagination flags are not requested.
 
     https://relay.dev/graphql/connections.htm#sec-Arguments
     """
@@ -194,7 +195,7 @@ def _paced(info: Info, rows: Sequence[Any]) -> Any:
 
 
 def _weight(info: Info) -> int:
-    """Return how many fields the request selects below the current one, at all depths."""
+    """Return how many fields the request selects below the current field, at all depths."""
     raw = _raw(info)
     memo: dict[object, int] = getattr(raw, "memo", {})
     if _weight not in memo:
@@ -211,7 +212,7 @@ def _fields_below(node: FieldNode, fragments: dict[str, FragmentDefinitionNode])
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """A selected field: its arguments that are not null, and its nodes."""
+    """A selected field: its arguments without nulls, and its nodes in the document."""
 
     arguments: Mapping[str, Any]
     nodes: Sequence[FieldNode]
@@ -223,7 +224,7 @@ class _Selected:
 
 
 def _below(info: Info, name: str) -> Iterator[_Selected]:
-    """Yield the fields of that name below the current one, one for each response key."""
+    """Yield the fields with this name below the current field, one for each response key."""
     raw = _raw(info)
     by_key: dict[str, list[FieldNode]] = {}
     for node in _under(raw.field_nodes, name, raw.fragments):
@@ -252,7 +253,7 @@ def _reaches(
 def _under(
     nodes: Sequence[FieldNode], name: str, fragments: dict[str, FragmentDefinitionNode]
 ) -> list[FieldNode]:
-    """Return the nodes of one name below any of ``nodes``."""
+    """Return the nodes of the fields with this name below any of ``nodes``."""
     return [
         field
         for node in nodes

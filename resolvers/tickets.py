@@ -1,4 +1,4 @@
-"""Tickets: a user's list, a look-up by id, and the mutations."""
+"""Tickets: lists, a ticket by id, and the mutations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ _NEW: Mapping[str, Rule] = {
 
 @strawberry.input(description="A new ticket, opened by the JWT's user.")
 class CreateTicketInput:
-    """A ticket as its user writes it."""
+    """Input of ``createTicket``."""
 
     organization_name: str = strawberry.field(
         description="Name of an organisation that the user belongs to."
@@ -55,7 +55,7 @@ class CloseTicketInput:
 
 @dataclass(frozen=True, slots=True)
 class TicketPayload:
-    """A stored ticket with its edge, to insert into a list."""
+    """Result of a mutation: the ticket with its edge, which clients insert into a list."""
 
     ticket_edge: Edge[Ticket] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -67,11 +67,12 @@ class TicketPayload:
 
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
-    """Return a ticket that the viewer may see, by its own id."""
+    """Return a ticket by its own id, if the viewer may see it."""
     ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
-    # A missing ticket takes the same reads as another user's, so response times reveal nothing.
+    # For a missing ticket, the same reads follow as for another user's ticket. So the time of the
+    # response does not show whether the ticket exists.
     of = (found.organization, found.username) if found else (ticket_id, "")
     return found if await sees_tickets(info.context, *of) else None
 
@@ -140,7 +141,7 @@ async def tickets_of_user(  # noqa: PLR0913, PLR0917 - the field's arguments
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Ticket]:
-    """Return a page of the tickets of a user in the user's first organisations."""
+    """Return a page of a user's tickets in the user's first 20 organisations."""
     stores = info.context.stores
     filters = _filters(status, created_from, created_before)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
@@ -160,7 +161,7 @@ async def open_tickets(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Ticket]:
-    """Return a page of everyone's open tickets; for staff."""
+    """Return a page of all users' open tickets. For staff."""
     require_staff(require_viewer(info.context), "see everyone's tickets")
     period = rules.period(created_from, created_before)
     cut = slice_of(info, first, after, last, before, order_by=order_by)
@@ -188,7 +189,7 @@ async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload: 
 
 @reported(TicketPayload)
 async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  # noqa: A002
-    """Close a ticket that the viewer may see."""
+    """Close a ticket, if the viewer may see it."""
     require_viewer(info.context)
     found = await ticket(info, checked(input, {"id": own_id_of("Ticket")})["id"])
     if found is None:

@@ -1,4 +1,4 @@
-"""Users, their profiles, and their public part: authors and their comments."""
+"""Users and profiles, and the public part of users: authors and their comments."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from resolvers.selection import CreatedBefore, CreatedFrom, DateOrder, Info, Ord
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateProfileInput:
-    """New values of fields of the viewer's profile."""
+    """Input of ``updateProfile``: new values of some fields of the viewer's profile."""
 
     full_name: str | None = strawberry.field(
         default=strawberry.UNSET,
@@ -29,7 +29,7 @@ class UpdateProfileInput:
 
 @dataclass(frozen=True, slots=True)
 class ProfilePayload:
-    """The user with the new profile."""
+    """Result of ``updateProfile``: the user with the new profile."""
 
     user: User | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -40,7 +40,10 @@ def _email(argument: str, value: str) -> str:
 
 
 async def user(info: Info, username: str) -> User | None:
-    """Return the user of this name if the viewer may see it; every valid name has a user."""
+    """Return the user with this name, if the viewer may see the user.
+
+    There is a user for every valid user name.
+    """
     viewer = require_viewer(info.context)
     username = rules.identifier("username", username)
     if viewer.user_id == username:
@@ -55,42 +58,44 @@ def viewer(info: Info) -> User | None:
 
 
 def user_of(root: strawberry.Parent[Order]) -> User:
-    """Return the user who ordered, with the name on the order."""
+    """Return the user who placed the order, with the display name on the order."""
     return User(root.username, root.customer_name)
 
 
 def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
-    """Return the author of a comment or a ticket, with the name on it."""
-    return Author(root.username, root.name or root.username)  # as authorName, without a call a row
+    """Return the author of a comment or ticket, with the display name on it."""
+    # the same as authorName, but without a function call per row
+    return Author(root.username, root.name or root.username)
 
 
 def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> User | None:
-    """Return the user; None unless the viewer is that user or staff."""
+    """Return the user, if the viewer is that user or staff; otherwise None."""
     viewer = require_viewer(info.context)
     return User(root.username) if sees_own(viewer, root.username) else None
 
 
 def author(username: str) -> Author:
-    """Return the author of this user name; every valid user name has an author."""
+    """Return the author with this user name. There is one for every valid user name."""
     return Author(rules.identifier("username", username))
 
 
 async def load_author(info: Info, username: str) -> Author:
-    """Return an author for its global id."""
+    """Return the author with a global id."""
     del info
     return Author(username)
 
 
 def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
-    """Return a user's name, from the object that the user was reached from if there is one.
+    """Return a user's display name: from the comment, ticket or order that the request came from.
 
-    Only an unknown name is a coroutine, since pages show many names.
+    Without one, the result is a coroutine that reads the name. A known name is returned directly,
+    because pages show many names.
     """
     return root.name or _newest_name(info, root.username)
 
 
 async def _newest_name(info: Info, username: str) -> str:
-    """Return the name on an author's newest comment; without comments the username."""
+    """Return the display name on an author's newest comment; without comments the username."""
     newest = await _newest(info, username)
     return username if newest is None else newest.author_name
 
@@ -102,7 +107,8 @@ async def _newest(info: Info, username: str) -> Comment | None:
 async def author_is_known(root: strawberry.Parent[Author], info: Info) -> bool:
     """Return whether the author has comments.
 
-    A profile or an order does not count: every client may read this, and they are private.
+    Profiles and orders are not considered, because they are private and every client may read this
+    field.
     """
     return await _newest(info, root.username) is not None
 

@@ -1,1 +1,1 @@
-"""The GraphQL schema: Strawberry types over the domain objects of ``dal``."""
+"""The GraphQL schema: Strawberry types that expose the domain objects of ``dal``."""

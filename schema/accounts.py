@@ -1,4 +1,4 @@
-"""Users and their profiles, organisations and tickets: GraphQL types over the domain objects."""
+"""The GraphQL types of users and profiles, organisations and tickets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ show_enum(
 
 @strawberry.type(description="A user's profile, as the user filled it in.")
 class UserProfile:
-    """Shows dal.model.Profile."""
+    """The GraphQL type of ``dal.model.Profile``."""
 
     full_name: str = strawberry.field(description="Full name; may be empty.")
     email: str = strawberry.field(description="Email address; may be empty. Not verified.")
@@ -50,7 +50,7 @@ class UserProfile:
     description="A user. A user exists for every valid user name. Visible to that user and staff."
 )
 class User(Node):
-    """Shows dal.model.User."""
+    """The GraphQL type of ``dal.model.User``."""
 
     shows: ClassVar = model.User
     username: str = strawberry.field(description="Unique user name: the user's id. Never changes.")
@@ -102,7 +102,7 @@ class User(Node):
 
 @strawberry.type(description="Result of `updateProfile`.")
 class UpdateProfilePayload:
-    """Shows resolvers.users.ProfilePayload."""
+    """The GraphQL type of ``resolvers.users.ProfilePayload``."""
 
     user: User | None = strawberry.field(
         description="The user with the updated profile; null on errors."
@@ -123,7 +123,7 @@ class UserMutation:
 
 @strawberry.type(description="A support ticket of a user of an organisation.")
 class Ticket(Node):
-    """Shows dal.model.Ticket."""
+    """The GraphQL type of ``dal.model.Ticket``."""
 
     shows: ClassVar = model.Ticket
     ticket_id: strawberry.ID = strawberry.field(description="Ticket id.")
@@ -153,12 +153,12 @@ class Ticket(Node):
 
 @strawberry.type(description="One page of a list.")
 class TicketConnection(Connection[Ticket]):
-    """Shows dal.query.pagination.Page of tickets."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of tickets."""
 
 
 @strawberry.type(description="Result of `createTicket`.")
 class CreateTicketPayload:
-    """Shows resolvers.tickets.TicketPayload."""
+    """The GraphQL type of ``resolvers.tickets.TicketPayload``."""
 
     ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
@@ -169,7 +169,7 @@ class CreateTicketPayload:
 
 @strawberry.type(description="Result of `closeTicket`.")
 class CloseTicketPayload(CreateTicketPayload):
-    """Shows resolvers.tickets.TicketPayload."""
+    """The GraphQL type of ``resolvers.tickets.TicketPayload``."""
 
 
 @strawberry.type
@@ -191,7 +191,7 @@ class TicketMutation:
 
 @strawberry.type(description="A user's membership of an organisation.")
 class OrganizationUser(Node):
-    """Shows dal.model.OrganizationUser."""
+    """The GraphQL type of ``dal.model.OrganizationUser``."""
 
     shows: ClassVar = model.OrganizationUser
     organization: str = strawberry.field(
@@ -220,12 +220,12 @@ class OrganizationUser(Node):
 
 @strawberry.type(description="One page of a list.")
 class OrganizationUserConnection(Connection[OrganizationUser]):
-    """Shows dal.query.pagination.Page of an organisation's users."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of an organisation's users."""
 
 
 @strawberry.type(description="An organisation. Visible to its users and staff.")
 class Organization(Node):
-    """Shows dal.model.Organization."""
+    """The GraphQL type of ``dal.model.Organization``."""
 
     shows: ClassVar = model.Organization
     name: str = strawberry.field(description="Unique name. Never changes.")
@@ -252,7 +252,7 @@ class Organization(Node):
 
 @strawberry.type(description="Result of `createOrganization`.")
 class CreateOrganizationPayload:
-    """Shows resolvers.organizations.OrganizationPayload."""
+    """The GraphQL type of ``resolvers.organizations.OrganizationPayload``."""
 
     organization: Organization | None = strawberry.field(
         description="The stored organisation; null on errors."
@@ -262,7 +262,7 @@ class CreateOrganizationPayload:
 
 @strawberry.type(description="Result of `addOrganizationUser`.")
 class AddOrganizationUserPayload:
-    """Shows resolvers.organizations.OrganizationUserPayload."""
+    """The GraphQL type of ``resolvers.organizations.OrganizationUserPayload``."""
 
     organization_user: OrganizationUser | None = strawberry.field(
         description="The new user of the organisation; null on errors."
@@ -275,7 +275,7 @@ class AddOrganizationUserPayload:
 
 @strawberry.type(description="Result of `removeOrganizationUser`.")
 class RemoveOrganizationUserPayload:
-    """Shows resolvers.organizations.RemovedUserPayload."""
+    """The GraphQL type of ``resolvers.organizations.RemovedUserPayload``."""
 
     deleted_id: strawberry.ID | None = strawberry.field(
         description="Global `id` of the removed `OrganizationUser`, to remove from caches; null on "
@@ -286,7 +286,7 @@ class RemoveOrganizationUserPayload:
 
 @strawberry.type(description="Result of `setOrganizationUserType`.")
 class SetOrganizationUserTypePayload:
-    """Shows resolvers.organizations.UserTypePayload."""
+    """The GraphQL type of ``resolvers.organizations.UserTypePayload``."""
 
     organization_user: OrganizationUser | None = strawberry.field(
         description="The changed user of the organisation; null on errors."
@@ -296,7 +296,7 @@ class SetOrganizationUserTypePayload:
 
 @strawberry.type(description="Result of `setSubscriptionPlan`.")
 class SetSubscriptionPlanPayload(CreateOrganizationPayload):
-    """Shows resolvers.organizations.OrganizationPayload."""
+    """The GraphQL type of ``resolvers.organizations.OrganizationPayload``."""
 
 
 @strawberry.type

@@ -1,4 +1,4 @@
-"""Builds the schema from its roots, and lists the arguments and the reads of its fields."""
+"""Builds the schema from its roots. Describes the arguments, and lists the reads of each field."""
 
 from collections.abc import Mapping
 from math import ceil
@@ -52,7 +52,7 @@ orders and tickets by their global `id`. A field that fails is null, and `errors
 with a code of `ErrorCode`; the other fields have their values. A mutation's `userErrors` lists \
 invalid input.\
 """
-"""Description of the whole schema."""
+"""The description of the whole schema."""
 
 show_enum(
     ErrorCode,
@@ -123,7 +123,8 @@ DESCRIPTIONS: Mapping[str, str] = {
 _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _BY_STATUS = Reads(2, 0.5, paged=True)
 _PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
-"""Reads of ``User.tickets``: the user's organisations, and a page of tickets of each."""
+"""Reads of ``User.tickets``: the list of the user's organisations, and a page of tickets from
+each."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
 _ROW = Reads(unit=0.5)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
@@ -234,8 +235,8 @@ READS: Mapping[str, Reads] = {
     "TrendPoint.ratings": _rows(5),
 }
 """The usual reads of each field, and the usual length of its list. Other fields read nothing. A key
-``Type.field.field`` is for the second field below the first, and overrides ``Type.field``. The
-prediction of costs uses this table."""
+``Type.field.field`` is for the second field below the first, and overrides ``Type.field``. The cost
+of operations is predicted from this table."""
 
 
 def build_schema(
@@ -246,11 +247,11 @@ def build_schema(
     compiles: bool = True,
     kind: type[ExecutableSchema] = ExecutableSchema,
 ) -> ExecutableSchema:
-    """Return the executable schema; without ``introspection`` clients do not see it.
+    """Return the executable schema. Without ``introspection``, clients cannot see it.
 
     With ``federation`` it is a subgraph of Apollo Federation. With ``explain`` it has the fields
-    and arguments marked by ``EXPLAINED``, such as the plan of each list. Unless it ``compiles``,
-    graphql-core alone executes all operations.
+    and arguments marked by ``EXPLAINED``, such as the plan of each list. Without ``compiles``,
+    graphql-core executes all operations.
     """
     query, reads, scalars = Query, READS, SCALARS
     if federation:
@@ -273,7 +274,7 @@ def build_schema(
 
 
 def _describe_arguments(schema: GraphQLSchema) -> None:
-    """Describe each argument, and remove default values of null, which only Python needs."""
+    """Add a description to each argument. Remove defaults of null, which exist only in Python."""
     for owner in schema.type_map.values():
         if isinstance(owner, GraphQLInputObjectType):
             for input_field in owner.fields.values():

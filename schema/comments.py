@@ -1,4 +1,4 @@
-"""Comments, their authors and products, live events and the leaderboard, as clients see them."""
+"""The GraphQL types of comments, their authors and products, live events and the leaderboard."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ show_enum(
     description="The public part of a user. An author exists for every valid user name."
 )
 class Author(Node):
-    """Shows dal.model.Author."""
+    """The GraphQL type of ``dal.model.Author``."""
 
     shows: ClassVar = model.Author
     username: str = strawberry.field(description="Unique user name: the user's id. Never changes.")
@@ -78,7 +78,7 @@ class Author(Node):
 
 @strawberry.type(description="The shop's reply to a comment.")
 class Reply:
-    """Shows dal.model.Reply."""
+    """The GraphQL type of ``dal.model.Reply``."""
 
     text: str = strawberry.field(description="Plain text, not HTML. Maximum 2,000 characters.")
     created_at: datetime = strawberry.field(
@@ -100,7 +100,7 @@ class Photo:
     description="A customer's comment on a product.",
 )
 class Comment(Node):
-    """Shows dal.model.Comment."""
+    """The GraphQL type of ``dal.model.Comment``."""
 
     shows: ClassVar = model.Comment
     comment_id: strawberry.ID = strawberry.field(
@@ -153,12 +153,12 @@ class Comment(Node):
 
 @strawberry.type(description="One page of a list that is not counted and has no events.")
 class AuthorCommentConnection(Connection[Comment]):
-    """Shows dal.query.pagination.Page of one author's comments."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of one author's comments."""
 
 
 @strawberry.type(description="One page of a list.")
 class CommentConnection(Connection[Comment]):
-    """Shows dal.query.pagination.Page of comments."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of comments."""
 
     event_cursor: str | None = strawberry.field(
         description="Event cursor from before the rows were read. Pass it as `after` of "
@@ -186,7 +186,7 @@ class CommentConnection(Connection[Comment]):
     description="A product. A product exists for every valid product id.",
 )
 class Product(Node):
-    """Shows dal.model.Product."""
+    """The GraphQL type of ``dal.model.Product``."""
 
     shows: ClassVar = model.Product
     product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
@@ -247,12 +247,12 @@ class Product(Node):
 
 @strawberry.type(description="One page of a list.")
 class ProductConnection(Connection[Product]):
-    """Shows dal.query.pagination.Page of products."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of products."""
 
 
 @strawberry.type(description="A product's rank by number of comments rated 5.")
 class ProductRank:
-    """Shows dal.model.ProductRank."""
+    """The GraphQL type of ``dal.model.ProductRank``."""
 
     product: Product = strawberry.field(description="The product.")
     count: int = strawberry.field(description="Number of comments rated 5.")
@@ -264,7 +264,7 @@ class ProductRank:
 
 @strawberry.type(description="One page of a list.")
 class LeaderboardConnection(Connection[ProductRank]):
-    """Shows dal.query.pagination.Page of products' ranks."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of products' ranks."""
 
 
 show_enum(
@@ -287,7 +287,7 @@ show_enum(
 
 @strawberry.type(description="A change of a product's list of comments.")
 class CommentEvent:
-    """Shows dal.live.changes.CommentEvent."""
+    """The GraphQL type of ``dal.live.changes.CommentEvent``."""
 
     kind: changes.CommentEventKind = strawberry.field(
         description="Kind of event. It determines which of the other fields are set.",
@@ -311,7 +311,7 @@ class CommentEvent:
 
 @strawberry.type(description="Result of `updateProduct`.")
 class UpdateProductPayload:
-    """Shows resolvers.products.ProductPayload."""
+    """The GraphQL type of ``resolvers.products.ProductPayload``."""
 
     product: Product | None = strawberry.field(description="The updated product; null on errors.")
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
@@ -319,7 +319,7 @@ class UpdateProductPayload:
 
 @strawberry.type(description="Result of `addComment`.")
 class AddCommentPayload:
-    """Shows resolvers.comments.CommentPayload."""
+    """The GraphQL type of ``resolvers.comments.CommentPayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The published comment; null on errors, and if the comment waits for a "
@@ -339,12 +339,12 @@ class AddCommentPayload:
 
 @strawberry.type(description="Result of `updateComment`.")
 class UpdateCommentPayload(AddCommentPayload):
-    """Shows resolvers.comments.CommentPayload."""
+    """The GraphQL type of ``resolvers.comments.CommentPayload``."""
 
 
 @strawberry.type(description="Result of `deleteComment`.")
 class DeleteCommentPayload:
-    """Shows resolvers.comments.DeletePayload."""
+    """The GraphQL type of ``resolvers.comments.DeletePayload``."""
 
     deleted_id: strawberry.ID | None = strawberry.field(
         description="Global id of the deleted comment; null on errors."
@@ -357,7 +357,7 @@ class DeleteCommentPayload:
 
 @strawberry.type(description="Result of `replyToComment`.")
 class ReplyToCommentPayload:
-    """Shows resolvers.comments.ReplyPayload."""
+    """The GraphQL type of ``resolvers.comments.ReplyPayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment with its reply; null on errors."
@@ -367,7 +367,7 @@ class ReplyToCommentPayload:
 
 @strawberry.type(description="Result of `removeReply`.")
 class RemoveReplyPayload:
-    """Shows resolvers.comments.ReplyPayload."""
+    """The GraphQL type of ``resolvers.comments.ReplyPayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment without a reply; null on errors."

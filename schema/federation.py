@@ -22,7 +22,7 @@ REPRESENTATION: Mapping[object, ScalarDefinition] = {
         name="_Any", description="An object of any subgraph: its `__typename` and its key."
     )
 }
-"""The scalar of ``_entities``, by its Python type."""
+"""The scalar for the argument of ``_entities``, by its Python type."""
 
 Entity = Annotated[
     Product | Comment | Author,
@@ -35,9 +35,12 @@ extend schema @link(url: "https://specs.apollo.dev/federation/v2.0", import: ["@
 
 
 def subgraph_sdl(sdl: str) -> str:
-    """Return the SDL of the subgraph, for composition, from the SDL that all clients may see."""
-    # Other subgraphs have Relay's PageInfo too. A directive marks only the fields of its own
-    # declaration, so on an ``extend type`` it would mark none.
+    """Return the SDL of the subgraph, for composition.
+
+    ``sdl`` is the SDL that all clients may see.
+    """
+    # Other subgraphs also define Relay's PageInfo. The directive must be on PageInfo's own
+    # declaration: on an ``extend type`` it would apply only to the fields of the extension.
     sdl = sdl.replace("\ntype PageInfo {", "\ntype PageInfo @shareable {")
     keys = (f'\nextend type {name} @key(fields: "{key}")' for name, key in federation.KEYS.items())
     return f"{sdl}\n{_LINK}{''.join(keys)}\n"
@@ -51,7 +54,10 @@ class Service:
 
 
 def federated(sdl: str | None) -> type[Query]:
-    """Return Query with the fields of a subgraph; without ``sdl`` no client sees the schema."""
+    """Return Query with the fields of a subgraph.
+
+    ``sdl`` is None if clients must not see the schema.
+    """
 
     def service() -> Service:
         if sdl is None:

@@ -1,4 +1,4 @@
-"""Submissions: comments that are not published, as their authors and moderators see them."""
+"""The GraphQL types of submissions, which are unpublished comments, and of moderation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ show_enum(
     "a `Comment` with the same `commentId` and another `id` when it is published."
 )
 class Submission(Node):
-    """Shows dal.model.submissions.Submission."""
+    """The GraphQL type of ``dal.model.submissions.Submission``."""
 
     shows: ClassVar = submissions.Submission
     comment_id: strawberry.ID = strawberry.field(description="Comment id; publishing keeps it.")
@@ -124,7 +124,7 @@ class Submission(Node):
 
 @strawberry.type(description="One page of a list.")
 class SubmissionConnection(Connection[Submission]):
-    """Shows dal.query.pagination.Page of submissions."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of submissions."""
 
 
 show_enum(
@@ -142,7 +142,7 @@ show_enum(
 
 @strawberry.type(description="A reader's report of a comment.")
 class CommentReport:
-    """Shows dal.model.reports.Report."""
+    """The GraphQL type of ``dal.model.reports.Report``."""
 
     username: str = strawberry.field(description="User name of the reader.")
     reason: report_model.ReportReason = strawberry.field(description="Reason.")
@@ -152,7 +152,7 @@ class CommentReport:
 
 @strawberry.type(description="How many reports give a reason.")
 class ReportReasonCount:
-    """Shows dal.model.reports.ReasonCount."""
+    """The GraphQL type of ``dal.model.reports.ReasonCount``."""
 
     reason: report_model.ReportReason = strawberry.field(description="Reason.")
     count: int = strawberry.field(description="Number of reports.")
@@ -160,7 +160,7 @@ class ReportReasonCount:
 
 @strawberry.type(description="The reports of a comment.")
 class CommentReports:
-    """Shows dal.model.reports.CommentReports."""
+    """The GraphQL type of ``dal.model.reports.CommentReports``."""
 
     total: int | None = strawberry.field(
         description="Number of reports; null if there are 100 or more."
@@ -175,7 +175,7 @@ class CommentReports:
 
 @strawberry.type(description="A row of a moderators' queue.")
 class ModerationQueueEntry:
-    """Shows dal.model.submissions.QueueEntry."""
+    """The GraphQL type of ``dal.model.submissions.QueueEntry``."""
 
     waiting_since: datetime = strawberry.field(
         description="Time since which the comment waits. The queue is sorted by this time."
@@ -195,7 +195,7 @@ class ModerationQueueEntry:
 
 @strawberry.type(description="One page of a list.")
 class ModerationQueueConnection(Connection[ModerationQueueEntry]):
-    """Shows dal.query.pagination.Page of queue entries."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of queue entries."""
 
     total_count: int | None = strawberry.field(
         description="Number of rows on all pages; null if there are several thousand.",
@@ -204,7 +204,7 @@ class ModerationQueueConnection(Connection[ModerationQueueEntry]):
 
 @strawberry.type(description="Result of `approveComment`.")
 class ApproveCommentPayload:
-    """Shows resolvers.moderation.DecisionPayload."""
+    """The GraphQL type of ``resolvers.moderation.DecisionPayload``."""
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
@@ -215,7 +215,7 @@ class ApproveCommentPayload:
 
 @strawberry.type(description="Result of `rejectComment`.")
 class RejectCommentPayload:
-    """Shows resolvers.moderation.DecisionPayload."""
+    """The GraphQL type of ``resolvers.moderation.DecisionPayload``."""
 
     submission: Submission | None = strawberry.field(
         description="The rejected submission; null on errors. Remove the comment from cached lists."
@@ -225,7 +225,7 @@ class RejectCommentPayload:
 
 @strawberry.type(description="Result of `decideComments`.")
 class DecideCommentsPayload:
-    """Shows resolvers.moderation.DecisionsPayload."""
+    """The GraphQL type of ``resolvers.moderation.DecisionsPayload``."""
 
     ids: list[strawberry.ID] = strawberry.field(
         description="The input ids of the comments that were decided. Every other decision has an "
@@ -236,7 +236,7 @@ class DecideCommentsPayload:
 
 @strawberry.type(description="A user whose new texts wait for a moderator.")
 class BlockedUser:
-    """Shows dal.model.standings.Block."""
+    """The GraphQL type of ``dal.model.standings.Block``."""
 
     username: str = strawberry.field(description="User name: the user's id.")
     reason: str = strawberry.field(description="The moderator's reason. Maximum 200 characters.")
@@ -250,12 +250,12 @@ class BlockedUser:
 
 @strawberry.type(description="One page of a list.")
 class BlockedUserConnection(Connection[BlockedUser]):
-    """Shows dal.query.pagination.Page of blocks."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of blocks."""
 
 
 @strawberry.type(description="Result of `blockUser`.")
 class BlockUserPayload:
-    """Shows resolvers.blocks.BlockPayload."""
+    """The GraphQL type of ``resolvers.blocks.BlockPayload``."""
 
     block: BlockedUser | None = strawberry.field(
         name="blockedUser", description="The blocked user; null on errors."
@@ -265,7 +265,7 @@ class BlockUserPayload:
 
 @strawberry.type(description="Result of `unblockUser`.")
 class UnblockUserPayload:
-    """Shows resolvers.blocks.UnblockPayload."""
+    """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
 
     username: str | None = strawberry.field(
         description="The user, who is not blocked; null on errors."
@@ -275,7 +275,7 @@ class UnblockUserPayload:
 
 @strawberry.type(description="Result of `reportComment`.")
 class ReportCommentPayload:
-    """Shows resolvers.moderation.ReportPayload."""
+    """The GraphQL type of ``resolvers.moderation.ReportPayload``."""
 
     reported_id: strawberry.ID | None = strawberry.field(
         description="Input `id` of the comment; null on errors."

@@ -1,4 +1,4 @@
-"""Orders: GraphQL types over the domain objects."""
+"""The GraphQL types of orders."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ show_enum(
 
 @strawberry.type(description="An amount of money in a currency.")
 class Money:
-    """Shows dal.model.Money."""
+    """The GraphQL type of ``dal.model.Money``."""
 
     amount: Decimal = strawberry.field(
         description="Amount with the currency's number of decimal places: `12.50` for EUR, `1250` "
@@ -41,7 +41,7 @@ class Money:
 
 @strawberry.type(description="An order line: a product, its quantity and unit price.")
 class OrderLine:
-    """Shows dal.model.OrderLine."""
+    """The GraphQL type of ``dal.model.OrderLine``."""
 
     product_id: strawberry.ID = strawberry.field(description="The shop's product id.")
     product: model.Product = strawberry.field(
@@ -53,7 +53,7 @@ class OrderLine:
 
 @strawberry.type(description="A user's order. Visible to that user and staff.")
 class Order(Node):
-    """Shows dal.model.Order."""
+    """The GraphQL type of ``dal.model.Order``."""
 
     shows: ClassVar = model.Order
     order_id: strawberry.ID = strawberry.field(description="Order id.")
@@ -77,12 +77,12 @@ class Order(Node):
 
 @strawberry.type(description="One page of a list.")
 class OrderConnection(Connection[Order]):
-    """Shows dal.query.pagination.Page of orders."""
+    """The GraphQL type of ``dal.query.pagination.Page`` of orders."""
 
 
 @strawberry.type(description="Result of `placeOrder`.")
 class PlaceOrderPayload:
-    """Shows resolvers.orders.OrderPayload."""
+    """The GraphQL type of ``resolvers.orders.OrderPayload``."""
 
     order: Order | None = strawberry.field(description="The stored order; null on errors.")
     order_edge: Edge[Order] | None = strawberry.field(
@@ -93,7 +93,7 @@ class PlaceOrderPayload:
 
 @strawberry.type(description="Result of `setOrderStatus`.")
 class SetOrderStatusPayload(PlaceOrderPayload):
-    """Shows resolvers.orders.OrderPayload."""
+    """The GraphQL type of ``resolvers.orders.OrderPayload``."""
 
 
 @strawberry.type

@@ -1,4 +1,4 @@
-"""The plan of a page: how it was read, and which other indexes the optimizer considered."""
+"""The GraphQL types of a page's plan: how it was read, and which indexes were considered."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ show_enum(
     name="PlanPurpose",
 )
 REASONS = {code.name: code.value for code in ReasonCode}
-"""The sentence of each reason by its code. The pages translate it."""
+"""The sentence of each reason code. The pages translate it."""
 
 show_enum(
     ReasonCode,
@@ -43,7 +43,7 @@ show_enum(
 
 @strawberry.type(description="One contiguous key range of one partition that was read.")
 class SegmentReading:
-    """Shows dal.query.trace.SegmentStatistics."""
+    """The GraphQL type of ``dal.query.trace.SegmentStatistics``."""
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(
@@ -63,7 +63,7 @@ class SegmentReading:
 
 @strawberry.type(description="A row that was read for a page, returned or not.")
 class RowReading:
-    """Shows dal.query.trace.RowRead."""
+    """The GraphQL type of ``dal.query.trace.RowRead``."""
 
     position: str = strawberry.field(
         description="Position in the list: the end of the sort key, usually time and id."
@@ -78,7 +78,7 @@ class RowReading:
 
 @strawberry.type(description="One executed step of a page's plan.")
 class PlanStep:
-    """Shows dal.query.trace.Step."""
+    """The GraphQL type of ``dal.query.trace.Step``."""
 
     purpose: trace.Purpose = strawberry.field(description="Purpose of the step.")
     index: str = strawberry.field(description="Index that the step read, or `table`.")
@@ -90,7 +90,7 @@ class PlanStep:
 
 @strawberry.type(description="A key range that an alternative would read.")
 class KeyRange:
-    """Shows dal.query.trace.KeyRange."""
+    """The GraphQL type of ``dal.query.trace.KeyRange``."""
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(description="Range of sort keys.")
@@ -102,7 +102,7 @@ class KeyRange:
 
 @strawberry.type(description="An index the optimizer considered for a page.")
 class PlanAlternative:
-    """Shows dal.query.trace.Alternative."""
+    """The GraphQL type of ``dal.query.trace.Alternative``."""
 
     index: str = strawberry.field(description="Index name, or `table`.")
     residual: list[str] = strawberry.field(
@@ -138,7 +138,7 @@ class PlanAlternative:
 
 @strawberry.type(description="Cost of reading the page in another way.")
 class ReadFigures:
-    """Shows dal.query.trace.ReadFigures."""
+    """The GraphQL type of ``dal.query.trace.ReadFigures``."""
 
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: float = strawberry.field(description="Number of rows DynamoDB would return.")
@@ -147,7 +147,7 @@ class ReadFigures:
 
 @strawberry.type(description="How a page was read.")
 class QueryPlan:
-    """Shows dal.query.trace.ExecutionStatistics."""
+    """The GraphQL type of ``dal.query.trace.ExecutionStatistics``."""
 
     access_pattern: str = strawberry.field(
         description="Name of the access pattern in docs/access-patterns.md."

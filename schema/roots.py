@@ -1,4 +1,4 @@
-"""The roots: every query, mutation and subscription, each bound to its resolver."""
+"""The root types: every query, mutation and subscription, each with its resolver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of comments, now and over time: GraphQL types over the domain objects."""
+"""The GraphQL types of comment counts, now and over time."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ show_enum(
 
 @strawberry.type(description="Number of comments with one rating.")
 class RatingCount:
-    """Shows dal.statistics.counts.RatingCount."""
+    """The GraphQL type of ``dal.statistics.counts.RatingCount``."""
 
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     count: int = strawberry.field(description="Number of comments with the rating; may be 0.")
@@ -44,7 +44,7 @@ class RatingCount:
 
 @strawberry.type(description="Number of comments in one language.")
 class LanguageCount:
-    """Shows dal.statistics.counts.LanguageCount."""
+    """The GraphQL type of ``dal.statistics.counts.LanguageCount``."""
 
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     count: int = strawberry.field(description="Number of comments in the language; at least 1.")
@@ -52,7 +52,7 @@ class LanguageCount:
 
 @strawberry.type(description="A value of the rating filter and its count.")
 class RatingFacet:
-    """Shows dal.statistics.counts.RatingCount."""
+    """The GraphQL type of ``dal.statistics.counts.RatingCount``."""
 
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     count: int = strawberry.field(
@@ -63,7 +63,7 @@ class RatingFacet:
 
 @strawberry.type(description="A value of the language filter and its count.")
 class LanguageFacet:
-    """Shows dal.statistics.counts.LanguageCount."""
+    """The GraphQL type of ``dal.statistics.counts.LanguageCount``."""
 
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     count: int = strawberry.field(
@@ -77,7 +77,7 @@ class LanguageFacet:
     "apply the other filter, but not the facet's own."
 )
 class CommentFacets:
-    """Shows dal.statistics.counts.CommentFacets."""
+    """The GraphQL type of ``dal.statistics.counts.CommentFacets``."""
 
     total: int = strawberry.field(description="Number of comments that match both filters.")
     average: float | None = strawberry.field(
@@ -95,7 +95,7 @@ class CommentFacets:
     "the server counts from the table's stream."
 )
 class CommentStatistics:
-    """Shows dal.statistics.counts.CommentStatistics."""
+    """The GraphQL type of ``dal.statistics.counts.CommentStatistics``."""
 
     total: int = strawberry.field(description="Number of comments with any rating.")
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
@@ -116,7 +116,7 @@ _AS_OF = "Time of the last export. The result includes every change made before 
 
 @strawberry.type(description="How the analytics store computed a result.")
 class AnalyticsSource:
-    """Shows dal.analytics.questions.Source."""
+    """The GraphQL type of ``dal.analytics.questions.Source``."""
 
     store: str = strawberry.field(description="`DuckDB` or `ClickHouse`.")
     sql: str = strawberry.field(description="SQL statement that was run.")
@@ -130,7 +130,7 @@ class AnalyticsSource:
 
 @strawberry.type(description="The comments created in one period.")
 class TrendPoint:
-    """Shows dal.analytics.questions.TrendPoint."""
+    """The GraphQL type of ``dal.analytics.questions.TrendPoint``."""
 
     start: datetime = strawberry.field(description="Start of the period.")
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
@@ -143,7 +143,7 @@ class TrendPoint:
     "without comments are included."
 )
 class Trend:
-    """Shows dal.analytics.questions.Trend."""
+    """The GraphQL type of ``dal.analytics.questions.Trend``."""
 
     points: list[TrendPoint] = strawberry.field(
         description="Periods, earliest first. Maximum 400; empty without comments."
@@ -158,7 +158,7 @@ class Trend:
 
 @strawberry.type(description="A period that includes `start` and excludes `end`.")
 class Period:
-    """Shows dal.analytics.questions.Period."""
+    """The GraphQL type of ``dal.analytics.questions.Period``."""
 
     start: datetime = strawberry.field(description="Start of the period, inclusive.")
     end: datetime = strawberry.field(description="End of the period, exclusive.")
@@ -166,7 +166,7 @@ class Period:
 
 @strawberry.type(description="A product's comments in one period.")
 class PeriodTotals:
-    """Shows dal.analytics.questions.Totals."""
+    """The GraphQL type of ``dal.analytics.questions.Totals``."""
 
     count: int = strawberry.field(description="Number of comments created in the period; may be 0.")
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
@@ -174,7 +174,7 @@ class PeriodTotals:
 
 @strawberry.type(description="A product with its comments in two periods.")
 class Mover:
-    """Shows dal.analytics.questions.Mover."""
+    """The GraphQL type of ``dal.analytics.questions.Mover``."""
 
     product: model.Product = strawberry.field(
         graphql_type=Annotated["Product", strawberry.lazy("schema.comments")],  # noqa: F821 - it imports us
@@ -186,7 +186,7 @@ class Mover:
 
 @strawberry.type(description="The products with the largest changes between two periods.")
 class Movers:
-    """Shows dal.analytics.questions.Movers."""
+    """The GraphQL type of ``dal.analytics.questions.Movers``."""
 
     earlier: Period = strawberry.field(description="The earlier period, the baseline.")
     later: Period = strawberry.field(description="The later period.")

@@ -1,7 +1,7 @@
-"""Types that every subject uses: scalars, enums, Relay's Node, Edge and Connection, user errors.
+"""Types that all subjects use: scalars, enums, Relay's Node, Edge and Connection, user errors.
 
 A field without a resolver is an attribute of the domain object. A field with a resolver is
-annotated with what the resolver returns; ``graphql_type`` is the type that clients see.
+annotated with what the resolver returns, and ``graphql_type`` is the type that clients see.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def shown_instant(instant: datetime) -> str:
-    """Return what ``isoformat`` returns. orjson writes an instant in UTC in half the time."""
+    """Return an instant as ``isoformat`` does, but in half the time, by orjson."""
     if type(instant) is datetime and instant.tzinfo is UTC:
         return orjson.dumps(instant)[1:-1].decode()
     return instant.isoformat()
@@ -81,14 +81,14 @@ SCALARS: Mapping[object, ScalarDefinition] = {
         parse_value=wrap_parser(_code, "CurrencyCode"),
     ),
 }
-"""Scalars by the Python type that annotates fields and inputs."""
+"""Each scalar, by the Python type that annotates fields and inputs."""
 
 
 def show_enum(
     kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
 ) -> None:
-    """Describe an enum of the domain and each of its members."""
-    # An input type that was defined earlier may have made the definition already.
+    """Add descriptions to an enum of the domain and to its values."""
+    # An input type that was defined earlier may have defined the enum already.
     if not hasattr(kind, "__strawberry_definition__"):
         strawberry.enum(kind)
     definition = kind.__strawberry_definition__  # type: ignore[attr-defined]
@@ -109,13 +109,16 @@ show_enum(
 
 @strawberry.interface(description="An object with a globally unique id.")
 class Node:
-    """Relay's Node interface; each of its types names the domain objects that it shows."""
+    """Relay's Node interface.
+
+    Each type that implements it names the domain objects that it exposes.
+    """
 
     shows: ClassVar[type]
 
     @classmethod
     def is_type_of(cls, value: object, _: object) -> bool:
-        """Return whether this type shows the domain object ``value``."""
+        """Return whether this type exposes the domain object ``value``."""
         return isinstance(value, cls.shows)
 
     id: strawberry.ID = strawberry.field(
@@ -126,7 +129,7 @@ class Node:
 
 @strawberry.type(description="Pagination flags and cursors. The flags are exact.")
 class PageInfo:
-    """Shows dal.query.pagination.PageInfo."""
+    """The GraphQL type of ``dal.query.pagination.PageInfo``."""
 
     has_next_page: bool = strawberry.field(description="Whether more rows follow the page.")
     has_previous_page: bool = strawberry.field(description="Whether more rows precede the page.")
@@ -140,7 +143,7 @@ class PageInfo:
 
 @strawberry.type(description="A row of a list and its cursor.")
 class Edge(Generic[Row]):
-    """Shows dal.query.pagination.Edge."""
+    """The GraphQL type of ``dal.query.pagination.Edge``."""
 
     node: Row = strawberry.field(description="The row.")
     cursor: str = strawberry.field(description="Cursor of the row, for `after` and `before`.")
@@ -148,7 +151,7 @@ class Edge(Generic[Row]):
 
 @strawberry.type(description="One page of a list.")
 class Connection(Generic[Row]):
-    """Shows dal.query.pagination.Page."""
+    """The GraphQL type of ``dal.query.pagination.Page``."""
 
     edges: list[Edge[Row]] = strawberry.field(
         resolver=selection.edges, description="Rows of the page with their cursors."
@@ -168,12 +171,12 @@ class Connection(Generic[Row]):
 
 
 USER_ERRORS = "Validation errors. Empty on success."
-"""Description of ``userErrors`` in every payload."""
+"""The description of ``userErrors`` in every payload."""
 
 
 @strawberry.type(description="An error in a mutation's input.")
 class UserError:
-    """Shows resolvers.mutations.UserError."""
+    """The GraphQL type of ``resolvers.mutations.UserError``."""
 
     field: list[str] | None = strawberry.field(
         description='Path of the invalid input field, such as `["input", "lines", "0", '

@@ -1,1 +1,1 @@
-"""Execution of GraphQL documents: limits, cost, errors, subscriptions."""
+"""Executes GraphQL documents: limits, cost, errors and subscriptions."""

@@ -1,7 +1,7 @@
-"""The cost of an operation in DynamoDB's terms, predicted before the first read.
+"""The cost of an operation in requests and capacity of DynamoDB, predicted before the first read.
 
-A table of the schema lists the reads of its fields. Lists multiply the cost of the fields below
-them by the rows requested, so nested lists are refused before the first read.
+A table of the schema lists the reads of each field. The rows that a list requests multiply the cost
+of the fields below the list. So nested lists that are too large are refused before the first read.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,24 +42,25 @@ from schema.execution.compiled.coercion import nodes_of
 from schema.execution.selections import fields_of, fragments_of
 
 UNIT_BYTES = 4096
-"""Bytes that one RCU reads strongly consistently. An eventually consistent read takes half a unit.
+"""Bytes that one RCU reads with strong consistency. An eventually consistent read costs half a
+unit.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/provisioned-capacity-mode.html"""
 
 ROW_BYTES = 500
-"""Usual size of a row."""
+"""The usual size of a row, in bytes."""
 
 _ROWS_READ = 40
-"""Usual number of rows that are read for a page, and that its plan lists."""
+"""The usual number of rows that a page reads, and that its plan lists."""
 
 _FILTERS = ("rating", "language", "status")
-"""Arguments with a partition for each of their values."""
+"""Arguments of which each value has its own partition."""
 
 _LOOK_UPS = {
     "Query.nodes": "ids",
     "Query.products": "productIds",
     "Query._entities": "representations",
 }
-"""Fields with an object for each value of an argument."""
+"""Fields that return one object for each value of an argument."""
 
 _BY_RATING = frozenset({Order.HIGHEST_RATING, Order.LOWEST_RATING})
 _RATINGS_OF_PAGE = 2
@@ -72,17 +73,18 @@ _MAX_KEPT = 50
 
 
 class QueryTooCostlyError(Exception):
-    """The operation is expected to read or to return more than one request may."""
+    """The operation is expected to read or to return more than the limits allow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The usual requests of a field, and the RCU of each for every started 4 KB.
+    """The usual requests of a field, and the RCU of each request for every started 4 KB.
 
-    If ``paged``, the field reads as many rows as the client requests, else one row. ``further`` is
-    the number of extra requests of a page that is not the first of its list. ``questions`` is the
-    number of questions to the analytics store. One further request reads all fields of an object
-    that have ``together``. ``rows`` is the usual length of a list that no argument limits.
+    If ``paged``, the field reads as many rows as the client requests, otherwise one row.
+    ``further`` is the number of extra requests for a page that is not the first of its list.
+    ``questions`` is the number of questions to the analytics store. All fields of an object that
+    have ``together`` share one request. ``rows`` is the usual length of a list that no argument
+    limits.
     """
 
     requests: int = 1
@@ -96,9 +98,9 @@ class Reads:
 
 @dataclass(slots=True)
 class Cost:
-    """The expected cost of an operation: requests, read capacity, values in its result.
+    """The expected cost of an operation: requests, read capacity, and values in its result.
 
-    ``questions`` go to the analytics store.
+    ``questions`` is the number of questions to the analytics store.
     """
 
     requests: float = 0
@@ -107,7 +109,7 @@ class Cost:
     questions: float = 0
 
     def rounded(self) -> dict[str, float]:
-        """Return the cost as clients see it."""
+        """Return the cost in the form that clients see."""
         shown = {
             "requests": round(self.requests),
             "rcu": round(self.rcu, 1),
@@ -116,7 +118,7 @@ class Cost:
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def check(self) -> None:
-        """Raise QueryTooCostlyError if the cost exceeds the limits of one request."""
+        """Raise QueryTooCostlyError if the cost exceeds the limits of a request."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_ANSWER_VALUES, "values in its answer"),
@@ -130,10 +132,10 @@ class Cost:
 
 
 class PredictedCosts:
-    """The predicted costs of an operation: one cost for all variables of equal sizes.
+    """The predicted costs of an operation. Variables of equal sizes share one prediction.
 
-    ``reads`` has the reads of the schema's fields by ``Type.field``, or by ``Type.field.field``
-    below a certain field.
+    ``reads`` has the reads of each field, by ``Type.field``, or by ``Type.field.field`` for a field
+    that has other reads below the first.
     """
 
     def __init__(
@@ -157,7 +159,7 @@ class PredictedCosts:
         self._kept: dict[tuple[object, ...], Cost] = {}
 
     def cost(self, variables: Mapping[str, Any]) -> Cost:
-        """Return the cost for coerced variables."""
+        """Return the cost of the operation with these coerced variables."""
         sizes = tuple([_size_in(variables.get(name, Undefined)) for name in self._names])
         found = self._kept.get(sizes)
         if found is None:
@@ -170,7 +172,7 @@ class PredictedCosts:
 
 
 def _size_in(value: object) -> object:
-    """Return the part of a variable's value that decides the cost."""
+    """Return the part of a variable's value that determines the cost."""
     if isinstance(value, list):
         return len(value), len(set(map(str, value)))
     decides = value is None or value is Undefined or isinstance(value, int)
@@ -194,7 +196,7 @@ def predicted(
     reads: Mapping[str, Reads],
     variables: Mapping[str, Any],
 ) -> Cost:
-    """Return the cost of an operation, as if ``@skip`` and ``@include`` left nothing out."""
+    """Return the cost of an operation. ``@skip`` and ``@include`` are ignored."""
     prediction = _Prediction(schema, document, reads, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:
@@ -206,8 +208,8 @@ def predicted(
 class _Within:
     """How often an object occurs in the result.
 
-    ``field`` is the field that has the object. For a connection, ``size`` is the number of rows
-    requested, and ``read`` the number of rows read.
+    ``field`` is the field that returns the object. For a connection, ``size`` is the number of
+    requested rows, and ``read`` the number of rows that are read.
     """
 
     field: str = ""
@@ -217,7 +219,7 @@ class _Within:
 
 
 class _Prediction:
-    """Adds up the costs of fields, with the sizes in the operation's variables."""
+    """Adds up the costs of an operation's fields, for given variables."""
 
     def __init__(
         self,
@@ -235,7 +237,7 @@ class _Prediction:
     def add(
         self, parent: GraphQLNamedType, selections: Iterable[SelectionNode], within: _Within
     ) -> None:
-        """Add the cost of ``selections`` of an object."""
+        """Add the cost of the fields that are selected from an object."""
         read_together = False
         for named, selected in fields_of(selections, self._fragments):
             owner = (self._schema.get_type(named) if named else None) or parent
@@ -258,7 +260,7 @@ class _Prediction:
         of: GraphQLNamedType,
         within: _Within,
     ) -> None:
-        """Add the cost of a field of a type, and of the fields below it."""
+        """Add the cost of a field, and of all fields below it."""
         arguments = self._arguments(selected)
         times, size = within.times * self._rows(name, arguments, within), _size(arguments)
         if reads is not None:
@@ -281,13 +283,14 @@ class _Prediction:
         self.cost.questions += times * reads.questions
 
     def _rows(self, name: str, arguments: Mapping[str, Any], within: _Within) -> float:
-        """Return how many objects the field has in each object of its parent type."""
+        """Return how many objects a field returns for each object of its parent type."""
         if name.endswith(("Connection.nodes", "Connection.edges")) or name == "Movers.products":
             return within.size
         if name == "QueryPlan.rows":
             return within.read
         if name in _LOOK_UPS:
             objects = arguments.get(_LOOK_UPS[name], [])
+            # A single value counts as a list of one:
             # https://spec.graphql.org/October2021/#sec-List.Input-Coercion
             return len(objects) if isinstance(objects, list) else 1
         reads = self._reads.get(name)
@@ -315,26 +318,27 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows a plan by full pages reads from all partitions; 0 for other plans."""
+    """Return how many rows a plan by full pages reads from all partitions; 0 for any other plan."""
     rows = _partitions(arguments) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 
 
 def _size(arguments: Mapping[str, Any]) -> int:
-    """Return the number of rows that a list requests; execution refuses an invalid size."""
+    """Return the number of rows that a list requests. The resolver refuses an invalid number."""
     size = arguments.get("first", arguments.get("last", DEFAULT_SIZE))
     return min(MAX_ROWS, max(0, size)) if isinstance(size, int) else DEFAULT_SIZE
 
 
 _WRAPPED = 0.6
-"""Share of the types of fields and arguments that are lists or non-null."""
+"""The fraction of fields and arguments whose type is a list or non-null. Introspection shows such a
+type by ``ofType``."""
 
 
 @lru_cache(maxsize=2)
 def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
     """Return the average length of introspection's lists, by type and field.
 
-    For ``ofType``, which is not a list, return how often it is not null.
+    ``ofType`` is not a list. Its number is how often it is not null, on average.
     """
     types = schema.type_map.values()
     owners = [

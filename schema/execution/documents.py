@@ -1,6 +1,6 @@
-"""Documents: each is parsed and validated once, and kept while the cache has room.
+"""Parses and validates each document once, and caches it.
 
-The client of the request is charged for the processor time.
+The CPU time of this work counts towards the rate of the client.
 """
 
 import gc
@@ -48,7 +48,7 @@ from schema.execution.visibility import is_impersonal, is_public
 merging.MAX_COMPLEXITY_BUDGET = MAX_COMPARISONS
 
 _ABORTED = "Validation aborted."
-"""graphql-core's error for more than MAX_COMPARISONS."""
+"""graphql-core's error message for a document with more than MAX_COMPARISONS."""
 
 _TOO_MANY = (
     "The document selects too many fields and fragments of the same object: "
@@ -56,11 +56,11 @@ _TOO_MANY = (
 )
 
 PLAINLY = 1
-"""Executions before an operation is compiled: compiling takes as long as validating, and many
-operations are sent once."""
+"""Executions of an operation before it is compiled. Compiling takes as long as validating, and many
+operations are sent only once."""
 
 _PARSED_BYTES, _COMPILED_BYTES = 700, 400
-"""Approximate bytes of memory for a lexical unit: once parsed, and for each compilation."""
+"""Approximate bytes of memory per lexical unit: after parsing, and for each compilation."""
 
 _RULES = (
     *(ValueRule if rule is ValuesOfCorrectTypeRule else rule for rule in specified_rules),
@@ -73,14 +73,15 @@ _UNIT = re.compile(
     r'|"(?:[^"\\\n\r]++|\\.)*+"?'
     r"|#[^\n\r]*+|[_A-Za-z][_0-9A-Za-z]*+|\.\.\.|[!$&():=@\[\]{|}]|-?[0-9][-+.0-9eE]*+"
 )
-"""A lexical unit. A string without an end is one unit, so no part of a text is scanned twice."""
+"""Matches a lexical unit. A string without an end is one unit, so no part of a text is scanned
+twice."""
 
 _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", default=None)
 
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """While the ``with`` statement runs, call ``charge`` with the seconds that documents take."""
+    """In the ``with`` block, call ``charge`` with the CPU seconds that each document takes."""
     token = _charge.set(charge)
     try:
         yield
@@ -90,12 +91,12 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 
 @contextmanager
 def charged() -> Iterator[None]:
-    """Charge the processor time of the block, which must not await, to the request's client.
+    """Charge the CPU time of the ``with`` block to the request's client. The block must not await.
 
-    Garbage collection is off in the block. A syntax tree and its validation are 20,000 objects, so
-    several collections would walk a tree that is still in use, for a third of the block's time. A
-    collection of all generations takes up to 0.3 s, because it also walks the objects of other
-    clients.
+    Garbage collection is off in the block. A syntax tree and its validation create 20,000 objects,
+    which would cause several collections while all of them are in use, for a third of the block's
+    time. A collection of all generations takes up to 0.3 s, because it visits the objects of other
+    clients too.
     """
     collects, began = gc.isenabled(), thread_time()
     gc.disable()
@@ -112,7 +113,7 @@ def charged() -> Iterator[None]:
 
 
 class CheckedOperation:
-    """One operation of a valid document, compiled after ``plainly`` executions."""
+    """One operation of a valid document. It is compiled after ``plainly`` executions."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class CheckedOperation:
 
     @cached_property
     def compiled(self) -> CompiledOperation:
-        """The operation to execute."""
+        """The operation in the form that executes it."""
         return CompiledOperation(*self._of, plainly=self._plainly)
 
     def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
@@ -141,17 +142,17 @@ class CheckedOperation:
 
     @cached_property
     def costs(self) -> PredictedCosts:
-        """The predicted costs by variables."""
+        """The operation's predicted costs, by the sizes of its variables."""
         return PredictedCosts(*self._of, self._reads)
 
     @cached_property
     def impersonal(self) -> bool:
-        """Whether the operation looks up no object of a user or an organisation."""
+        """Whether the operation reads no object of a user or an organisation."""
         return is_impersonal(self._of[1], self.node)
 
     @cached_property
     def public(self) -> bool:
-        """Whether every client gets the same result, unless it has errors."""
+        """Whether every client gets the same result, if it has no errors."""
         return is_public(*self._of)
 
 
@@ -163,10 +164,13 @@ class CheckedDocument:
     errors: list[GraphQLError]
     operations: Sequence[CheckedOperation]
     bytes: int
-    """Approximate size in memory."""
+    """The approximate size in memory."""
 
     def operation(self, name: str | None) -> CheckedOperation:
-        """Return the operation of a name, or the only one; else raise GraphQLError."""
+        """Return the operation with this name; without a name the only one.
+
+        Otherwise GraphQLError.
+        """
         if name is None and len(self.operations) > 1:
             raise GraphQLError(
                 "The document has several operations: say in operationName which one to run."
@@ -181,9 +185,9 @@ class CheckedDocument:
 
 
 class DocumentCache:
-    """Checked documents by their text, the least recently used dropped first.
+    """Checked documents by their text. The least recently used are dropped first.
 
-    Trusted documents have separate room.
+    Trusted documents have their own limit, so that others cannot evict them.
     """
 
     def __init__(
@@ -210,9 +214,11 @@ class DocumentCache:
         return found
 
     def trusted(self, text: str) -> CheckedDocument:
-        """Return a document and cache it as trusted; its operations are compiled at once.
+        """Return a document, and cache it as a trusted document.
 
-        GraphQLError if it cannot be parsed.
+        Its operations are compiled at once.
+
+        Raises GraphQLError if it cannot be parsed.
         """
         found = self._trusted.get(text)
         if found is None:
@@ -266,15 +272,15 @@ def _room(size: int) -> LRUCache[str, CheckedDocument]:
 
 
 def units_of(text: str) -> int:
-    """Return how many lexical units a text has; a comment counts as one.
+    """Return the number of lexical units in a text. A comment counts as one.
 
-    Counting them takes a tenth of the time of parsing them.
+    Counting takes a tenth of the time of parsing.
     """
     return len(_UNIT.findall(text))
 
 
 def faults_of_variables(variables: object) -> list[GraphQLError]:
-    """Return why variables are too many to be coerced: at most one error."""
+    """Return an error if the variables have too many values to be coerced; otherwise no error."""
     waiting, count = [variables], 0
     while waiting and count <= MAX_VARIABLE_VALUES:
         value = waiting.pop()

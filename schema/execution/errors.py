@@ -1,7 +1,7 @@
-"""What a client sees of an error: its ``extensions.code`` and its message.
+"""Errors as clients see them: ``extensions.code`` and a message.
 
-An exception that ``CODES`` does not name is a bug of the server: it is logged once with the
-request's id and shown as INTERNAL, without its message.
+An exception that is not in ``CODES`` is a bug of the server. It is logged once, with the request's
+id. The client gets the code INTERNAL, without the exception's message.
 """
 
 import logging
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 class ErrorCode(StrEnum):
-    """Values of ``extensions.code``."""
+    """The values of ``extensions.code``."""
 
     BAD_ARGUMENT = "BAD_ARGUMENT"
     BAD_CURSOR = "BAD_CURSOR"
@@ -75,7 +75,7 @@ STORE_FAULTS = (
     errors.StoreFullError,
     errors.StoreDamagedError,
 )
-"""Errors with messages for operators. The messages name hosts and commands, and only the log has
+"""Errors whose messages are for operators. They name hosts and commands, so only the log contains
 them."""
 
 UNAVAILABLE = (
@@ -92,7 +92,7 @@ _WITHHELD = (
 def log_faults(faults: list[GraphQLError]) -> None:
     """Log each bug of the server once, with its traceback.
 
-    Also log the message of a failed analytics store: clients do not see the message.
+    Also log the message of a failed analytics store, because clients do not see it.
     """
     for fault in faults:
         if isinstance(fault.original_error, AnalyticsFailedError):
@@ -107,11 +107,11 @@ def log_faults(faults: list[GraphQLError]) -> None:
 
 
 def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[GraphQLError]:
-    """Return a result's errors as its client may see them, limited in number and length.
+    """Return a result's errors in the form that its client may see, limited in number and length.
 
-    Without ``introspection`` one sentence replaces all of GraphQL's own errors about the schema: a
-    tool that guesses names could learn from the number of errors and their suggestions which names
-    exist.
+    Without ``introspection``, one sentence replaces all of GraphQL's own errors about the schema.
+    Otherwise a tool that guesses names could learn from the number of errors, and from their
+    suggestions, which names exist.
     """
     if not introspection and any(map(_reveals_schema, faults)):
         faults = [GraphQLError(_WITHHELD)]
@@ -121,7 +121,7 @@ def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[Gr
 
 
 def client_error(error: GraphQLError) -> GraphQLError:
-    """Return an error as its client may see it, with its code."""
+    """Return an error in the form that its client may see, with its code."""
     code = _code(error)
     original = error.original_error
     message, extensions = error.message, {**(error.extensions or {}), "code": code.value}
@@ -153,11 +153,11 @@ def client_error(error: GraphQLError) -> GraphQLError:
 def _code(error: GraphQLError) -> ErrorCode:
     original = error.original_error
     if original is None or isinstance(original, GraphQLError):
-        return ErrorCode.BAD_REQUEST  # graphql-core's own: syntax, validation, coercion
+        return ErrorCode.BAD_REQUEST  # an error of graphql-core: syntax, validation or coercion
     return CODES.get(type(original), ErrorCode.INTERNAL)
 
 
 def _reveals_schema(fault: GraphQLError) -> bool:
-    """Return whether an error is GraphQL's own about a part of the document."""
+    """Return whether an error is GraphQL's own error about the document or its variables."""
     graphqls_own = isinstance(fault.original_error, GraphQLError | None)
     return graphqls_own and fault.path is None and bool(fault.nodes)

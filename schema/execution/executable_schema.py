@@ -1,6 +1,6 @@
-"""A schema that checks and executes operations, within their limits, and words their errors.
+"""A schema that checks and executes operations within their limits, and words their errors.
 
-Queries and mutations have one result; a subscription has one for each event.
+Queries and mutations have one result. A subscription has one result for each event.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -38,14 +38,14 @@ from schema.execution.documents import (
 from schema.execution.errors import client_errors, log_faults
 
 PACED_VALUES = 2_000
-"""While a result with more values is made, other requests get turns of the event loop."""
+"""If a result has more values than this, other requests are served while it is completed."""
 
 
 @dataclass
 class SizedResult(ExecutionResult):
     """A result with its predicted number of values; None if no cost was predicted.
 
-    ``operation`` is the requested operation, None if the document lacks it.
+    ``operation`` is the requested operation; None if the document does not have it.
     """
 
     values: float | None = None
@@ -54,14 +54,14 @@ class SizedResult(ExecutionResult):
 
 @dataclass(frozen=True, slots=True)
 class EventResult:
-    """The result of a subscription for one event, and the cursor to resume after it."""
+    """The result of a subscription for one event, and the event's cursor."""
 
     cursor: str
     result: ExecutionResult
 
 
 class RefusedSubscriptionError(Exception):
-    """A subscription cannot begin; ``errors`` are as the client may see them."""
+    """A subscription cannot begin. ``errors`` are in the form that the client may see."""
 
     def __init__(self, errors: list[GraphQLError]) -> None:
         super().__init__("The subscription was refused.")
@@ -69,12 +69,12 @@ class RefusedSubscriptionError(Exception):
 
 
 class ExecutableSchema(Schema):
-    """Strawberry's types and resolvers, with caches and limits of operations.
+    """Strawberry's schema, with caches and limits of operations.
 
-    ``reads`` has the reads of fields by ``Type.field``. Without ``introspection`` clients do not
-    see the schema. Without ``explain`` it lacks the fields and arguments marked by ``EXPLAINED``,
-    and the types that only these fields use. Unless it ``compiles``, graphql-core executes all
-    operations.
+    ``reads`` has the reads of each field, by ``Type.field``. Without ``introspection``, clients
+    cannot see the schema. Without ``explain``, it does not have the fields and arguments marked by
+    ``EXPLAINED``, nor the types that only these fields use. Without ``compiles``, graphql-core
+    executes all operations.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class ExecutableSchema(Schema):
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """Return the fields of a type that this schema has."""
+        """Return the fields of a type that this schema has. Those of ``explain`` may be missing."""
         fields = super().get_fields(type_definition)
         if self._explain:
             return fields
         return [_public(one) for one in fields if one.metadata != EXPLAINED]
 
     def as_str(self) -> str:
-        """Return the SDL with the description of the schema, which Strawberry leaves out."""
+        """Return the SDL with the schema's description, which Strawberry omits."""
         return f"{print_schema_definition(self._schema)}\n\n{super().as_str()}"
 
     async def execute(
@@ -114,7 +114,10 @@ class ExecutableSchema(Schema):
         allowed_operation_types: Iterable[OperationType] | None = None,
         operation_extensions: dict[str, Any] | None = None,
     ) -> ExecutionResult:
-        """Return the result of an operation, its errors as its client may see them."""
+        """Execute an operation.
+
+        The errors in the result are in the form that the client may see.
+        """
         execution = _Execution(
             self.documents, variable_values, context_value, root_value, operation_extensions
         )
@@ -133,10 +136,11 @@ class ExecutableSchema(Schema):
         context: Callable[[], Context],
         seconds: float,
     ) -> AsyncGenerator[EventResult, None]:
-        """Return the future results of a subscription, each executed within ``seconds``.
+        """Yield the results of a subscription. Each is executed within ``seconds``.
 
-        ``context`` makes a new context for each event. RefusedSubscriptionError if the subscription
-        cannot begin. The results end with SlowListenerError if the client takes them too slowly.
+        ``context`` creates a new context for each event. Raises RefusedSubscriptionError if the
+        subscription cannot begin, and SlowListenerError if the client receives the events too
+        slowly.
         """
         try:
             operation, values = self._subscription(query, variables or {}, name)
@@ -152,7 +156,7 @@ class ExecutableSchema(Schema):
     def _subscription(
         self, text: str, variables: Mapping[str, Any], name: str | None
     ) -> tuple[CheckedOperation, VariableValues]:
-        """Return the operation and its coerced variables, or raise the reason of a refusal."""
+        """Return the operation and its coerced variables. Raise an error if it must be refused."""
         checked = self.documents.checked(text)
         operation = checked.operation(name)
         errors = checked.errors or faults_of_variables(variables)
@@ -192,7 +196,7 @@ class ExecutableSchema(Schema):
                 yield EventResult(event.cursor, ExecutionResult(found.data, errors))
 
     def client_errors(self, errors: list[GraphQLError]) -> list[GraphQLError]:
-        """Return errors as the client may see them."""
+        """Return errors in the form that the client may see."""
         return client_errors(errors, introspection=self._introspection)
 
     def _refused(self, errors: list[GraphQLError]) -> RefusedSubscriptionError:
@@ -200,7 +204,7 @@ class ExecutableSchema(Schema):
 
 
 def _public(field: StrawberryField) -> StrawberryField:
-    """Return a field without the arguments that only an explaining server has."""
+    """Return a field without the arguments that only a server with ``--explain`` has."""
     arguments = [one for one in field.arguments if one.metadata != EXPLAINED]
     if len(arguments) < len(field.arguments):
         field = copy(field)
@@ -231,7 +235,7 @@ async def _executed_for_event(
 
 
 class _Execution:
-    """One request for a query or a mutation; it is executed once."""
+    """One request for a query or a mutation."""
 
     def __init__(
         self,
@@ -253,7 +257,10 @@ class _Execution:
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> ExecutionResult:
-        """Return the result and log its errors. They are not yet as clients may see them."""
+        """Execute the request and log its errors.
+
+        They are not yet in the form that clients may see.
+        """
         try:
             found = await self._executed(text, name, allowed)
         except GraphQLError as error:
@@ -292,7 +299,7 @@ class _Execution:
                 raise GraphQLError(str(error), original_error=error) from None
             if self._cost.values > PACED_VALUES and self._context is not None:
                 self._context.pace.slow_down()
-            # compiles the operation now, so that its client is charged
+            # compile the operation now, so that the CPU time is charged to its client
             operation.compiled.selection(values)
         with opened() as self._account:
             return await operation.compiled.execute(
@@ -303,14 +310,14 @@ class _Execution:
             )
 
     def _shown_cost(self) -> dict[str, Any]:
-        """Return ``extensions.cost`` if the request wants it and the viewer may see it."""
+        """Return ``extensions.cost``, if the request wants it and the viewer may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
         if self._context is None or self._operation is None:
             return {}
         viewer = self._context.viewer
         staff = viewer is not None and is_staff(viewer)
-        # The cost can reveal that an object exists.
+        # A lower or higher cost can show whether a private object exists.
         if not staff and not (self._context.explain and self._operation.impersonal):
             return {}
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}

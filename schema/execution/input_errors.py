@@ -1,6 +1,6 @@
-"""Errors of values that a client sent, with the argument or variable and the expected type.
+"""Errors about values that a client sent. They name the argument or variable and the expected type.
 
-graphql-core's own messages name no argument and show values as Python literals.
+graphql-core's own messages do not name the argument, and show values as Python literals.
 """
 
 import json
@@ -35,36 +35,36 @@ from graphql.utilities import validate_input_literal, validate_input_value
 from graphql.validation import ValuesOfCorrectTypeRule
 
 _MAX_ERRORS = 50
-"""Errors in a request's variables after which its other variables are not checked."""
+"""After this many errors in a request's variables, the other variables are not checked."""
 
 _MAX_SHOWN = 60
-"""Characters of a value in a message."""
+"""Maximum characters of a value in a message."""
 
 _FORMS = {
     "DateTime": ' with an offset, such as "2024-12-01T00:00:00Z"',
     "Decimal": ', such as "12.50"',
     "CurrencyCode": ', such as "EUR"',
 }
-"""By scalar: the words that a message adds after the scalar's name."""
+"""For each scalar, the words that a message adds after the scalar's name."""
 
 
 class ValueRule(ValuesOfCorrectTypeRule):
-    """graphql-core's rule of literals, with messages that name the argument."""
+    """graphql-core's validation rule for literals, with messages that name the argument."""
 
     _place = ""
 
     def enter_argument(self, node: ArgumentNode, *_: Any) -> None:
-        """Note which argument the next value belongs to."""
+        """Remember the argument to which the next value belongs."""
         self._place = node.name.value
 
     def enter_variable_definition(self, node: VariableDefinitionNode, *_: Any) -> None:
-        """Note which variable the next value is a default of."""
+        """Remember the variable whose default value is next."""
         self._place = f"${node.variable.name.value}"
 
     def is_valid_value_node(
         self, node: ValueNode, input_type: GraphQLInputType | None
     ) -> VisitorAction:
-        """Report the errors of a whole value."""
+        """Report the errors in a value, with all its parts."""
         if input_type is not None:
 
             def report(error: GraphQLError, path: Sequence[str | int]) -> None:
@@ -124,13 +124,14 @@ def _message(
     """
     for key in path:
         nullable: Any = get_nullable_type(type_)
-        # a list of one value may be sent without brackets
+        # a list of one value may be sent without brackets, and then has no index
         while is_list_type(nullable) and isinstance(key, str):
             nullable = get_nullable_type(nullable.of_type)
         type_ = nullable.fields[key].type if isinstance(key, str) else nullable.of_type
     expected, where = get_named_type(type_), ".".join(map(str, (place, *path)))
     if isinstance(expected, GraphQLInputObjectType) and isinstance(value, dict | ObjectValueNode):
-        # The object lacks a field or has an unknown one; the message ends with the whole object.
+        # If an object lacks a field or has an unknown field, the message ends with the whole
+        # object: cut it.
         reason = error.message.partition(", found: ")[0].partition(" Found: ")[0]
         end = "" if reason.endswith(("?", ".")) else "."
         return f"{where}: {reason[:1].lower()}{reason[1:]}{end}"
@@ -153,7 +154,7 @@ def _literal_at(node: ValueNode, path: Sequence[str | int]) -> ValueNode:
 
 
 def _shown(value: object) -> str:
-    """Return a value as the client wrote it, shortened."""
+    """Return a value in the form in which the client wrote it, shortened."""
     if value is Undefined:
         return "nothing"
     if isinstance(value, dict | ObjectValueNode):
@@ -161,5 +162,5 @@ def _shown(value: object) -> str:
     if isinstance(value, list | ListValueNode):
         return "a list"
     text = print_ast(value) if isinstance(value, Node) else json.dumps(value, ensure_ascii=False)
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate cannot be sent back
+    text = text.encode("utf-8", "replace").decode()  # a response cannot contain a lone surrogate
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"

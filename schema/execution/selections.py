@@ -1,8 +1,8 @@
 """Walks over a document's selections: its fields, its fragments, and how much it selects.
 
-Each walk takes time that grows with the text alone, however often fragments repeat: a document of a
-kilobyte can spread them a billion times. The time of GraphQL's validation may grow with the square
-of the text, so a document is measured first.
+The time of each walk grows only with the length of the text, even if fragments repeat: a document
+of one kilobyte can spread its fragments a billion times. The time of GraphQL's validation can grow
+with the square of the text's length, so a document is measured before it is validated.
 """
 
 from collections import defaultdict
@@ -58,10 +58,10 @@ def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
 def fields_of(
     selections: Iterable[SelectionNode], fragments: Fragments, of: str | None = None
 ) -> Iterator[tuple[str | None, FieldNode]]:
-    """Yield each field with the type condition of its fragment, or None.
+    """Yield each field, with the type condition of the fragment that contains it, or None.
 
-    Only for documents that ``faults_of`` passes. Unknown fragments add nothing: validation reports
-    them.
+    Call ``faults_of`` first, which refuses endless fragments. Unknown fragments add nothing,
+    because validation reports them.
     """
     for selection in selections:
         match selection:
@@ -79,7 +79,7 @@ def fields_of(
 
 
 def faults_of(document: DocumentNode) -> list[GraphQLError]:
-    """Return why a document is too large to be validated: at most one error."""
+    """Return an error if a document is too large to be validated; otherwise no error."""
     fault = next(chain(_faults_of_nodes(document), _faults_of_selections(document)), None)
     return [] if fault is None else [GraphQLError(fault)]
 
@@ -125,7 +125,7 @@ def _spread_in(definition: Node) -> set[str]:
 
 
 def _roots(document: DocumentNode, fragments: Fragments) -> Iterator[ExecutableDefinitionNode]:
-    """Yield operations and unused fragments: validation walks these as well."""
+    """Yield the operations and the unused fragments, because validation visits both."""
     spread = _spread_in(document)
     for definition in document.definitions:
         if isinstance(definition, FragmentDefinitionNode):
@@ -142,7 +142,7 @@ def _number(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a selection selects, including its fragments."""
+    """How much a selection selects, with its fragments."""
 
     levels: int = 0
     fields: int = 0
@@ -150,7 +150,7 @@ class Extent:
     spreads: int = 0
 
     def plus(self, other: "Extent") -> "Extent":
-        """Return the extent of both selections together."""
+        """Return the sum of both extents."""
         return Extent(
             max(self.levels, other.levels),
             self.fields + other.fields,
@@ -163,7 +163,10 @@ _SPREAD = Extent(spreads=1)
 
 
 class _Measure:
-    """Measures selections of a document without cycles of fragments, each fragment once."""
+    """Measures the selections of a document. Each fragment is measured once.
+
+    There are no cycles.
+    """
 
     def __init__(self, fragments: Fragments) -> None:
         self._fragments = fragments
@@ -202,11 +205,10 @@ class _Measure:
         return self._extents[name]
 
     def pairs(self, sets: Sequence[SelectionSetNode]) -> int:
-        """Return how many pairs of fields share a response key in ``sets`` and below them.
+        """Return how many pairs of fields have the same response key, in ``sets`` and below them.
 
-        GraphQL's validation compares each pair. This function visits each field, so a document may
-        select only a limited number.
-        https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
+        GraphQL's validation compares each pair, so their number is limited. This function itself
+        visits each field once. https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)
         for selection_set in sets:

@@ -1,7 +1,7 @@
-"""Trusted documents: texts that clients request by id, each checked when it is registered.
+"""Trusted documents: texts that clients request by id. Each is checked when it is registered.
 
-All limits hold for them. The cost of a document with variables is predicted in each request, the
-cost of any other document when it is registered.
+All limits apply to them. If a document has variables, its cost is predicted at each request,
+otherwise when it is registered.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from schema.execution.cost import QueryTooCostlyError
 from schema.execution.documents import DocumentCache
 
 _PREFIX = "sha256:"
-"""Prefix of a hash as an id, as in the persisted documents of GraphQL over HTTP."""
+"""The prefix of a document id that is a hash, as in GraphQL over HTTP's persisted documents."""
 
 
 class BrokenDocumentError(Exception):
-    """A document cannot be registered; the message is one sentence that names it."""
+    """A document cannot be registered. The message is one sentence that names the document."""
 
 
 class TrustedDocuments:
@@ -31,7 +31,7 @@ class TrustedDocuments:
         self._characters = 0
 
     def add(self, document_id: str, text: str) -> None:
-        """Register a document, or raise BrokenDocumentError if it cannot be executed."""
+        """Register a document. Raise BrokenDocumentError if it cannot be executed."""
         fault = self._fault(document_id, text)
         if fault is not None:
             raise BrokenDocumentError(f"Document {document_id!r} cannot be registered: {fault}")
@@ -41,7 +41,10 @@ class TrustedDocuments:
         self._by_id[hash_of(text)] = self._by_id[document_id.removeprefix(_PREFIX)] = text
 
     def add_all(self, texts: Mapping[str, str]) -> list[str]:
-        """Register documents by id; return a sentence for each broken one."""
+        """Register documents by id.
+
+        Return a sentence for each document that cannot be registered.
+        """
         sentences = []
         for document_id, text in texts.items():
             try:
@@ -51,7 +54,7 @@ class TrustedDocuments:
         return sentences
 
     def text(self, document_id: str) -> str | None:
-        """Return the text of an id, ready to be executed; None for an unknown id."""
+        """Return the text with an id, checked and cached; None for an unknown id."""
         text = self._by_id.get(document_id.removeprefix(_PREFIX))
         if text is not None:
             self._documents.trusted(text)
@@ -62,7 +65,7 @@ class TrustedDocuments:
         return text in self._texts
 
     def _fault(self, document_id: str, text: str) -> str | None:
-        """Return why a document cannot be registered, in a sentence."""
+        """Return the reason why a document cannot be registered, as a sentence; None if it can."""
         known = self._by_id.get(document_id.removeprefix(_PREFIX), text)
         if known != text:
             return "another text is registered under this id: give the new text another id."

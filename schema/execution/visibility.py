@@ -1,6 +1,6 @@
-"""The public fields, which are the same for every client, so that shared caches may keep them.
+"""The public fields. They are the same for every client, so shared caches may keep them.
 
-All other fields are private, and so is every operation that selects one.
+All other fields are private. An operation that selects a private field is private too.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,20 +42,21 @@ PUBLIC: Mapping[str, str] = {
     "ProductRank": "product count rank",
     "PageInfo": "hasNextPage hasPreviousPage startCursor endCursor",
 }
-"""The public fields of each type. ``plan`` is private: it describes one read, not the data."""
+"""The public fields of each type. ``plan`` is not public, because it describes one read and not the
+data."""
 
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
 
 _PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
-"""Public fields of Query that look up any object by global id, a user's objects included."""
+"""Public fields of Query that return any object by global id, also the objects of users."""
 
 _IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
 
 
 def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
-    """Return whether an operation looks up no object of a user or an organisation.
+    """Return whether an operation reads no object of a user or an organisation.
 
-    Those objects are reached only from other fields of Query.
+    These objects can only be reached from Query's other fields.
     """
     selected = fields_of(operation.selection_set.selections, fragments_of(document))
     names = {field.name.value for _, field in selected}
@@ -66,10 +67,10 @@ def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) ->
 def is_public(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
 ) -> bool:
-    """Return whether every client gets the same result of an operation of a valid document.
+    """Return whether every client gets the same result from an operation of a valid document.
 
-    ``node`` and ``nodes`` are public if the fields selected from their objects are public. Without
-    a user, a look-up of a private object is an error, and caches keep no errors.
+    ``node`` and ``nodes`` are public if only public fields are selected from their objects. Without
+    a user, reading a private object is an error, and caches do not keep errors.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False

@@ -1,5 +1,5 @@
 """Compiled execution: turns a validated operation into functions, once for all its requests.
 
-Results and errors equal those of graphql-core's executor, which itself executes unusual cases. This
-package uses graphql-core and Strawberry and knows nothing of this schema.
+Results and errors are the same as those of graphql-core's executor. Unusual cases are executed by
+graphql-core itself. This package uses graphql-core and Strawberry, but nothing of this schema.
 """

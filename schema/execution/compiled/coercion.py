@@ -1,6 +1,6 @@
 """Coercion of arguments and leaves, prepared once for each operation.
 
-graphql-core would coerce each of them again in every request. Unusual cases, and the texts of all
+graphql-core coerces each of them again in every request. Unusual cases, and the texts of all
 errors, are left to graphql-core.
 """
 
@@ -32,7 +32,10 @@ NO_VARIABLES = VariableValues({}, {})
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Yield a node and every node below it, without recursion."""
+    """Yield a node and every node below it.
+
+    It uses no recursion, because a client can nest deeply.
+    """
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -44,17 +47,17 @@ def nodes_of(root: Node) -> Iterator[Node]:
 
 
 def variables_in(root: Node) -> set[str]:
-    """Return the names of the variables at a node or below it."""
+    """Return the names of the variables in a node and below it."""
     return {node.name.value for node in nodes_of(root) if isinstance(node, VariableNode)}
 
 
 def arguments_of(
     field: GraphQLField, node: FieldNode
 ) -> Callable[[VariableValues], dict[str, Any]]:
-    """Return a function that coerces a field's arguments; GraphQLError for an invalid argument.
+    """Return a function that coerces a field's arguments. GraphQLError for an invalid constant.
 
     Constants are coerced once, except lists and input objects: a resolver may change these, so each
-    request gets its own.
+    request gets new ones.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:
@@ -80,23 +83,23 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each scalar of GraphQL: the class of values that need no conversion, and a further
+"""For each scalar of GraphQL: the Python class whose values need no conversion, and a further
 condition."""
 
 
 class AnomalyError(Exception):
-    """An unusual value, which graphql-core's executor must handle."""
+    """A value that graphql-core's executor must handle, because it is not of the usual class."""
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the class of a type's values that need no conversion; None if there is none."""
+    """Return the class whose values need no conversion for a type of GraphQL; else None."""
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 
 
 @dataclass(slots=True)
 class Leaf:
-    """A field without selection that is an attribute of its object."""
+    """A field without a selection, whose value is an attribute of its object."""
 
     attribute: str
     declared: GraphQLOutputType
@@ -109,7 +112,7 @@ class Leaf:
         self._coerce = cast("Callable[[Any], Any]", self._leaf.coerce_output_value)
 
     def unusual(self, name: str) -> str:
-        """Return the Python condition under which the value ``name`` needs a conversion."""
+        """Return a Python condition that is true if the value named ``name`` needs a conversion."""
         exact, condition = _EXACT.get(self._leaf, (None, ""))
         usual = [] if is_non_null_type(self.declared) else [f"{name} is None"]
         if exact:
@@ -117,7 +120,7 @@ class Leaf:
         return f"not ({' or '.join(usual)})" if usual else "True"
 
     def result(self, value: Any) -> Any:
-        """Return the result of a value, or raise any exception for an unusual value."""
+        """Convert a value, and return the result. Raise any exception for an unusual value."""
         if type(value) is not self._last_class:
             if value is None or value is Undefined or isinstance(value, Exception):
                 raise AnomalyError

@@ -1,10 +1,10 @@
-"""Resolving and completing the fields of a selection set.
+"""Resolves and completes the fields of a selection set.
 
-A field's value is an attribute, a direct call of the function behind a Strawberry field, or the
-result of the GraphQLField's own resolver. Strawberry's own resolver makes the same direct call, but
-determines in every request how to make it. This module completes usual values as graphql-core's
-``complete_value`` does. graphql-core completes all other values: null, an exception, a value of
-another type.
+A field's value is an attribute, the result of calling a Strawberry field's function, or the result
+of the GraphQLField's own resolver. Strawberry's resolver calls the same function, but determines in
+every request how to call it. This module completes usual values as graphql-core's
+``complete_value`` does. graphql-core completes all other values: null, an exception, or a value of
+another class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -45,7 +45,7 @@ _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
 def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
-    """Return the attribute that is the whole value of a field; None for any other field."""
+    """Return the attribute that a field's value is; None if it is not an attribute."""
     field = _strawberry_field(schema, definition)
     if field is None or not field.is_basic_field or definition.args:
         return None
@@ -58,7 +58,7 @@ def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
 
 
 def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> StrawberryField | None:
-    """Return Strawberry's field; None if its value needs more than a function or an attribute."""
+    """Return Strawberry's field; None if its value needs more than a call or an attribute."""
     field = definition.extensions.get(_BACK)
     if type(field) is not StrawberryField or definition.resolve is None:
         return None
@@ -80,9 +80,9 @@ def by_graphql(field: Field) -> Resolve:
 
 
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
-    """Compile a field to a call of its resolver's function, without Strawberry.
+    """Make a compiled field call its resolver's function directly, without Strawberry.
 
-    Return False, and change nothing, if Strawberry must do more, such as convert an argument.
+    Return False, and change nothing, if Strawberry must do more, such as converting an argument.
     """
     field = _strawberry_field(schema, compiled.definition)
     resolver = None if field is None else field.base_resolver
@@ -123,7 +123,8 @@ def _conversions(
 ) -> Mapping[str, tuple[str, bool]] | None:
     """Return the Python name of each argument, and whether it is a list of leaves.
 
-    Every call gets a new list. Return None if Strawberry converts an argument to an object.
+    Such a list is copied for every call. Return None if Strawberry converts an argument to an
+    object.
     """
     conversions = {}
     for argument in field.arguments:
@@ -152,7 +153,7 @@ class ForeignCompletion:
         self.type = type_
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
-        """Return the result, or an awaitable of it."""
+        """Return the result, or an awaitable of the result."""
         field, where = self.field, path_of(path)
         info = executor.build_resolve_info(field.definition, field.nodes, field.parent_type, where)
         return executor.complete_value(self.type, field.details, info, where, value, None)
@@ -185,7 +186,7 @@ class ObjectCompletion(ForeignCompletion):
         super().__init__(field, type_)
         self._is_type_of = is_type_of
         self._selection = selection
-        self._last_class: type = type(self)  # no value has this class
+        self._last_class: type = type(self)  # initially a class that no value has
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the results of the object's selection set, or an awaitable of them."""
@@ -211,7 +212,7 @@ class AbstractCompletion(ForeignCompletion):
         self._objects = objects
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
-        """Return the result, or an awaitable of it."""
+        """Return the result, or an awaitable of the result."""
         if value is None or value is Undefined or isinstance(value, Exception):
             return super().complete(executor, value, path)
         info: Any = ResolveInfo(executor, self.field, path)
@@ -270,7 +271,8 @@ class ListCompletion(ForeignCompletion):
                     awaited[index] = result
                 results.append(result)
         except Exception:
-            # The error makes the whole list null. Awaitables that have begun end in the background.
+            # The error makes the whole list null. The awaitables so far are awaited in the
+            # background.
             left = value[len(results) + 1 :]
             unsettled = [*awaited.values()]
             unsettled += [item for item in left if executor.is_awaitable(item)]
@@ -280,7 +282,7 @@ class ListCompletion(ForeignCompletion):
         return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return the result of an item of another class than the last item's, or an awaitable."""
+        """Return the result of an item whose class is not the previous item's, or an awaitable."""
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)
         self._last_class = type(item)

@@ -1,9 +1,10 @@
-"""Fields and selection sets as Python functions, which are executed for every object.
+"""Fields and selection sets as Python functions, which are called for every object.
 
 The function of a selection set first reads the leaves that are attributes, which has no effects and
-awaits nothing. If a value is unusual, nothing of the set has been executed yet, so graphql-core
-executes the whole set for that object. Then the other fields are executed in the document's order.
-Errors and awaitables are handled as in graphql-core's ``Executor.execute_field``.
+awaits nothing. If one of these values is unusual, no resolver has been called yet, so graphql-core
+can execute the whole set for that object. Then the function executes the other fields in the
+document's order. It handles errors and awaitables as graphql-core's ``Executor.execute_field``
+does.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,30 +26,30 @@ from graphql.pyutils import Path
 from schema.execution.compiled.coercion import Leaf, exact_class
 
 PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
-"""Classes of results that cannot be awaited."""
+"""Classes of results that certainly are not awaitable."""
 
 PlainPath = tuple[Any, str | int, str | None]
 """The three members of graphql-core's ``Path``. Every field and item has a path, but only errors
-show it, and a tuple is made faster."""
+show it, and creating a tuple is faster."""
 
 Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
-"""Returns the value of a field of an object, or an awaitable of it."""
+"""Returns the value of a field for an object, or an awaitable of it."""
 
 Execute = Callable[[Executor[Any], Any, PlainPath | None], Any]
-"""Returns the result of a field of an object, or an awaitable of it."""
+"""Returns the result of a field for an object, or an awaitable of it."""
 
 Selection = Execute
 """Returns the results for an object by response key, or an awaitable of them."""
 
 
 def path_of(plain: PlainPath) -> Path:
-    """Return graphql-core's path."""
+    """Return the path in graphql-core's form."""
     before, key, typename = plain
     return Path(None if before is None else path_of(before), key, typename)
 
 
 class FieldInstruments(Protocol):
-    """Observes fields with awaited results; fields with immediate results cost nothing."""
+    """Observes the fields whose results are awaited. Other fields cost no time."""
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
         """Return the result of a field and all fields below it, or raise its error."""
@@ -61,7 +62,7 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return the result of a field, to be awaited through the observer if there is one."""
+    """Return an awaitable of a field's result. If there is an observer, it awaits the result."""
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 
@@ -71,7 +72,7 @@ Complete = Callable[[Executor[Any], Any, PlainPath], Any]
 
 
 class Slot:
-    """A place for values of one type: a field, or the items of a list."""
+    """A place for a value of one type: a field, or an item of a list."""
 
     complete: Complete
 
@@ -80,7 +81,10 @@ class Slot:
         self.details = details
 
     def failed(self, executor: Executor[Any], error: Exception, path: PlainPath) -> None:
-        """Record the error of a nullable type; raise the error of a non-null type."""
+        """Record an error.
+
+        If the type is non-null, raise the error, so that the parent becomes null.
+        """
         executor.handle_field_error(error, self.type, self.details, path_of(path))
 
     async def of_awaitable(
@@ -106,11 +110,11 @@ class Slot:
 
 
 class Field(Slot):
-    """A field under its response key, with all of its nodes in the document."""
+    """A field of a selection set with its response key and all its nodes in the document."""
 
     resolve: Resolve
     expression: str | None = None
-    """A Python expression for the value, in terms of ``source`` and ``function``."""
+    """A Python expression for the value. It uses the names ``source`` and ``function``."""
     function: Callable[..., Any] | None = None
 
     def __init__(
@@ -166,13 +170,13 @@ _OF_FIELD = {
     "parent_type": "parent_type",
 }
 _OF_EXECUTOR = {"context": "context_value", "fragments": "fragment_definitions"}
-"""Attributes of GraphQLResolveInfo, and their names in the compiled field and in the executor."""
+"""Attributes of GraphQLResolveInfo that the executor has under another name."""
 
 
 class ResolveInfo:
-    """graphql-core's GraphQLResolveInfo, each of its attributes computed when it is read.
+    """graphql-core's GraphQLResolveInfo, but each attribute is computed when it is read.
 
-    ``memo`` belongs to the compiled field. A resolver may store values there that depend on the
+    ``memo`` belongs to the compiled field. A resolver may store values in it that depend on the
     document alone.
     """
 
@@ -190,7 +194,7 @@ class ResolveInfo:
 
     @property
     def variable_values(self) -> dict[str, Any]:
-        """The operation's coerced variables, as Strawberry shows them."""
+        """The operation's coerced variables, in the form that Strawberry expects."""
         return self._executor.variable_values.coerced
 
     def __getattr__(self, name: str) -> Any:
@@ -199,9 +203,9 @@ class ResolveInfo:
         return getattr(self._executor, _OF_EXECUTOR.get(name, name))
 
 
-# The texts that are put into these templates are names, such as attributes and response keys:
-# letters, digits and underscores. All other objects are passed under numbered names such as
-# `field3`, so a document cannot inject code.
+# Only names are copied into these templates, such as attributes and response keys. Names consist of
+# letters, digits and underscores. All other objects are passed as numbered variables such as
+# `field3`. So a client's document cannot inject code.
 _LEAVES = """
     try:{leaves}
     except Exception:
@@ -232,13 +236,13 @@ _FIELDS = """
 """
 
 Selected = str | Leaf | Field | Execute
-"""The entry of a response key in a selection set; a string is the result itself."""
+"""What is compiled for a response key. A string is the value itself."""
 
 
 def selection_of(
     object_type: GraphQLObjectType, grouped: GroupedFieldSet, selected: Sequence[Selected]
 ) -> Selection:
-    """Return the function of a selection set; ``selected`` is in the order of ``grouped``."""
+    """Return the function of a selection set. ``selected`` has the same order as ``grouped``."""
 
     def by_executor(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
         before = None if path is None else path_of(path)
@@ -277,12 +281,15 @@ def selection_of(
 
 @lru_cache(maxsize=500)
 def _code(text: str) -> CodeType:
-    """Return the compiled code of a text, cached: many documents select the same fields."""
+    """Return the compiled code of a text.
+
+    It is cached, because many documents select the same fields.
+    """
     return compile(text, "<selection>", "exec")
 
 
 def serially(selections: Sequence[Selection]) -> Selection:
-    """Return the function of a mutation's root: its fields are executed one after another."""
+    """Return the function of a mutation's root. It executes the fields one after another."""
 
     async def selection(executor: Executor[Any], source: Any, path: PlainPath | None) -> Any:
         results: dict[str, Any] = {}
@@ -297,7 +304,10 @@ def serially(selections: Sequence[Selection]) -> Selection:
 async def of_awaited(
     executor: Executor[Any], results: Any, awaited: Mapping[Any, Awaitable[Any]]
 ) -> Any:
-    """Return all results; those in ``awaited``, by key or index, are awaited together."""
+    """Await the results in ``awaited`` together, and return all results.
+
+    Its keys are keys or indexes.
+    """
     if len(awaited) == 1:
         ((key, result),) = awaited.items()
         results[key] = await result

@@ -1,6 +1,6 @@
 """Compiles an operation of a validated document, and executes it as graphql-core does.
 
-The compiler leaves to graphql-core whatever it does not cover.
+graphql-core itself executes what the compiler does not support.
 """
 
 from collections.abc import AsyncIterable, Mapping, Sequence
@@ -66,17 +66,18 @@ from schema.execution.compiled.fields import (
 )
 
 _MAX_ERRORS = 50
-"""graphql-core's default number of errors for the variables of one request."""
+"""graphql-core's default for the maximum errors in the variables of one request."""
 
 MAX_CONDITIONS = 4
-"""The most variables of ``@skip`` and ``@include`` in a compiled operation. It is compiled once for
-each combination of their values."""
+"""Maximum variables of ``@skip`` and ``@include`` in an operation that is compiled. It is compiled
+for each combination of their values."""
 
 
 class CompiledOperation:
-    """One operation of a document that its schema's validation has passed.
+    """One operation of a valid document.
 
     graphql-core executes it the first ``plainly`` times, or always if ``plainly`` is infinite.
+    Later executions are compiled.
     """
 
     def __init__(
@@ -99,9 +100,9 @@ class CompiledOperation:
         self._selections: dict[tuple[Any, ...], Selection] = {}
 
     def _of_operation(self, document: DocumentNode) -> Sequence[str] | None:
-        """Return the variables that decide which fields are selected; None if it is not compiled.
+        """Return the variables that determine the selected fields; None if it cannot be compiled.
 
-        A fragment's arguments may decide this, too, so documents with such fragments are not
+        Arguments of fragments can also determine this, so documents with such fragments are not
         compiled.
         """
         if self.node.operation is OperationType.SUBSCRIPTION:
@@ -111,18 +112,18 @@ class CompiledOperation:
         names = conditions_in(document)
         if names is None:
             return None
-        # Another operation of the document may have further variables.
+        # The document's other operations may use further variables.
         declared = (one.variable.name.value for one in self.node.variable_definitions or ())
         conditions = [name for name in declared if name in names]
         return conditions if len(conditions) <= MAX_CONDITIONS else None
 
     def selection(self, values: VariableValues) -> Selection | None:
-        """Compile and return the function of the next ``execute``; None if graphql-core runs it."""
+        """Compile and return the function for the next ``execute``; None if graphql-core runs it."""
         root_type = self._schema.get_root_type(self.node.operation)
         if self._left > 0 or self._conditions is None or root_type is None:
             return None
         of = tuple([values.coerced.get(name) for name in self._conditions])
-        if None in of:  # graphql-core words the error
+        if None in of:  # graphql-core raises the error for a missing variable
             return None
         found = self._selections.get(of)
         if found is None:
@@ -147,7 +148,7 @@ class CompiledOperation:
         context_value: Any = None,
         operation_extensions: Mapping[str, Any] | None = None,
     ) -> ExecutionResult:
-        """Return the result of the operation for ``coerced`` variables."""
+        """Execute the operation with the variables from ``coerced``, and return the result."""
         executor = _LateExecutor(
             self._schema,
             self._fragments,
@@ -175,9 +176,9 @@ class CompiledOperation:
     async def source(
         self, values: VariableValues, *, context_value: Any = None
     ) -> AsyncIterable[Any] | ExecutionResult:
-        """Return the events of a subscription; each is a root value for ``execute``.
+        """Return the events of a subscription. Each event is a root value for ``execute``.
 
-        A result has the errors of a subscription that cannot begin.
+        If the subscription cannot begin, the result has its errors.
         """
         executor = _LateExecutor(
             self._schema, self._fragments, self.node, values, None, context_value, None
@@ -201,7 +202,7 @@ def conditions_in(document: DocumentNode) -> set[str] | None:
 
 
 def _details(schema: GraphQLSchema, fragment: FragmentDefinitionNode) -> FragmentDetails:
-    """Return what graphql-core's executor needs of a fragment of a valid document."""
+    """Return the details of a fragment that graphql-core's executor needs."""
     signatures: dict[str, Any] = {
         node.variable.name.value: get_variable_signature(schema, node)
         for node in fragment.variable_definitions or ()
@@ -210,9 +211,9 @@ def _details(schema: GraphQLSchema, fragment: FragmentDefinitionNode) -> Fragmen
 
 
 class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor, initialised only when code reads an attribute that is not set here.
+    """Strawberry's executor, but initialised only when an attribute is read that is not set here.
 
-    Most pages need few attributes, and the initialisation takes as long as ten objects.
+    Most pages need few attributes, and the initialisation takes as long as completing ten objects.
     """
 
     def __init__(
@@ -296,7 +297,7 @@ class _Compiler:
         self._operation = operation
 
     def root(self, root_type: GraphQLObjectType) -> Selection:
-        """Return the operation's function."""
+        """Return the function of the operation's root."""
         grouped = collect_fields(*self._of, root_type, self._operation).grouped_field_set
         if self._operation.operation is OperationType.MUTATION:
             return serially([self._selection(root_type, {key: of}) for key, of in grouped.items()])
