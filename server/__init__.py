@@ -1,1 +1,1 @@
-"""The process: its settings, the HTTP application (``app``), and what serves it (``run``)."""
+"""The server process: its settings, the HTTP application (``app``), and serving it (``run``)."""

@@ -1,4 +1,4 @@
-"""Opens the analytics store of the settings, and fills it by an export of all comments."""
+"""Opens the analytics store of the settings, and fills it with an export of all comments."""
 
 import tempfile
 from datetime import datetime
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from server.engine.storage import Store
 
 _INSTALLED = find_spec("duckdb") is not None
-"""Whether DuckDB is installed. Looked up once, because every product page with a trend needs it."""
+"""Whether DuckDB is installed. It is checked only once, because every product page with a trend
+needs to know it."""
 
 
 def analytics_of(settings: Settings) -> Analytics:
     """Return the service for questions; the first question opens its store."""
 
     async def open_filled() -> AnalyticsStore:
-        # DuckDB takes 50 MB and a quarter of a second, so it is opened only if it may have data.
+        # Importing DuckDB takes 50 MB and a quarter of a second, so it is imported only if there
+        # may be data.
         folder = folder_of(settings.data_dir, settings.table)
         if settings.analytics_url is None and not folder.exists():
             empty = (
@@ -43,8 +45,8 @@ async def open_analytics(settings: Settings) -> AnalyticsStore:
 
 
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all comments, and make this export the one that all questions read."""
-    # A server imports this module, but not the exporter.
+    """Export all comments into the store. Later questions read this export."""
+    # Imported here, because a server imports this module but does not need the exporter.
     from server.exporter.export_files import directory_of, export  # noqa: PLC0415
     from server.exporter.export_rows import Layout  # noqa: PLC0415
 
@@ -60,7 +62,7 @@ async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Expor
 
 
 def _room(data_dir: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a temporary folder on the disk of the data, for the export."""
+    """Return a temporary folder for the export, on the same disk as the data."""
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix="analytics-export-", dir=data_dir)

@@ -55,10 +55,10 @@ from server.settings import NO_RATE_LIMIT, Settings
 _GRAPHQL = "/graphql"
 
 YOUNG = 5_000
-"""New objects after which Python collects garbage. Reference counts free most objects of a request.
-But the rows of a few pages are some thousand objects, and with the default of 700, collections
-would walk them again and again. With 50,000, a collection of clients' parsed documents takes 50
-ms."""
+"""Python collects garbage after this many new objects. Reference counts free most objects of a
+request without it. The rows of a few pages are some thousand objects, and with Python's default of
+700, collections would visit them again and again. With 50,000, a collection that visits clients'
+parsed documents takes 50 ms."""
 
 logger = logging.getLogger(__name__)
 
@@ -79,12 +79,12 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 ) -> ASGIApp:
     """Return the application over an open table.
 
-    ``directory`` has the embedded engine's file, which readiness then checks. ``documents`` are the
-    trusted documents of the table. ``broker`` publishes writes of other processes. ``stores`` and
-    ``analytics`` are created here unless given; the caller closes a given ``analytics``.
-    ``signals`` are metrics, traces and the access log. ``loading`` returns the loaded and total
-    number of demo comments, or None if no load runs. ``code`` signs in to the demo. Raises
-    CommandError for a broken setting.
+    ``directory`` has the embedded engine's data file, which readiness then checks. ``documents``
+    are the trusted documents of the table. ``broker`` passes on the writes of other processes.
+    ``stores`` and ``analytics`` are created here unless given; the caller closes a given
+    ``analytics``. ``signals`` are metrics, traces and the access log. ``loading`` returns the
+    loaded and the total number of demo comments, or None if no load is running. With ``code``, a
+    visitor signs in to the demo. Raises CommandError for an invalid setting.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(
@@ -115,9 +115,9 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    # A Mount would also take requests that the routes refuse. Starlette would redirect /graphql/ by
-    # the request's Host.
+    # Otherwise Starlette redirects /graphql/ to the host that the request's Host header names.
     others.router.redirect_slashes = False
+    # The default and not a Mount, because a Mount also receives requests that the routes refuse.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -131,11 +131,15 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 
 
 class Served:
-    """An application whose connections are limited; the lifespan's state has their counts."""
+    """An application that limits its connections.
+
+    The state of ASGI's lifespan has their numbers.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        most = max_connections(raise_descriptor_limit())  # what the system allows
+        # the number that the operating system allows
+        most = max_connections(raise_descriptor_limit())
         if settings.max_connections is not None:
             most = min(most, math.ceil(settings.max_connections / settings.workers))
         self._connections = Connections(
@@ -146,7 +150,7 @@ class Served:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or take part in the lifespan."""
+        """Answer a request, or handle ASGI's lifespan messages."""
         if scope["type"] != "lifespan":
             await self.admission(scope, receive, send)
             return
@@ -165,10 +169,11 @@ class Served:
 def trusted_documents(
     settings: Settings, schema: ExecutableSchema, kept: Mapping[str, str]
 ) -> TrustedDocuments:
-    """Return the documents of the settings' manifests and those ``kept`` in the table.
+    """Return the documents in the settings' manifests, and the documents that the table keeps.
 
-    Raises CommandError with every broken document of the manifests. A broken document of the table
-    was valid for another version of the schema: it is logged, and the others are served.
+    Raises CommandError if documents in the manifests are invalid, and lists them all. An invalid
+    document in the table was valid for another version of the schema. It is logged, and the others
+    are served.
     """
     trusted = TrustedDocuments(schema.documents)
     broken = trusted.add_all(read_manifests(settings.documents))
@@ -176,7 +181,7 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    if settings.documents_only:  # the product's page subscribes by GET, as other clients do
+    if settings.documents_only:  # a product's page subscribes by GET, as other clients do
         trusted.add("product.live", DOCUMENTS["product.live"])
     return trusted
 
@@ -201,7 +206,7 @@ def _pages(
 ) -> ASGIApp:
     """Return an application that imports the pages and Jinja at the first request for a page.
 
-    The import would be a tenth of every start, and many storefronts request only GraphQL.
+    The import would take a tenth of every start, and many storefronts use GraphQL only.
     """
 
     @cache
@@ -235,7 +240,7 @@ def _busy_page(headers: RequestHeaders) -> Response | None:
 
 
 class _Shortcut:
-    """Sends GraphQL requests past the router, which tries its routes in turn."""
+    """Passes GraphQL requests directly to their view: the router would compare each route first."""
 
     def __init__(self, view: ASGIApp, live: ASGIApp, others: ASGIApp) -> None:
         self._view = view

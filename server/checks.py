@@ -1,4 +1,4 @@
-"""``marginalia serve --check``: checks the settings and what they name, and serves nothing."""
+"""``marginalia serve --check``: checks the settings and all that they name, without serving."""
 
 import stat
 from collections.abc import AsyncIterator, Iterator
@@ -34,7 +34,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 class Level(StrEnum):
     """How serious a finding is.
 
-    If a finding is a danger, do not open the server to the internet.
+    With a finding of the level ``danger``, do not open the server to the internet.
     """
 
     OK = "ok"
@@ -56,7 +56,7 @@ danger = partial(Finding, Level.DANGER)
 
 
 async def findings(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield the findings. Nothing is created or changed, except the modes of files of the data."""
+    """Yield the findings. The checks change nothing, except the permissions of the data's files."""
     yield transport(settings)
     yield hosts(settings)
     yield authentication(settings)
@@ -83,7 +83,7 @@ def is_public(settings: Settings) -> bool:
 
 
 def transport(settings: Settings) -> Finding:
-    """Check that requests of other machines arrive by TLS, through a proxy that is trusted."""
+    """Check that requests from other machines arrive by TLS, through a trusted proxy."""
     if not is_public(settings):
         return ok("TLS", f"not needed: the server listens on {settings.host} alone.")
     if not (settings.public_url or "").startswith("https:"):
@@ -102,7 +102,7 @@ def transport(settings: Settings) -> Finding:
 
 
 def hosts(settings: Settings) -> Finding:
-    """Check which names of the server requests may use."""
+    """Check which host names requests may contain."""
     if "*" in settings.allowed_hosts:
         return warning(
             "hosts", "requests may name any host: name yours with --public-url or --allowed-host."
@@ -118,7 +118,7 @@ def hosts(settings: Settings) -> Finding:
 
 
 def authentication(settings: Settings) -> Finding:
-    """Check what verifies JWTs: a secret, or an issuer and the audience of its JWTs."""
+    """Check how JWTs are verified: by a secret, or by an issuer and the audience of its JWTs."""
     try:
         secret = secret_source(settings.jwt_secret, settings.data_dir)()
     except CommandError as error:
@@ -157,7 +157,7 @@ async def issuer(settings: Settings) -> Finding:
 
 
 def words(settings: Settings) -> Finding:
-    """Check that the list of words can be read."""
+    """Check that the file with the moderation words can be read."""
     try:
         moderation_of(settings)
     except CommandError as error:
@@ -188,7 +188,7 @@ def permissions(settings: Settings) -> Finding:
         opened = [one for one in data if _is_open(one)]
     except OSError as error:
         return warning(
-            "files", f"they cannot be looked at ({error}): run this command as the server's user."
+            "files", f"they cannot be read ({error}): run this command as the server's user."
         )
     if shown:
         return danger(
@@ -206,12 +206,15 @@ def permissions(settings: Settings) -> Finding:
 
 
 def _is_open(path: Path) -> bool:
-    """Return whether other users may open a file; its directory may keep them out."""
+    """Return whether the file's own mode lets other users open it.
+
+    Its directory may still prevent it.
+    """
     return path.exists() and all(one.stat().st_mode & _OTHERS for one in (path, path.parent))
 
 
 def exposure(settings: Settings) -> Iterator[Finding]:
-    """Check what a public server shows or allows to everybody."""
+    """Check what a public server shows or allows to every client."""
     public = is_public(settings)
     if public and settings.demo:
         yield danger("demo", "every visitor may write as one user: give --no-demo.")
@@ -249,7 +252,7 @@ async def store(settings: Settings) -> AsyncIterator[Finding]:
         yield danger("table", " ".join(str(error).split()))
     except OSError as error:
         yield warning(
-            "table", f"it cannot be looked at ({error}): run this command as the server's user."
+            "table", f"it cannot be read ({error}): run this command as the server's user."
         )
 
 
@@ -268,7 +271,7 @@ async def indexes(table: Table) -> Finding:
             f"{listed(wrong)} missing, or with other keys or fewer attributes: run `marginalia "
             "table upgrade`.",
         )
-    if building:  # they count as lacking until they are active
+    if building:  # an index that is being created is also listed as missing
         return warning(
             "table", f"DynamoDB still fills {listed(building)}: no server starts until then."
         )
@@ -302,7 +305,7 @@ async def counts(table: Table) -> Finding:
 
 
 async def documents(settings: Settings, table: Table) -> Finding:
-    """Check that a server of registered documents alone has any."""
+    """Check that a server with --documents-only has documents."""
     if not settings.documents_only:
         return ok("documents", "every document is executed, registered or not.")
     if not settings.documents and not await Stores(table).documents.all():
@@ -315,7 +318,7 @@ async def documents(settings: Settings, table: Table) -> Finding:
 
 
 def backup(settings: Settings) -> Finding:
-    """Say when the last backup was made, which `marginalia backup` records."""
+    """Report when the last backup was made, as `marginalia backup` recorded it."""
     if settings.embedded:
         directory = DataDirectory(settings.data_dir)
         last = directory.last_backup()
@@ -328,13 +331,13 @@ def backup(settings: Settings) -> Finding:
         except CommandError:
             return ok("backup", "there is no data yet.")
         except OSError as error:
-            return warning("backup", f"it cannot be looked for ({error}).")
+            return warning("backup", f"its record cannot be read ({error}).")
         return warning("backup", "none was made here: run `marginalia backup FILE`.")
     return ok("backup", "the last one is not known: see DynamoDB's backups of the table.")
 
 
 async def redis(settings: Settings) -> Finding:
-    """Check that Redis answers; servers announce changes to each other by Redis."""
+    """Check that Redis answers. By Redis, servers inform each other of changes."""
     if settings.redis_url is None:
         if settings.live:
             return ok("Redis", "none is configured: one process serves.")
@@ -354,7 +357,7 @@ async def redis(settings: Settings) -> Finding:
 
 
 async def analytics(settings: Settings) -> Finding:
-    """Check that ClickHouse answers, if trends come from it."""
+    """Check that ClickHouse answers, if it is configured for trends."""
     if settings.analytics_url is None:
         return ok("ClickHouse", "none is configured.")
     try:

@@ -1,4 +1,4 @@
-"""How a command fails: with a message instead of a traceback, and with an exit code."""
+"""Errors of commands: a message instead of a traceback, and an exit code."""
 
 from dal.errors import (
     ConditionFailedError,
@@ -15,8 +15,8 @@ INTERRUPTED = 130
 
 
 DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
-"""Exit codes of failed commands: a comparison found a difference, or rows were not loaded; an
-option, a file or the table must be changed first; the store is unavailable."""
+"""Exit codes of failed commands. 1: a comparison found a difference, or rows were not loaded. 2: an
+option, a file or the table must be changed first. 3: the store is unavailable."""
 
 _UNAVAILABLE = (
     ConditionFailedError,
@@ -29,7 +29,7 @@ _UNAVAILABLE = (
 
 
 class CommandError(Exception):
-    """An error that the operator can fix, as its message explains; ``code`` is the exit code."""
+    """An error that the operator can fix. The message says how; ``code`` is the exit code."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
@@ -44,5 +44,5 @@ def exit_code(error: CommandError | DalError) -> int:
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs an extra into a clone."""
+    """Return the command that installs one of the optional extras."""
     return f"`.venv/bin/pip install -c constraints.txt -e '.[{extra}]'`"

@@ -1,9 +1,9 @@
-"""Health checks: liveness, and readiness, which reads the store.
+"""Health checks: liveness, and readiness, which also reads the store.
 
-Liveness means that the event loop runs. A supervisor, or a balancer that replaces servers, checks
-liveness and not readiness: a new server would not repair the store. Readiness says that this
-process can serve reads. Throttling, a full disk and failed writes are metrics with alerts instead,
-because pages are still served.
+The server is live if its event loop runs. Supervisors, and load balancers that replace servers,
+must check liveness and not readiness, because a new server would not repair the store. The server
+is ready if it can serve reads. Throttling, a full disk and failed writes do not make it unready,
+because it still serves pages. They are metrics with alerts.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from server.http.errors import failure
 logger = logging.getLogger(__name__)
 
 DEADLINE = 2.0
-"""Seconds for a check of the store; usual probes time out soon after."""
+"""Maximum seconds for a check of the store, because usual probes time out soon after."""
 
 GOOD_FOR = 5.0
-"""Seconds for which a result is kept, because each check of the store costs a read."""
+"""Seconds for which a result is cached, because each check costs a read of the store."""
 
 _MARKER = "health"
 
@@ -43,7 +43,8 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
     async def ready(_: Request) -> Response:
         if await readiness.fault() is None:
             return JSONResponse({"status": "ok"})
-        # Strangers may read this, and the reason names paths, commands or AWS's account.
+        # Any client may read this response, but the reason contains paths, commands or AWS's
+        # account.
         return failure(503, "The store cannot be used: the server's log says why.")
 
     return [
@@ -55,7 +56,7 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
 
 @dataclass(slots=True)
 class Readiness:
-    """Checks the store, and keeps the result for ``GOOD_FOR`` seconds."""
+    """Checks the store, and caches the result for ``GOOD_FOR`` seconds."""
 
     table: Table
     directory: DataDirectory | None
@@ -64,7 +65,7 @@ class Readiness:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def fault(self) -> str | None:
-        """Return why the store cannot be used; None if it can."""
+        """Return the reason why the store cannot be used; None if it can."""
         clock = asyncio.get_running_loop().time
         async with self._lock:
             if clock() - self._checked_at >= GOOD_FOR:
@@ -77,8 +78,11 @@ class Readiness:
         return self._fault
 
     async def _check(self) -> str | None:
-        """Return why the store cannot be read. Reads the key of an item that never exists."""
-        # the damage is in other pages of the file than the marker's
+        """Return the reason why the store cannot be read; None if it can.
+
+        It reads a missing item.
+        """
+        # the read below may still work, because it does not read the damaged part of the file
         if self.table.damage is not None:
             return str(self.table.damage)
         try:

@@ -1,7 +1,7 @@
 """The server's log: a line for each event, as text or JSON, with the id of the request.
 
-An exception is logged with its traceback. If the same exception is raised again within a minute, it
-takes one line, and after ``LINES`` lines it is only counted.
+An exception is logged with its traceback. If it is raised again within a minute, only one line is
+logged. After ``LINES`` such lines it is only counted.
 """
 
 import logging
@@ -17,10 +17,10 @@ WINDOW = 60.0
 """Minimum seconds between two tracebacks of the same fault."""
 
 LINES = 100
-"""Lines of one fault in that time."""
+"""Maximum lines about one fault within ``WINDOW``."""
 
 FIRST_VALUES = 100
-"""How many different values from clients one place in the code logs."""
+"""Number of different values from clients that one place in the code logs."""
 
 _JSON_NAMES = {
     "levelname": "level",
@@ -34,7 +34,7 @@ _JSON_NAMES = {
 def set_up_logs(log_format: LogFormat) -> None:
     """Log warnings and errors to standard error, including those of libraries and of Python.
 
-    The logger ``audit`` logs which user wrote a reply, because the shop's replies show no name.
+    The logger ``audit`` logs who wrote a reply, because replies show the shop and not the user.
     """
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
     logging.getLogger("audit").setLevel(logging.INFO)
@@ -57,7 +57,7 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
 
 
 class FirstValues:
-    """The first values from clients that are logged, each once; clients may send any number."""
+    """Limits which values from clients are logged: only the first different ones, each once."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
@@ -71,25 +71,30 @@ class FirstValues:
 
 
 class _StormFilter(logging.Filter):
-    """Shortens the records of a fault that repeats.
+    """Shortens the log records of a fault that repeats.
 
-    A fault is an exception of one class, raised at one place and logged by one logger, so the
-    number of faults is limited by the code.
+    Two records are about the same fault if they have the same logger, the same class of exception,
+    and the same place where it was raised. So the code limits the number of different faults.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._storms: dict[tuple[object, ...], tuple[float, int]] = {}
-        """When each fault last had a traceback, and its records since then."""
+        """For each fault: when its traceback was last logged, and the number of records since
+        then."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to log the record; replace its traceback by a line unless it is due."""
+        """Return whether to log the record.
+
+        Replace its traceback by one line, unless it is due again.
+        """
         if not record.exc_info or record.exc_info[1] is None:
             return True
         error = record.exc_info[1]
         trace = traceback.walk_tb(record.exc_info[2])
         places = [(frame.f_code.co_filename, line) for frame, line in trace]
-        fault = (record.name, type(error), *places[-1:])  # the last is where it was raised
+        # the last place is where the exception was raised
+        fault = (record.name, type(error), *places[-1:])
         begun, records = self._storms.get(fault, (float("-inf"), 0))
         if record.created - begun >= WINDOW:
             self._storms[fault] = record.created, 1

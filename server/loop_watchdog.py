@@ -1,15 +1,16 @@
-"""Prints the stacks of a process when its event loop is blocked, and then ends the process.
+"""Prints a process's stacks when its event loop is blocked, and then ends the process.
 
-A Python thread could do neither, because the blocking code, such as a regular expression, may hold
-the interpreter's lock. Therefore the loop resets three timers every second, which expire without
-Python's help:
+A Python thread cannot do this, because the blocking code, for example a regular expression, may
+hold the interpreter's lock. So the event loop resets three timers every second. If the loop is
+blocked, they expire, without running Python code:
 
-- ``faulthandler`` has a thread in C, which prints the stack.
-- ``ITIMER_PROF`` counts processor time. When it expires, the kernel kills the process. A process
-  that was stopped (SIGSTOP, a suspended machine) or waited for the processor has used none.
-- ``ITIMER_REAL`` counts time, for a loop that waits in a system call. Its signal has a handler in
-  Python, which can run during such a wait. After a process was stopped, its loop runs before the
-  handler is called for the second time.
+- ``faulthandler`` has a thread in C, which prints the stacks.
+- ``ITIMER_PROF`` measures CPU time. When it expires, the kernel kills the process. While a process
+  is stopped (SIGSTOP, a suspended machine) or waits for the CPU, it uses no CPU time and is not
+  killed.
+- ``ITIMER_REAL`` measures elapsed time, for a loop that waits in a system call. Its signal has a
+  handler in Python, which can run during such a wait. If the process was only stopped, its loop
+  runs before the handler is called for the second time.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ logger = logging.getLogger(__name__)
 TURN = 1.0
 STACK_AFTER = 5.0
 END_AFTER = 15.0
-"""Seconds between two resets, until the stack is printed, and until the process ends."""
+"""Seconds without a reset until the process ends."""
 
 KILLED_BY = signal.SIGPROF
 """The signal that ends the process: exit status 155 in a shell and a container."""
@@ -56,7 +57,7 @@ class _LoopWatchdog:
         self._end = end
         self._reset_at = loop.time()
         self._waited = False
-        """Whether ITIMER_REAL expired since the last reset."""
+        """Whether ITIMER_REAL has expired since the last reset."""
         self._next: asyncio.TimerHandle | None = None
 
     def reset(self) -> None:
@@ -77,7 +78,7 @@ class _LoopWatchdog:
         self._next = self._loop.call_later(TURN, self.reset)
 
     def expired(self, *_: object) -> None:
-        """End the process at the second expiry without a reset."""
+        """End the process if the timer expires for the second time without a reset."""
         if self._waited:
             signal.raise_signal(KILLED_BY)
         self._waited = True

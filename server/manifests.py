@@ -1,7 +1,7 @@
-"""Manifests of trusted documents: the files that clients' compilers write.
+"""Manifests of trusted documents: files that clients' compilers write.
 
-Two formats are known by their content: Relay's persisted queries, ``{id: text}``, and Apollo's
-manifest, ``{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}`` with
+The content of a file shows its format. Relay's persisted queries are ``{id: text}``. Apollo's
+manifest is ``{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}``, with
 the ``id``, ``name``, ``type`` and ``body`` of each operation.
 """
 

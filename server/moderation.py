@@ -1,4 +1,4 @@
-"""The rule of moderation that the settings name, with its file of words."""
+"""Reads the moderation rule from the settings, with its file of words."""
 
 from dal.model.moderation import MAX_PHRASE, Moderation, WordList
 from server.errors import CommandError
@@ -6,10 +6,10 @@ from server.settings import Settings
 
 
 def moderation_of(settings: Settings) -> Moderation:
-    """Return the rule of the settings; CommandError if the file of words is invalid.
+    """Return the moderation rule. Raise CommandError if the file of words is invalid.
 
-    The file has a word or a phrase in each line. Empty lines and those that begin with ``#`` are
-    left out.
+    Each line of the file is a word or a phrase. Empty lines and lines that begin with ``#`` are
+    ignored.
     """
     file = settings.moderation_words
     if settings.moderation != "words" or file is None:

@@ -1,4 +1,4 @@
-"""Copies the files of npm packages that a server reads into the container image."""
+"""Copies those files of npm packages that a server needs into the container image."""
 
 import shutil
 import sys
@@ -12,7 +12,7 @@ NODE_MODULES = ROOT / "node_modules"
 
 
 def read_by_a_server() -> list[Path]:
-    """Return a server's files below node_modules: the engine's program and GraphiQL."""
+    """Return the files in node_modules that a server reads: the engine's program and GraphiQL."""
     below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
     return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]
 
@@ -20,7 +20,8 @@ def read_by_a_server() -> list[Path]:
 def copy(source: Path, target: Path = NODE_MODULES) -> None:
     """Copy these files from one node_modules to another, with the licence of each package.
 
-    If ``source`` has no engine, it is left out. Any other missing file raises FileNotFoundError.
+    If ``source`` does not contain the engine, it is not copied. If another file is missing, the
+    function raises FileNotFoundError.
     """
     engine, *files = read_by_a_server()
     for place in [engine, *files] if (source / engine).is_file() else files:

@@ -1,4 +1,4 @@
-"""DuckDB in memory, which reads and writes Parquet; the extra ``analytics`` installs it."""
+"""Opens DuckDB in memory, to read and write Parquet. The extra ``analytics`` installs DuckDB."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

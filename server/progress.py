@@ -1,4 +1,4 @@
-"""Progress of a long command: a bar on a terminal, otherwise a line from time to time."""
+"""Shows the progress of a long command: a bar on a terminal, otherwise a line now and then."""
 
 import sys
 import time
@@ -10,7 +10,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""The next line follows after ten seconds and a tenth of the work, or after a minute."""
+"""Without a terminal, the next line follows after ten seconds and a tenth of the work, or after a
+minute."""
 
 
 class ProgressBar:
@@ -39,8 +40,8 @@ class ProgressBar:
     def update(self, done: int, note: str) -> None:
         """Show how much is done, in the unit of ``total``, with a note.
 
-        If the total is exceeded, it is no longer shown: it was an estimate, such as DynamoDB's item
-        count, which is hours old.
+        If ``done`` exceeds ``total``, the total is hidden, because it was only an estimate. For
+        example, DynamoDB's item count is hours old.
         """
         task = self._progress.tasks[0]
         if task.total is not None and done > task.total:
@@ -49,7 +50,7 @@ class ProgressBar:
         self._print_line()
 
     def advance(self, note: str) -> None:
-        """Show that the next step has begun, by its name."""
+        """Show that the next step has begun. ``note`` is its name."""
         self._progress.update(self._task, advance=1, note=note)
         self._print_line()
 

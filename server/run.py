@@ -1,4 +1,4 @@
-"""Runs the server: takes the port, opens the store, prints the banner, and serves until the end."""
+"""Runs the server: opens the port and the store, prints the addresses, and serves until its end."""
 
 import asyncio
 import errno
@@ -51,7 +51,7 @@ _WHY_NOT = {
 
 
 def run(settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C; CommandError when it cannot start or the store is lost."""
+    """Serve until SIGTERM or Ctrl-C. Raise CommandError if it cannot start or loses the store."""
     set_up_logs(settings.log_format)
     check_broker(settings)
     check_packages(settings)
@@ -67,16 +67,16 @@ def run(settings: Settings) -> None:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_run(settings, listener))
         except asyncio.CancelledError:
-            # a signal during the start cancels this task
+            # a signal that arrives during the start cancels this task
             return
 
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Take the port at once: clients that connect during the start wait, and are not refused."""
+    """Open the port before the start, so that clients wait until the start is complete."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        # IPv4 before IPv6: every client reaches that.
+        # Prefer IPv4 to IPv6, because every client can use it.
         family, *_, place = min(found, key=lambda entry: entry[0] != socket.AF_INET)
         listener = socket.create_server((str(place[0]), port), family=family, backlog=2048)
     except socket.gaierror as error:
@@ -85,8 +85,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
         raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
-        # Accepted connections inherit this option. asyncio sets it only on sockets that name their
-        # protocol, and these sockets do not. Without it, every answer waits 40 ms for an ACK.
+        # Accepted connections inherit this option. asyncio sets it itself only for sockets that
+        # name their protocol, and these do not. Without it, every response waits 40 ms for an ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
@@ -95,7 +95,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - asyncio.run made it
     _on_signal(lambda _: task.cancel())
-    warning = "SIGHUP replaces workers, and none serves yet: the server goes on starting."
+    warning = "SIGHUP replaces workers, and none serves yet: the start continues."
     _on_hangup(partial(logger.warning, warning), task.cancel)
     async with open_store(settings, share=False) as store:
         await _check_documents(settings, store)
@@ -127,7 +127,7 @@ async def _check_documents(settings: Settings, store: Store) -> None:
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
-    # A broken file would end every worker.
+    # Check the file here: with an invalid file, every worker would end.
     moderation_of(settings)
     if settings.documents:
         schema = build_schema(
@@ -136,7 +136,7 @@ async def _serve_by_workers(
             explain=settings.explain,
         )
         trusted_documents(settings, schema, {})
-    if settings.demo:  # workers would not know the progress of the load
+    if settings.demo:  # workers would not know how far the load is
         async with _demo(store).in_background() as loading:
             either: set[asyncio.Future[Any]] = {loading, store.died}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -181,7 +181,10 @@ def _demo(store: Store) -> "DemoLoad":
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:
-    """Replace workers at SIGHUP; end the server if its terminal is gone."""
+    """On SIGHUP, replace the workers.
+
+    If the server's terminal was closed, end the server instead.
+    """
     had_terminal = _has_terminal()
 
     def act() -> None:
@@ -199,7 +202,7 @@ def _has_terminal() -> bool:
 
 
 def address(host: str, port: int) -> str:
-    """Return the URL that a browser on this machine opens."""
+    """Return the URL at which a browser on this machine reaches the server."""
     host = _WILDCARDS.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -212,7 +215,7 @@ def banner(
     secret: str | None,
     code: SignInCode | None,
 ) -> str:
-    """Return the addresses to open and, for demo data, a header that permits writes."""
+    """Return the text that lists the addresses to open. In a demo it adds a header for writes."""
     lines = [
         "",
         f"  Pages     {url}/  (open them in a browser)",

@@ -1,4 +1,4 @@
-"""The HTTP server over an open table: its application, its broker and uvicorn's configuration."""
+"""The HTTP server over an open table: its application, its broker, and uvicorn's configuration."""
 
 import asyncio
 import logging
@@ -29,14 +29,14 @@ from server.settings import Settings
 logger = logging.getLogger(__name__)
 
 WORKER_START = 60
-"""Seconds in which a worker must start to serve."""
+"""Maximum seconds in which a new worker must be ready to serve."""
 
 GRACE = 10
-"""Seconds in which running requests must end after the server begins to stop."""
+"""Maximum seconds in which running requests must end after the server begins to stop."""
 
 LISTENERS = 16
-"""Duplicates of the listener. uvloop accepts one connection from each socket in a turn of the event
-loop, and under load a turn takes tens of milliseconds."""
+"""Number of duplicates of the listening socket. uvloop accepts one connection per socket in a turn
+of the event loop, and a turn can take tens of milliseconds under load."""
 
 
 def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:
@@ -67,7 +67,7 @@ async def open_application(
 ) -> AsyncIterator[Served]:
     """Yield the application over an open table, with its broker, metrics, traces and access log.
 
-    ``secret`` or a key set verifies its JWTs. ``loading`` and ``code`` are arguments of
+    JWTs are verified by ``secret`` or by a key set. ``loading`` and ``code`` are arguments of
     ``create_app``.
     """
     authenticator = authenticator_of(settings, secret)
@@ -102,10 +102,11 @@ async def open_application(
 
 
 def check_broker(settings: Settings) -> None:
-    """Raise CommandError if the broker of the settings cannot be used."""
+    """Raise CommandError if the settings' broker cannot be used."""
     if not settings.live:
         logger.warning(
-            "Live comments are off: several workers need --redis-url to pass each other changes."
+            "Live comments are off: several workers need --redis-url, by which they "
+            "send changes to each other."
         )
     if settings.redis_url is None:
         return
@@ -123,7 +124,7 @@ def check_broker(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Yield the broker of the settings until the block ends."""
+    """Yield the settings' broker. It closes at the end of the ``with`` block."""
     if settings.redis_url is not None:
         from dal.live import redis_stream  # noqa: PLC0415 - an extra
 
@@ -136,7 +137,10 @@ async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
 def http_config(
     app: ASGIApp | Callable[[], ASGIApp], settings: Settings, *, workers: int | None = None
 ) -> uvicorn.Config:
-    """Return uvicorn's configuration; with ``workers``, ``app`` makes the application of each."""
+    """Return uvicorn's configuration.
+
+    With ``workers``, ``app`` is a function that each worker calls.
+    """
     return uvicorn.Config(
         app,
         factory=workers is not None,
@@ -147,29 +151,29 @@ def http_config(
         ws_max_size=MAX_SOCKET_MESSAGE,
         ws_ping_interval=PING_EVERY,
         ws_ping_timeout=PING_EVERY,
-        ws_per_message_deflate=False,  # it keeps 10 kB and more for each connection
+        ws_per_message_deflate=False,  # compression needs 10 kB of memory or more per connection
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=settings.keep_alive,
-        # a request's end starts the next waiting request in the same context
+        # otherwise the next waiting request would start in the ended request's context
         reset_contextvars=True,
         access_log=False,
         log_config=None,
-        log_level=logging.ERROR,  # any client can cause lines of lower levels
+        log_level=logging.ERROR,  # any client can cause log lines of lower levels
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=WORKER_START,
     )
 
 
 def duplicates(listener: socket.socket) -> list[socket.socket]:
-    """Return the sockets that accept connections; uvicorn closes them."""
+    """Return duplicates of the listening socket, which accept connections. uvicorn closes them."""
     return [listener.dup() for _ in range(LISTENERS)]
 
 
 class HttpServer(uvicorn.Server):
-    """Prints the banner once it listens, and leaves signals to its caller.
+    """Prints the addresses when it listens. It does not handle signals: its caller does.
 
-    uvicorn raises a caught signal again at its end, which would end the process before the engine
-    is stopped.
+    uvicorn raises a signal again at its end, which would end the process before the engine is
+    stopped.
     """
 
     def __init__(self, app: Served, settings: Settings, greeting: str) -> None:
@@ -178,16 +182,16 @@ class HttpServer(uvicorn.Server):
         self.greeted = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections, then greet."""
+        """Begin to accept connections, then print the addresses."""
         await super().startup(sockets)
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
         self.greeted.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Do not handle signals."""
         yield
 
     def end(self) -> None:
-        """Stop serving, after the running requests."""
+        """Stop serving after the running requests end."""
         self.should_exit = True

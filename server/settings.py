@@ -1,6 +1,8 @@
-"""Settings of servers and commands. Each field declares one setting: default, option, help, check.
+"""The settings of servers and commands.
 
-``server.cli.options`` makes command-line options and environment variables of the fields. Workers
+Each field declares one setting: default, option, help, check.
+
+``server.cli.options`` makes command-line options and environment variables from the fields. Workers
 import this module, so it does not import Typer, which takes 44 ms.
 """
 
@@ -27,7 +29,8 @@ NO_RATE_LIMIT = "off"
 _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
-"""Whether a value is good, and the end of the message for a value that is not."""
+"""A function that returns whether a value is valid, and the end of the error message if it is
+not."""
 
 
 class Option(NamedTuple):
@@ -35,17 +38,18 @@ class Option(NamedTuple):
 
     help: str
     panel: str | None = None
-    """The heading of ``--help`` that lists the option; None lists it with the command's own."""
+    """The heading of ``--help`` under which the option is listed. None: with the command's own
+    options."""
     name: str | None = None
-    """The option's name without dashes, where it is not the field's name."""
+    """The option's name without dashes, if it differs from the field's name."""
     off: str | None = None
-    """The name of the option that switches a flag off; None: ``no-`` and the name; "": no such
-    option."""
+    """The name of the option that switches a flag off. None: ``no-`` and the flag's name. Empty:
+    there is no such option."""
     bounds: tuple[float | None, float | None] = (None, None)
     check: Check | None = None
     """Checks the value, or each value of a repeatable option."""
     secret: bool = False
-    """Whether messages must not show the value."""
+    """Whether the value must not appear in messages."""
 
 
 def option_name(setting: Field[Any]) -> str:
@@ -95,7 +99,7 @@ def _is_network(text: str) -> bool:
 
 
 def _is_host(pattern: str) -> bool:
-    """Return whether a pattern is a name, an address, ``*.`` with a name, or ``*``."""
+    """Return whether a text is a host name, an IP address, ``*.`` and a name, or ``*``."""
     name = pattern.removeprefix("*.")
     return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
 
@@ -146,7 +150,9 @@ _limits = partial(_setting, panel="Processes and limits")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings of one command; CommandError for values that are wrong or exclude each other.
+    """The settings of one command.
+
+    Raises CommandError for values that are invalid or exclude each other.
 
     The store is the embedded engine over ``data_dir``, unless ``endpoint_url`` names a DynamoDB API
     or ``aws`` selects Amazon DynamoDB.
@@ -359,7 +365,7 @@ class Settings:
         "is 60 as a rule: the balancer must close first.",
         bounds=(1, None),
     )
-    # The largest request takes 8 seconds at 1 Mbit/s.
+    # The largest request needs 8 seconds at 1 Mbit/s.
     request_timeout: int = _limits(
         20, "Seconds in which a request must arrive, head and body.", bounds=(1, None)
     )
@@ -382,15 +388,15 @@ class Settings:
         "Connections at once. Default: as many as the system has file descriptors for.",
         bounds=(1, None),
     )
-    # With more, all requests take longer: the event loop runs them before it accepts the next
-    # client.
+    # With more, every request takes longer, because the event loop shares its time between all of
+    # them.
     max_concurrency: int = _limits(
         8,
         "Requests that run at once in a process. Further ones wait, or get status 503 if they "
         "would wait for more than six seconds.",
         bounds=(1, None),
     )
-    # A person stays far below, and a storefront's server below what one process can answer.
+    # A person sends far fewer. A storefront's server sends fewer than one process can answer.
     rate_limit: str = _limits(
         "100/s",
         "Requests of one client, such as 100/s or 600/min. Further ones get status 429. 'off' sets "
@@ -448,7 +454,7 @@ class Settings:
 
     @property
     def live(self) -> bool:
-        """Whether clients may subscribe. Several workers announce writes to each other by Redis."""
+        """Whether clients may subscribe. Several workers need Redis for it."""
         return self.workers == 1 or self.redis_url is not None
 
     @property
@@ -458,5 +464,5 @@ class Settings:
 
     @property
     def embedded(self) -> bool:
-        """Whether the store is our own engine over a file in ``data_dir``."""
+        """Whether the store is the embedded engine over a file in ``data_dir``."""
         return not self.aws and self.endpoint_url is None

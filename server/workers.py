@@ -1,7 +1,7 @@
-"""Several processes that serve one port, over one table: an extension of uvicorn's supervisor.
+"""Several processes serve one port over one table. This module extends uvicorn's supervisor.
 
-The parent opens the engine and runs uvicorn's supervisor in a thread. A worker is a new
-interpreter, so it runs the version that is installed when the worker starts.
+The parent process opens the engine, and runs uvicorn's supervisor in a thread. A worker is a new
+Python interpreter, so it runs the program version that is installed when the worker starts.
 """
 
 import asyncio
@@ -36,54 +36,59 @@ logger = logging.getLogger(__name__)
 
 STEADY = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
-"""Seconds. The server replaces a dead worker at once. If the new worker dies within ``STEADY``, the
-cause may persist, so the pause before the next one grows: 2, 4, 8 … 60 seconds."""
+"""Seconds. A dead worker is replaced at once. If the new worker dies within ``STEADY``, the cause
+may still exist, so the pause before the next replacement grows: 2, 4, 8 … 60 seconds."""
 
 CLOSING = 15
-"""Seconds that a worker has to close its connections to table, Redis and collector."""
+"""Maximum seconds in which an ending worker closes its connections to the table, Redis and the
+collector."""
 
 
 class Supervisor(Multiprocess):
-    """Keeps as many workers as the settings say behind one listener, and replaces them."""
+    """Keeps the configured number of workers running behind one listener, and replaces them."""
 
     def __init__(
         self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
     ) -> None:
-        # By name: a newer version may have more options than the version that started the parent.
+        # A dictionary: a newer version may have more settings than the version that started the
+        # parent.
         values = {"settings": asdict(settings), "address": asdict(address)}
         config = http_config(partial(_Worker, values), settings, workers=settings.workers)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
         super().__init__(config, duplicates(listener))
-        for number, handler in handlers.items():  # the event loop handles signals
+        # here the event loop handles signals, and not uvicorn's supervisor
+        for number, handler in handlers.items():
             signal.signal(number, handler)
         self._greeting = greeting
         self._restarts: dict[int, tuple[float, float]] = {}
-        """By the worker's index: the time of its last restart, and the pause before it."""
+        """For each worker's index: the time of its last restart, and the pause before that
+        restart."""
         self._due: dict[Process, float] = {}
-        """When to replace each dead worker."""
+        """The time at which each dead worker must be replaced."""
 
     async def serve(self) -> None:
-        """Serve until ``end``; CommandError where no worker can be started."""
+        """Serve until ``end``. Raise CommandError if no worker can be started."""
         try:
             await asyncio.to_thread(self.run)
-        finally:  # otherwise Python's end would wait for the workers that an error left running
+        finally:  # after an error, Python's exit would wait for the workers that still run
             self.terminate_all()
             self.join_all()
 
     def end(self) -> None:
-        """Stop serving, after the running requests; at the second call, at once."""
+        """Stop serving after the running requests end. A second call stops at once."""
         for worker in self.processes if self.should_exit.is_set() else ():
             worker.process.kill()
         self.should_exit.set()
 
     def replace(self) -> None:
-        """Replace the workers one by one, by new ones of the version that is installed now."""
+        """Replace the workers one by one. The new ones run the version that is installed now."""
         self.signal_queue.append(signal.SIGHUP)
 
     def init_processes(self) -> None:
-        """Start the workers, and greet once all of them serve."""
-        # Workers inherit the mask of this thread: a terminal sends these signals to all processes,
-        # and the parent alone acts on them. The tracker would remove the mask when it starts.
+        """Start the workers. When all of them serve, print the addresses."""
+        # Workers inherit this thread's signal mask. A terminal sends signals to all processes, and
+        # only the parent must handle them. The resource tracker would remove the mask when it
+        # starts, so it starts first.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         super().init_processes()
@@ -95,17 +100,17 @@ class Supervisor(Multiprocess):
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
 
     def keep_subprocess_alive(self) -> None:
-        """Replace each worker that ended.
+        """Replace each worker that has ended.
 
-        uvicorn's supervisor would end all if one cannot start.
+        uvicorn's own supervisor ends all workers if one cannot start.
         """
-        # A worker that hangs is ended by its own watchdog, which prints the stack.
+        # A worker that hangs is ended by its own watchdog, which prints its stacks.
         for index, worker in enumerate(self.processes):
             if worker.process.is_alive() or self.should_exit.is_set():
                 continue
             now = time.monotonic()
             if worker not in self._due:
-                worker.kill()  # closes its pipes
+                worker.kill()  # also closes the pipes to the ended worker
                 restarted, pause = self._restarts.get(index, (-math.inf, 0.0))
                 soon = now - restarted < STEADY
                 pause = min(max(FIRST_PAUSE, 2 * pause), LONGEST_PAUSE) if soon else 0.0
@@ -119,7 +124,7 @@ class Supervisor(Multiprocess):
                 self.processes[index].start()
 
     def restart_all(self) -> None:
-        """Replace the workers. If a new worker cannot serve, the old ones continue."""
+        """Replace the workers. If a new worker cannot serve, keep the old ones."""
         before, count = self.processes.copy(), len(self.processes)
         super().restart_all()
         replaced = sum(worker not in self.processes for worker in before)
@@ -134,7 +139,7 @@ class Supervisor(Multiprocess):
 
 
 def _ending(worker: Process) -> str:
-    """Return how a worker ended."""
+    """Return how a worker ended, in words."""
     code = worker.exitcode or 0
     if code == -KILLED_BY:
         return "its event loop was blocked, see the stack above"
@@ -147,10 +152,11 @@ def _ending(worker: Process) -> str:
 
 
 class _Worker:
-    """The application of one worker, which its lifespan opens and closes."""
+    """The application of one worker. It is opened and closed by ASGI's lifespan messages."""
 
     def __init__(self, values: dict[str, Any]) -> None:
-        gc.freeze()  # objects of the imports stay
+        # exclude the imported objects from garbage collection, because they stay in memory
+        gc.freeze()
         self._settings = Settings(**values["settings"])
         self._address = TableAddress(**values["address"])
         self._served: Served
@@ -158,7 +164,7 @@ class _Worker:
         threading.Thread(target=_end_with_parent, daemon=True).start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or open and close."""
+        """Answer a request, or handle ASGI's lifespan messages."""
         if scope["type"] != "lifespan":
             await self._served.admission(scope, receive, send)
             return
@@ -168,7 +174,7 @@ class _Worker:
         except (CommandError, DalError) as error:
             logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - no trace is needed
             await send({"type": "lifespan.startup.failed", "message": ""})
-        else:  # the process ends with this message, so Redis must learn now that it leaves
+        else:  # this message ends the process, so Redis must know first that the process leaves
             await send({"type": "lifespan.shutdown.complete"})
 
     @asynccontextmanager
@@ -181,11 +187,15 @@ class _Worker:
         ):
             with watched(end=settings.ends_when_blocked):
                 yield served
-            signal.alarm(CLOSING)  # kills: the parent waits for this process in any case
+            # kills the process if closing takes longer, because the parent waits for its end
+            signal.alarm(CLOSING)
 
 
 def _end_with_parent() -> None:
-    """Wait for the parent's end, then end this worker: uvicorn's worker would keep the port."""
-    if parent := parent_process():  # always: uvicorn spawned this process
+    """End this worker when its parent has ended.
+
+    Otherwise uvicorn's worker would keep the port open.
+    """
+    if parent := parent_process():  # always true: uvicorn starts workers by ``spawn``
         parent.join()
     signal.raise_signal(signal.SIGTERM)

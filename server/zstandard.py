@@ -1,4 +1,4 @@
-"""Zstandard from the standard library of Python 3.14, otherwise from its backport."""
+"""Imports Zstandard from Python's standard library (3.14 or newer), or from its backport."""
 
 import sys
 

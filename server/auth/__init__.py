@@ -1,1 +1,1 @@
-"""Authentication: JWTs, and the secret that signs a server's own."""
+"""Authentication: JWTs, and the secret by which a server signs its own JWTs."""

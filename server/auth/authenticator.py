@@ -1,7 +1,7 @@
-"""JWTs: how they are signed and verified.
+"""Signs and verifies JWTs.
 
 PyJWT imports ``cryptography``, which takes a twentieth of a server's start. Clients that only read
-send no JWT, so PyJWT is imported when the first JWT arrives.
+need no JWT, so PyJWT is imported when the first JWT arrives.
 """
 
 import hmac
@@ -37,11 +37,11 @@ CODE_SECONDS = 600
 
 
 class Authenticator:
-    """Verifies the JWT of an Authorization header and returns its user.
+    """Verifies the JWT of an Authorization header, and returns its user.
 
-    ``secret`` is called for each JWT and returns the current HS256 secret, or None. ``issuer`` has
-    the public keys of RS256, ES256 and EdDSA. The JWT's ``alg`` chooses between the secret and the
-    key set, so a public key never verifies an HS256 signature (RFC 8725, 3.1).
+    ``secret`` is called for each JWT, and returns the current HS256 secret or None. ``issuer`` has
+    the public keys for RS256, ES256 and EdDSA. The JWT's ``alg`` determines whether the secret or a
+    public key verifies it. So a public key never verifies an HS256 signature (RFC 8725, 3.1).
     """
 
     def __init__(
@@ -78,9 +78,10 @@ class Authenticator:
         return replace(viewer, expires=float(claims["exp"]) + LEEWAY.total_seconds())
 
     async def verified(self, encoded: str) -> tuple[dict[str, Any], bool]:
-        """Return the claims of a valid JWT, and whether our secret signed it.
+        """Return the claims of a valid JWT, and whether this server's secret signed it.
 
-        The caller checks the issuer and the audience, because the right ones depend on the signer.
+        The caller checks the issuer and the audience, because the expected ones depend on the
+        signer.
         """
         import jwt  # noqa: PLC0415 - see above
 
@@ -99,7 +100,10 @@ class Authenticator:
         return claims, verification.algorithms == SECRET_ALGORITHMS
 
     async def _verification(self, algorithm: str, key_id: str | None) -> "_Verification":
-        """Return how to verify a JWT with this ``alg``; InvalidTokenError if no key can."""
+        """Return the key that verifies JWTs with this ``alg``.
+
+        Raise InvalidTokenError if there is none.
+        """
         if algorithm in SECRET_ALGORITHMS:
             secret = self._secret()
             if secret is not None:
@@ -122,21 +126,24 @@ class Authenticator:
 
 @dataclass(frozen=True, slots=True)
 class _Verification:
-    """A key and the only algorithms that it may verify."""
+    """A key, and the only algorithms for which it may be used."""
 
     key: "str | jwt.PyJWK"
     algorithms: Sequence[str]
 
 
 class SignInCode:
-    """A code that signs in once, for some minutes after it was made."""
+    """A code that signs a visitor in once, within some minutes after it was made."""
 
     def __init__(self) -> None:
         self.text = secrets.token_urlsafe(12)
         self._ends = time.monotonic() + CODE_SECONDS
 
     def take(self, text: str) -> bool:
-        """Return whether ``text`` is the code and still signs in, and let it sign in no more."""
+        """Return whether ``text`` is the code and is still valid.
+
+        After that, the code is not valid any more.
+        """
         valid = hmac.compare_digest(self.text.encode(), text.encode())
         taken = valid and time.monotonic() < self._ends
         if taken:
@@ -146,10 +153,10 @@ class SignInCode:
 
 @dataclass(frozen=True, slots=True)
 class DemoAccount:
-    """A user without roles who signs in by one click; only a server with demo data has one.
+    """The demo's user, who has no roles and signs in by one click. Other servers do not have it.
 
-    The banner's link contains ``code``. A server with several workers has no code, because only the
-    process that made a code knows it.
+    The link that the server prints at its start contains ``code``. With several workers there is no
+    code, because only the process that made a code knows it.
     """
 
     username: str
@@ -169,9 +176,9 @@ def make_token(
     lifetime: timedelta,
     name: str | None = None,
 ) -> str:
-    """Return an HS256 JWT of a user with roles, which expires after ``lifetime``.
+    """Return an HS256 JWT for a user with roles. It expires after ``lifetime``.
 
-    The user's comments show ``name``, or the user's id without a name.
+    ``name`` is the display name of the user's comments. Without it, they show the user's id.
     """
     import jwt  # noqa: PLC0415 - see above
 
@@ -188,7 +195,7 @@ def make_token(
 
 
 def _invalid(error: "jwt.PyJWTError") -> InvalidTokenError:
-    """Return the flaw that PyJWT's error means, with a sentence for clients."""
+    """Return the error for clients that corresponds to PyJWT's error."""
     import jwt  # noqa: PLC0415 - see above
     from jwt.exceptions import InvalidSubjectError  # noqa: PLC0415 - see above
 

@@ -10,7 +10,7 @@ from dal.model import rules
 from resolvers.context import Viewer
 
 OWN_ISSUER = "marginalia"
-"""The ``iss`` of JWTs that a Marginalia server or ``marginalia token`` signs."""
+"""The claim ``iss`` of JWTs that a Marginalia server or ``marginalia token`` has signed."""
 
 
 class TokenFlaw(Enum):
@@ -29,9 +29,9 @@ class TokenFlaw(Enum):
 
 
 class InvalidTokenError(Exception):
-    """A JWT was refused; the message explains why and what to do.
+    """A JWT was refused. The message says why, and what to do.
 
-    The message is for the API's clients; pages show a separate text for each ``flaw``.
+    The message is for the API's clients. The HTML pages have their own text for each ``flaw``.
     """
 
     def __init__(self, flaw: TokenFlaw, message: str) -> None:
@@ -41,26 +41,28 @@ class InvalidTokenError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClaimRules:
-    """Which issuer and audience a JWT must name, and which claims hold the user's name and roles.
+    """The issuer and audience that a JWT must have, and the claims with the user's name and roles.
 
-    A claim is given by its name, such as ``https://shop.example/roles``, or else by a path through
+    A claim is given by its name, such as ``https://shop.example/roles``, or by a path through
     objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's roles to this server's
-    roles. If ``role_names`` is empty, roles keep their names; else unmapped roles give no rights.
+    roles. If it is empty, roles keep their names. Otherwise roles that it does not map give no
+    rights.
     """
 
     issuer: str | None = None
     audience: str | None = None
     names: Sequence[str] = ()
-    """Claims for the name; the first that is present counts. Empty: ``name``, or ``sub`` in a JWT
-    without a name that our own secret signs."""
+    """The claims with the user's display name. The first one that a JWT has is used. If ``names``
+    is empty, the claim is ``name``; for a JWT that this server's secret has signed, it may also be
+    ``sub``."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
-        """Return the user of verified ``claims``; InvalidTokenError if the rules refuse them.
+        """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
-        ``by_secret`` is whether our own secret verified the JWT. A JWT of ``OWN_ISSUER`` then has
-        the claims of ``make_token``, whatever claims the settings name.
+        ``by_secret``: this server's secret has verified the JWT. If its issuer is ``OWN_ISSUER``,
+        it has the claims of ``make_token``, and the settings' claim names do not apply.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:
@@ -74,16 +76,17 @@ class ClaimRules:
         )
 
     def _check_issuer(self, claims: Mapping[str, Any]) -> None:
-        # OpenID Connect Core 3.1.3.7: the issuer must match exactly, including a slash at the end.
+        # OpenID Connect Core 3.1.3.7: the issuer must be equal exactly, with a slash at its end if
+        # it has one.
         if self.issuer is not None and claims.get("iss") != self.issuer:
             raise InvalidTokenError(
                 TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's."
             )
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
-        # RFC 7519, 4.1.3: a server that the audience of a JWT does not name must refuse the JWT.
-        # Cognito's access tokens have no 'aud'; their 'client_id' names the application that they
-        # are for.
+        # RFC 7519, 4.1.3: a server must refuse a JWT whose audience does not include the server.
+        # Cognito's access tokens have no 'aud'; their 'client_id' names the application for which
+        # they were issued.
         audience = claims.get("aud", claims.get("client_id") if self.audience else None)
         several = isinstance(audience, list) and self.audience in audience
         if several or audience == self.audience:
@@ -119,7 +122,7 @@ class ClaimRules:
 
 
 def _find(claims: Mapping[str, Any], path: str) -> Any:
-    """Return the claim named ``path``, or else the claim at this path of names; None if missing."""
+    """Return the claim with this name, or the value at this path of names; None if missing."""
     if path in claims:
         return claims[path]
     found: Any = claims

@@ -1,7 +1,7 @@
-"""An issuer of JWTs: its discovery document and its key set, fetched when first needed.
+"""An issuer of JWTs: fetches its discovery document and its key set when they are first needed.
 
-PyJWT imports ``cryptography``, and httpx takes as long to import: together a tenth of a server's
-start. Clients that only read send no JWT, so both are imported when the first JWT arrives.
+PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of a
+server's start. Clients that only read need no JWT, so both are imported when the first JWT arrives.
 """
 
 import asyncio
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _TIMEOUT = 3.0
-"""Seconds for a request to the issuer."""
+"""Maximum seconds of a request to the issuer."""
 
 _KEPT, _COOLDOWN = 300.0, 30.0
-"""Seconds after which the key set is fetched again: for any JWT, and for an unknown key."""
+"""Seconds after which the key set is fetched again: for any JWT, and for a JWT with an unknown
+key."""
 
 _PAUSE = 5.0
-"""Seconds after a failed request in which JWTs are refused without another request."""
+"""Seconds after a failed request in which JWTs are refused without a new request."""
 
 _TRY_AGAIN = "The keys that verify JWTs cannot be fetched: try again in a moment."
 
 DISCOVERY = "/.well-known/openid-configuration"
-"""The path below the issuer's URL: OpenID Connect Discovery 1.0, 4."""
+"""The path after the issuer's URL: OpenID Connect Discovery 1.0, 4."""
 
 
 class KeysUnavailableError(Exception):
@@ -37,9 +38,10 @@ class KeysUnavailableError(Exception):
 
 
 class Issuer:
-    """The keys at ``jwks_url``, or else at the address that the discovery of ``url`` names.
+    """The issuer's keys: from ``jwks_url``, or from the address in its discovery document.
 
-    Keys are fetched again after 5 minutes. If that fails, the last keys remain in use.
+    ``url`` identifies the issuer. Keys are fetched again after 5 minutes. If that fails, the
+    previous keys remain in use.
     """
 
     def __init__(self, url: str | None = None, jwks_url: str | None = None) -> None:
@@ -54,16 +56,17 @@ class Issuer:
     async def key(self, key_id: str | None) -> "jwt.PyJWK":
         """Return a key of the key set.
 
-        A JWT may leave out its ``kid`` if the set has one key (OpenID Connect Core 10.1).
+        A JWT may omit its ``kid`` if the set has only one key (OpenID Connect Core 10.1).
 
-        Raises PyJWKClientError for an unknown key and KeysUnavailableError without a key set. An
-        unknown key fetches the set again, at most every 30 seconds.
+        For an unknown key, the set is fetched again, at most every 30 seconds. Raises
+        PyJWKClientError if the key remains unknown, and KeysUnavailableError if there is no key
+        set.
         """
         import jwt  # noqa: PLC0415 - see above
 
         found = self._match(key_id)
         if self._lacks(found):
-            # JWTs of known keys do not wait while an unknown key is fetched
+            # only JWTs with unknown keys wait here for the new key set
             async with self._fetching:
                 if self._lacks(found := self._match(key_id)):
                     try:
@@ -77,7 +80,10 @@ class Issuer:
         return found
 
     def _lacks(self, found: "jwt.PyJWK | None") -> bool:
-        """Return whether to fetch the key set, given whether it has the key."""
+        """Return whether the key set must be fetched.
+
+        ``found`` is the key in the present set, if any.
+        """
         age = monotonic() - self._fetched
         return age > (_COOLDOWN if found is None else _KEPT)
 
@@ -87,25 +93,30 @@ class Issuer:
         return next((key for key in self._keys if key.key_id == key_id), None)
 
     async def fetch(self) -> None:
-        """Fetch the key set; KeysUnavailableError if it is missing or has no signing key."""
+        """Fetch the key set.
+
+        Raise KeysUnavailableError if it is missing or has no key for signatures.
+        """
         import jwt  # noqa: PLC0415 - see above
 
         address = self._jwks_url or (await self.metadata())["jwks_uri"]
         self._require_pause_is_over()
         try:
             client = jwt.PyJWKClient(str(address), cache_jwk_set=False, timeout=_TIMEOUT)
-            # A thread, as PyJWT fetches with urllib.
+            # In a thread, because PyJWT fetches with urllib, which blocks.
             published = await asyncio.to_thread(client.get_jwk_set)
         except (jwt.PyJWTError, OSError, ValueError) as error:
             raise self._unavailable(f"The key set of {self}", error) from error
         keys = [key for key in published.keys if key.public_key_use in {"sig", None}]
         if not keys:
-            raise self._unavailable(f"The key set of {self}", ValueError("it signs nothing"))
+            raise self._unavailable(
+                f"The key set of {self}", ValueError("it has no key for signatures")
+            )
         self._keys = keys
         self._fetched = monotonic()
 
     async def metadata(self) -> Mapping[str, Any]:
-        """Return the discovery document; KeysUnavailableError if it is missing or not valid."""
+        """Return the discovery document. Raise KeysUnavailableError if it is missing or invalid."""
         import httpx  # noqa: PLC0415 - see above
 
         if self._metadata is not None:
@@ -126,7 +137,7 @@ class Issuer:
         """Raise ValueError unless ``document`` is this issuer's discovery document."""
         if not isinstance(document, dict) or "jwks_uri" not in document:
             raise ValueError("it is not a discovery document with a jwks_uri")
-        # OpenID Connect Discovery 4.3: another issuer's document must not be used.
+        # OpenID Connect Discovery 4.3: a document that names another issuer must not be used.
         if document.get("issuer") != self.url:
             raise ValueError(
                 f"it names the issuer {document.get('issuer')!r}: "
@@ -134,9 +145,9 @@ class Issuer:
             )
 
     async def warn_if_unavailable(self) -> None:
-        """Fetch the key set when the server starts, so that a wrong address is logged at once."""
+        """Fetch the key set at the server's start, so that a wrong address is logged at once."""
         async with self._fetching:
-            with suppress(KeysUnavailableError):  # it is logged
+            with suppress(KeysUnavailableError):  # ``fetch`` has logged the failure
                 await self.fetch()
 
     def _require_pause_is_over(self) -> None:

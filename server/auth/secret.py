@@ -1,7 +1,7 @@
 """The secret that signs and verifies a server's own JWTs.
 
-MARGINALIA_JWT_SECRET sets it. Otherwise the data directory stores a secret in ``jwt-secret``, a
-file that only its owner can read.
+MARGINALIA_JWT_SECRET sets it. Otherwise it is in the file ``jwt-secret`` in the data directory,
+which only the file's owner can read.
 """
 
 import os
@@ -15,11 +15,15 @@ from server.errors import CommandError
 FILE_NAME = "jwt-secret"
 
 MIN_BYTES = 32
-"""RFC 7518, 3.2: HS256 needs a key at least as long as its hash."""
+"""Minimum bytes of the secret. RFC 7518, 3.2: a key for HS256 must be at least as long as its
+hash."""
 
 
 def checked_secret(secret: str, source: str) -> str:
-    """Return ``secret`` when it is at least 32 bytes long; CommandError names its ``source``."""
+    """Return ``secret`` if it has at least 32 bytes.
+
+    Otherwise raise CommandError, with its ``source``.
+    """
     size = len(secret.encode())
     if size < MIN_BYTES:
         raise CommandError(
@@ -30,9 +34,9 @@ def checked_secret(secret: str, source: str) -> str:
 
 
 def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | None]:
-    """Return a function that returns the current secret: the configured one, else the directory's.
+    """Return a function that returns the current secret: the configured one, or the directory's.
 
-    Each call reads the directory, so a server finds a secret that was made after its start.
+    Each call reads the directory, so a server also finds a secret that was created after its start.
     """
     if configured is None:
         return lambda: read_secret(data_dir)
@@ -41,7 +45,10 @@ def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | 
 
 
 def read_secret(data_dir: Path) -> str | None:
-    """Return the data directory's secret; None if it has none yet. CommandError if unreadable."""
+    """Return the data directory's secret; None if there is none.
+
+    CommandError if it is unreadable.
+    """
     path = data_dir / FILE_NAME
     try:
         secret = path.read_text(encoding="ascii").strip()
@@ -53,10 +60,10 @@ def read_secret(data_dir: Path) -> str | None:
 
 
 def ensure_secret(data_dir: Path) -> str:
-    """Return the data directory's secret, and make one first if it has none.
+    """Return the data directory's secret. If there is none, create it.
 
-    If several processes call this at once, all return the same secret. CommandError if it cannot be
-    written.
+    If several processes call this at the same time, all return the same secret. Raises CommandError
+    if the secret cannot be written.
     """
     secret = read_secret(data_dir)
     if secret is not None:
@@ -73,9 +80,9 @@ def ensure_secret(data_dir: Path) -> str:
 
 
 def _publish(secret: str, data_dir: Path) -> bool:
-    """Write the secret to its file in one step; False when another process was first.
+    """Write the secret to its file in one step. Return False if another process was faster.
 
-    A hard link is atomic and, unlike a rename, never replaces a file.
+    A hard link is atomic and, unlike a rename, never replaces an existing file.
     """
     handle, draft = tempfile.mkstemp(prefix=f".{FILE_NAME}-", dir=data_dir)
     try:

@@ -1,6 +1,6 @@
-"""Sign-in of the pages at an OpenID Connect issuer: authorization code with PKCE.
+"""Sign-in for the pages at an OpenID Connect issuer: authorization code with PKCE.
 
-The pages then keep a JWT that this server signs, because the issuer's JWTs may be larger than a
+The browser then keeps a JWT that this server signs, because the issuer's JWT may be too large for a
 cookie.
 """
 
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SESSION = timedelta(hours=8)
-"""The lifetime of a session on the pages, whatever the lifetime of the issuer's JWT."""
+"""The lifetime of a visitor's session on the pages. It does not depend on the issuer's JWT."""
 
 SCOPES = ["openid", "profile"]
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The secrets of one sign-in, which the browser keeps in a cookie until it returns.
+    """The secrets of one sign-in.
+
+    The browser keeps them in a cookie until it returns from the issuer.
 
     ``state`` proves that this browser began the sign-in. ``nonce`` proves that the ID token belongs
-    to this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves that the code was made for
+    to this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves that the code was issued to
     this server (RFC 7636).
     """
 
@@ -45,22 +47,22 @@ class Attempt:
 
 
 class SignIn:
-    """Signs visitors in at an issuer, with the rules of the API's JWTs."""
+    """Signs visitors in at an issuer. The issuer's JWTs must pass the same rules as in the API."""
 
     def __init__(
         self, authenticator: Authenticator, issuer: Issuer, client_id: str, client_secret: str
     ) -> None:
         self._authenticator = authenticator
         self._issuer = issuer
-        # An ID token is meant for the client, an access token for the API.
+        # The audience of an ID token is the client; that of an access token is the API.
         self._rules = replace(authenticator.rules, audience=client_id)
         self._client_id = client_id
         self._client_secret = client_secret
 
     async def start(self, redirect_uri: str) -> tuple[str, Attempt]:
-        """Return the issuer's address to go to, and the attempt to keep for ``finish``.
+        """Return the issuer's address for the browser, and the attempt that ``finish`` needs.
 
-        KeysUnavailableError if the issuer cannot be reached.
+        Raises KeysUnavailableError if the issuer cannot be reached.
         """
         attempt = Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
         digest = hashlib.sha256(attempt.verifier.encode()).digest()
@@ -76,14 +78,15 @@ class SignIn:
         return address, attempt
 
     async def finish(self, attempt: Attempt, state: str, code: str, redirect_uri: str) -> str:
-        """Return our own JWT for the user whom the issuer signed in.
+        """Return this server's JWT for the user who has signed in at the issuer.
 
-        Raises InvalidTokenError for an answer that is not to this attempt, and
+        Raises InvalidTokenError for a response that does not belong to this attempt, and
         KeysUnavailableError if the issuer cannot be reached.
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
-        # The state is empty if the browser has no attempt, the code if the visitor declined.
+        # The browser has no attempt if the state is empty. The visitor has declined if the code is
+        # empty.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
         client = await self._client()
@@ -94,10 +97,10 @@ class SignIn:
                 raise KeysUnavailableError(str(error)) from error
             message = f"The issuer refused the code: {error.response.text[:500]}"
             raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        except (TypeError, ValueError) as error:  # the response is not that of a token endpoint
+        except (TypeError, ValueError) as error:  # this is not the response of a token endpoint
             raise KeysUnavailableError(str(error)) from error
         claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
-        # OpenID Connect Core 3.1.3.7, 11: another attempt's ID token is refused.
+        # OpenID Connect Core 3.1.3.7, 11: refuse the ID token of another attempt.
         if by_secret or claims.get("nonce") != attempt.nonce:
             raise InvalidTokenError(
                 TokenFlaw.UNREADABLE, "This ID token belongs to another sign-in."
@@ -105,7 +108,7 @@ class SignIn:
         if claims.get("azp", self._client_id) != self._client_id:
             raise InvalidTokenError(TokenFlaw.AUDIENCE, "This ID token belongs to another client.")
         viewer = self._rules.viewer(claims, by_secret=False)
-        # A cookie has no room for the many groups that some issuers list.
+        # Keep only this server's roles: some issuers list more groups than fit in a cookie.
         roles = sorted(viewer.roles & ROLES)
         encoded = self._authenticator.issue(viewer.user_id, SESSION, name=viewer.name, roles=roles)
         if encoded is None or len(encoded) > MAX_JWT:
@@ -120,7 +123,7 @@ class SignIn:
         if not {"authorization_endpoint", "token_endpoint"} <= known.keys():
             logger.warning("The issuer's discovery document names no endpoints to sign in at.")
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
-        # OpenID Connect Discovery 3: without the list, a client authenticates by Basic.
+        # OpenID Connect Discovery 3: if the list is missing, clients authenticate by HTTP Basic.
         methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         basic = "client_secret_basic" in methods
         return OAuth2(

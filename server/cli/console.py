@@ -1,11 +1,11 @@
-"""Standard output of the commands that print tables."""
+"""The standard output of commands that print tables."""
 
 from rich.console import Console
 
 
 def console() -> Console:
-    """Return a console that prints ids, names and reasons as they are.
+    """Return a console that prints ids, names and reasons unchanged.
 
-    Rich would read ``[/x]`` in them as markup, and ``:cat:`` as a picture.
+    By default, Rich interprets ``[/x]`` as markup and ``:cat:`` as a picture.
     """
     return Console(markup=False, emoji=False)

@@ -1,4 +1,4 @@
-"""What long commands share: their pace, waits through outages of the store, and progress."""
+"""Shared by long commands: the limits of their capacity, waits during an outage, and progress."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -41,9 +41,9 @@ ReadUnits = Annotated[
 
 
 def long_running(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command wait for the store once the store has answered; Ctrl-C ends the wait.
+    """Let a command wait without a limit for the store, after the store has answered once.
 
-    A waiting command prints a line every ten seconds.
+    A waiting command prints a line every ten seconds. Ctrl-C ends it.
     """
 
     @wraps(command)
@@ -68,7 +68,10 @@ def _report_wait(seconds: float, error: DalError) -> None:
 
 @asynccontextmanager
 async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[ProgressBar, Progress]]:
-    """Show a progress bar of a scan of the table; the second value takes the number of items."""
+    """Show the progress bar of a scan.
+
+    The second value is a function that receives numbers of items.
+    """
     total = (await admin.describe(store.table))["ItemCount"] or None
     with ProgressBar(store.table.name, total) as progress:
         yield progress, lambda items: progress.update(items, f"{items:,} items {done}")

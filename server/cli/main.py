@@ -1,4 +1,4 @@
-"""``marginalia``: the command line, its commands, and the messages and exit codes of errors."""
+"""``marginalia``: the command line with its commands, and the messages and exit codes of errors."""
 
 import gc
 import logging
@@ -18,15 +18,16 @@ from server.errors import INTERRUPTED, CommandError, exit_code
 _NOWHERE = logging.NullHandler()
 
 _HYPHEN = "\N{NON-BREAKING HYPHEN}"
-"""Replaces a hyphen while lines are broken."""
+"""Replaces hyphens while lines are broken, so that no line breaks within a name such as
+--data-dir."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its purpose, an example, and the module with its function of the same name.
+    """A command: its purpose, an example, and the module with the function of the same name.
 
-    With ``actions`` it is a group: each of these functions is one of its commands. An underscore at
-    the end of a name distinguishes it from a name of Python's own.
+    With ``actions`` it is a group of commands, one for each of these functions. An underscore at
+    the end of a function's name avoids a conflict with a name of Python.
     """
 
     module: str
@@ -111,10 +112,10 @@ COMMANDS = {
 
 
 class ListedCommand(TyperCommand):
-    """A command that reads each option from the environment too, and lists options by panel.
+    """A command whose options can also be environment variables. Its help lists options by panel.
 
-    Typer's own panels cut off long options and variables at 80 columns. Its plain lists cut nothing
-    off, but have no panels, and break lines within a name such as --data-dir.
+    Typer's own panels cut off long options and variables at 80 columns. Its plain lists do not, but
+    have no panels, and break lines within a name such as --data-dir.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -125,7 +126,7 @@ class ListedCommand(TyperCommand):
                 one.envvar = "MARGINALIA_" + one.opts[0].strip("-").replace("-", "_").upper()
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help, with names on one line."""
+        """Return the help text, without line breaks within names."""
         return super().get_help(ctx).replace(_HYPHEN, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -145,7 +146,7 @@ class ListedCommand(TyperCommand):
 
 
 def build(arguments: list[str]) -> typer.Typer:
-    """Return the application. It imports only the modules of commands among ``arguments``.
+    """Return the application. It imports only the modules of the commands in ``arguments``.
 
     The SDK and the GraphQL engine take most of a second to import, and ``--help`` needs neither.
     """
@@ -165,17 +166,17 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; an expected error ends it with one sentence and an exit code.
+    """Run the command line. An expected error prints one sentence and sets the exit code.
 
-    All commands and the processes that they start write customers' data to files, which their owner
-    alone may read.
+    All commands and their child processes write customers' data to files that only their owner may
+    read.
     """
     os.umask(0o077)
-    # Without a handler, Python would print the warnings of ``dal`` among a command's output. A
-    # server's log has its own handler and takes them all the same.
+    # Without a handler, Python would print warnings of ``dal`` between a command's output. The
+    # server's log still receives them, because it has its own handler.
     logging.getLogger("dal").addHandler(_NOWHERE)
     try:
-        # Imports leave no garbage, and collections during them would take a sixth of the time.
+        # Imports create no garbage, and collections during them would take a sixth of the time.
         gc.disable()
         app = build(sys.argv[1:])
         gc.freeze()
@@ -196,7 +197,8 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
         group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
         for action in command.actions:
             act = getattr(module, action)
-            first_line = (act.__doc__ or "").partition("\n")[0]  # whole, as Typer would cut it
+            # the whole line, because Typer would shorten it
+            first_line = (act.__doc__ or "").partition("\n")[0]
             called = action.rstrip("_").replace("_", "-")
             group.command(called, short_help=first_line, cls=ListedCommand)(act)
         summary = command.summary
@@ -207,7 +209,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
 
 
 def _not_wanted() -> None:
-    """Take the place of a command that ``--help`` lists. This function is never called."""
+    """Stand in for a command that ``--help`` only lists. This function is never called."""
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it with the flag alone

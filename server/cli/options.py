@@ -1,4 +1,4 @@
-"""Options of the settings, which commands share."""
+"""Turns settings into options, which several commands share."""
 
 import asyncio
 import inspect
@@ -13,16 +13,16 @@ from server.settings import Option, Settings, option_name
 
 ALL = tuple(setting.name for setting in fields(Settings))
 STORE = ("data_dir", "endpoint_url", "aws", "table")
-"""The settings that say where the data is."""
+"""The settings that select the table."""
 
 
 Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 
 
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
-    """Add the options of these settings to a command, which takes them as one ``settings``.
+    """Add the options of these settings to a command. The command receives one ``settings``.
 
-    A command may be a coroutine function.
+    The command may be a coroutine function.
     """
     types = get_type_hints(Settings)
     by_name = {setting.name: setting for setting in fields(Settings)}
@@ -51,7 +51,7 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
 
 
 def _parameter(setting: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return the function parameter from which Typer makes the option of a setting."""
+    """Return the function parameter from which Typer makes a setting's option."""
     option: Option = setting.metadata["option"]
     default: Any = setting.default
     name = option_name(setting)

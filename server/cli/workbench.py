@@ -1,6 +1,6 @@
-"""The table as a data model of NoSQL Workbench for DynamoDB, made from its one definition.
+"""Writes the table as a data model for NoSQL Workbench for DynamoDB, from the table's definition.
 
-The format has no local indexes. The model lists them as global indexes with the table's own
+The format has no local indexes, so the model lists them as global indexes with the table's
 partition key. Its pictures are right, but do not create a table from it.
 """
 
@@ -24,7 +24,7 @@ from dal.table.items import Item
 from server.demo.demo_data import demo_comments, read_demo
 
 _EACH = 3
-"""Samples of each kind of item."""
+"""Number of samples of each kind of item."""
 
 _DESCRIPTION = (
     "Made by `marginalia table workbench`. Local secondary indexes, which this format cannot say: "
@@ -33,7 +33,7 @@ _DESCRIPTION = (
 
 
 def workbench_model(table: str, samples: Sequence[Item], made: datetime) -> dict[str, Any]:
-    """Return the model of a table of that name, in version 3.0 of the format."""
+    """Return the model of a table, in version 3.0 of the format."""
     definition = table_definition(table, INDEXES)
     types = {
         one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]
@@ -96,7 +96,7 @@ def _attribute(name: str, types: Mapping[str, str]) -> dict[str, str]:
 
 
 def sample_items() -> list[Item]:
-    """Return some of the demo's items: comments with their statistics, orders, an organisation."""
+    """Return samples of the demo's items: comments with statistics, orders, an organisation."""
     return [*_of_comments(), *_of_customers(), *_of_organizations()]
 
 

@@ -22,14 +22,14 @@ from server.zstandard import zstd
 logger = logging.getLogger(__name__)
 
 COMMENTS = 5_000
-"""Comments in the file. The progress bar shows the number before the file is read."""
+"""Number of comments in the file. The progress bar needs it before the file is read."""
 
 _MARK = "demo"
 _BATCH = 250
 
 
 def read_demo(kind: FileKindName) -> list[Any]:
-    """Return the objects of one kind, in the order of the file, as ``load`` makes them."""
+    """Return the objects of one kind from the demo's file, parsed as ``load`` parses them."""
     file = resources.files("server.demo") / f"{kind}.jsonl.zst"
     declared = FILE_KINDS[kind]
     return [
@@ -50,15 +50,16 @@ def demo_comments() -> list[Comment]:
 
 
 async def is_loaded(stores: Stores) -> bool:
-    """Return whether the demo data was loaded into the table completely."""
+    """Return whether all demo data was loaded into the table before."""
     return await stores.markers.marked(_MARK)
 
 
 async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
-    """Write the demo data once per table; True if this call wrote it.
+    """Write the demo data once per table. Return True if this call wrote it.
 
-    ``report`` gets the number of comments written and the number of all comments. The next call
-    completes an interrupted load. Comments deleted after the load stay deleted. Raises DalError.
+    ``report`` receives the number of comments that are written, and the number of all comments.
+    After an interruption, the next call completes the load. Comments that users delete after the
+    load stay deleted. Raises DalError.
     """
     if await is_loaded(stores):
         return False
@@ -88,17 +89,18 @@ class DemoLoad:
         self._progress: tuple[int, int] | None = None
 
     def progress(self) -> tuple[int, int] | None:
-        """Return the numbers of comments written and of all comments; None before and after."""
+        """Return the numbers of written and of all comments; None before and after the load."""
         return self._progress
 
     @asynccontextmanager
     async def in_background(
         self, greeted: asyncio.Event | None = None
     ) -> AsyncIterator[asyncio.Future[None]]:
-        """Yield the load, which runs while the ``with`` statement runs.
+        """Yield the load, which runs while the ``with`` block runs.
 
-        The next start completes an interrupted load. The load begins when ``greeted`` is set, after
-        the banner: while Rich shows a progress bar, it breaks long lines, such as the banner's JWT.
+        The load begins when ``greeted`` is set, after the addresses were printed: while Rich shows
+        a progress bar, it breaks long lines such as the JWT. After an interruption, the next start
+        completes the load.
         """
         if await is_loaded(self._stores):
             loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -121,7 +123,7 @@ class DemoLoad:
                 await loading
 
     async def _run(self) -> None:
-        """Load with a progress bar; log an error of the store."""
+        """Load the data, and show a progress bar. Log an error of the store."""
         from server.progress import ProgressBar  # noqa: PLC0415 - a twentieth of every start
 
         boards = self._stores.boards
@@ -135,7 +137,7 @@ class DemoLoad:
                 bar.say(f"Demo data: waiting for the store for {seconds:.0f} s. {error}")
 
             patience = Patience(waiting)
-            patience.answered = True  # the start has read the table
+            patience.answered = True  # the server's start has already read the table
             try:
                 bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
                 with patient(patience):

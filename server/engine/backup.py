@@ -1,4 +1,4 @@
-"""Backups of the embedded engine's data file, and how to restore them."""
+"""Makes backups of the embedded engine's data file, and restores them."""
 
 import os
 import sqlite3
@@ -14,10 +14,10 @@ from server.errors import CommandError
 
 
 def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
-    """Copy the data file, as it is now, to ``file``; return the number of items.
+    """Copy the data file, as it is now, to ``file``. Return the number of items.
 
-    A server may write meanwhile. ``file`` appears when the copy is complete, checked and on the
-    disk. Only ``force`` replaces an existing file.
+    A server may write meanwhile. ``file`` does not exist until the copy is complete, checked and on
+    the disk. An existing file is replaced only with ``force``.
     """
     directory.require_data()
     directory.check_data()
@@ -29,7 +29,8 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
         raise CommandError(f"{file} exists: name another file, or add --force to replace it.")
     try:
         with _copied(directory.database, file) as (draft, items):
-            # SQLite would add the log of an earlier database with this name to this database.
+            # If an earlier database of this name has left a log, SQLite would apply it to the new
+            # file.
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
             draft.replace(file)
@@ -43,11 +44,11 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
 
 
 def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
-    """Replace the data by a backup; return its number of items, and the path of the old data.
+    """Replace the data by a backup. Return its number of items, and the path of the old data.
 
-    CommandError while a server or a command uses the directory, and for a damaged backup. If a
-    restore is killed, the directory has the old data, the backup's data, or no data file. A server
-    does not start without the data file, and the next restore completes the work.
+    Raises CommandError if the backup is damaged, or while a server or a command uses the directory.
+    If a restore is killed, the directory contains the old data, the backup's data, or no data file.
+    Without the data file no server starts, and the next restore completes the work.
     """
     if not file.is_file():
         raise CommandError(f"{file} does not exist: name a backup.")
@@ -59,11 +60,12 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
     try:
         end_orphan(directory)
         with _copied(file, database) as (draft, items):
-            # The log holds the latest writes, so the old file and its log are kept together.
+            # The log contains the latest writes, so the old file is kept together with its log.
             for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
                 if path.exists():
                     os.link(path, name)
-            # From here to the end, no server takes the missing file for an empty table.
+            # From here to the end the file is missing. This record prevents that a server takes it
+            # for an empty table.
             directory.begin()
             _sync(directory.path)
             for path in _files(database):
@@ -87,10 +89,11 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
                 closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as data,
                 closing(sqlite3.connect(draft)) as copy,
             ):
-                # Copy in one step, which reads one state. With several steps, every write of
-                # another process would start the copy again.
+                # Copy in a single step, which reads one state of the database. With several steps,
+                # every write of another process would restart the copy.
                 data.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log
+                # so that the copy is a single file, without a log
+                copy.execute("PRAGMA journal_mode = DELETE")
                 items = _check(source, copy)
         except sqlite3.OperationalError as error:
             raise CommandError(
@@ -106,7 +109,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
 
 
 def _check(source: Path, copy: sqlite3.Connection) -> int:
-    """Return the number of items of a copy. Raise an error if it is damaged or has other data."""
+    """Return the number of items in a copy. Raise an error if it is damaged or not Marginalia's."""
     (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(found.rpartition("\n")[2])
@@ -119,7 +122,7 @@ def _check(source: Path, copy: sqlite3.Connection) -> int:
 
 
 def _files(database: Path) -> list[Path]:
-    """Return the paths of a database: the file, and what SQLite may keep next to it."""
+    """Return the paths of a database: its file, and the files that SQLite may create next to it."""
     return [database.with_name(database.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
 

@@ -20,15 +20,15 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 ROOM = 16 * 1024 * 1024
-"""Bytes that must be free: SQLite's write-ahead log grows to 4 MB, and the checkpoint that copies
-it into the data file needs as much again."""
+"""Bytes that must be free on the disk. SQLite's write-ahead log grows to 4 MB, and the checkpoint
+that copies it into the data file needs as much again."""
 
 _PAGE = 4096
-"""Bytes of SQLite's first page, which lists the tables and has no rows. A copy of the file alone
-that was made while an engine ran may have no other page."""
+"""Bytes of SQLite's first page, which lists the tables and contains no rows. If someone copies the
+data file while an engine runs, the copy may have only this page."""
 
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
-"""The names of Marginalia's files, with backups."""
+"""Matches the names of Marginalia's files, including backups."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -45,17 +45,17 @@ class DataDirectoryInUseError(CommandError):
 
 
 class DiskFullError(CommandError):
-    """The disk of the data directory has no room."""
+    """The disk of the data directory is full."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """The running engine, as the owner of the data directory recorded it."""
+    """The running engine, as recorded by the process that owns the data directory."""
 
     owner: int
     """Process id of the server or command that started the engine."""
     serving: bool
-    """Whether the owner is a server; commands share its engine."""
+    """Whether the owner is a server. Commands can share a server's engine."""
     engine: int
     """Process id of the engine itself."""
     endpoint_url: str
@@ -63,7 +63,7 @@ class EngineRecord:
 
 @dataclass(frozen=True, slots=True)
 class LastBackup:
-    """The latest backup of the data: when it was complete, and its file."""
+    """The latest backup of the data: when it was completed, and its file."""
 
     at: datetime
     file: str
@@ -85,7 +85,7 @@ class DataDirectory:
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Create the directory if it is absent.
+        """Create the directory if it does not exist.
 
         Raise CommandError if the engine cannot write to it.
         """
@@ -101,10 +101,10 @@ class DataDirectory:
         self._tighten()
 
     def _tighten(self) -> None:
-        """Remove other users' rights on the directory and its files, and log if there were any.
+        """Remove other users' permissions on the directory and its files. Log if there were any.
 
-        A directory with files of other programs, such as ``/``, and a shared directory, such as
-        ``/tmp``, keep their mode.
+        The permissions stay in two cases: the directory contains files of other programs, such as
+        ``/``, or it is shared, such as ``/tmp``.
         """
         try:
             opened = [one for one in self.path.glob("marginalia.*") if _mode(one) & _OTHERS]
@@ -141,13 +141,14 @@ class DataDirectory:
         """Raise CommandError unless a file of ``ROOM`` bytes can be written."""
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
-                if sys.platform == "darwin":  # macOS cannot reserve room
+                if sys.platform == "darwin":  # macOS has no function that reserves space
                     file.write(bytes(ROOM))
                     file.flush()
                 else:
                     os.posix_fallocate(file.fileno(), 0, ROOM)
         except OSError as error:
-            # Some file systems cannot reserve room, and musl does not fill in for them.
+            # Some file systems cannot reserve space, and with musl there is no replacement: do not
+            # refuse them.
             if error.errno != errno.EOPNOTSUPP:
                 raise self.unusable(error) from error
 
@@ -161,7 +162,7 @@ class DataDirectory:
         return False
 
     def own(self) -> bool:
-        """Become the directory's owner; return False if another process is."""
+        """Become the owner of the directory. Return False if another process is the owner."""
         try:
             self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -174,13 +175,13 @@ class DataDirectory:
         return True
 
     def leave(self) -> None:
-        """Stop being the owner."""
+        """Give up ownership of the directory."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def begin(self) -> None:
-        """Record that the data file now contains data."""
+        """Record that the data file contains data from now on."""
         if not self._begun.exists():
             try:
                 self._begun.write_text(_BEGUN)
@@ -188,10 +189,11 @@ class DataDirectory:
                 raise self.unusable(error) from error
 
     def check_data(self) -> None:
-        """Raise CommandError if the files show that data was lost.
+        """Raise CommandError if files are missing or empty, so that data was lost.
 
-        The engine would take a missing data file for an empty table. It needs the write-ahead log
-        while the engine's record exists. Stopping the engine removes the record.
+        Without this check, the engine would take a missing data file for an empty table. The
+        write-ahead log is needed as long as the record of an engine exists: stopping an engine
+        removes its record.
         """
         logged = self._log.exists()
         try:
@@ -233,7 +235,7 @@ class DataDirectory:
             return None
 
     def write_record(self, record: EngineRecord) -> None:
-        """Replace the record in one step, so that a reader sees the old record or the new one."""
+        """Replace the record in one step, so that a reader gets the old record or the new one."""
         draft = self._record.with_suffix(".new")
         try:
             draft.write_bytes(orjson.dumps(asdict(record)))
@@ -250,7 +252,10 @@ class DataDirectory:
             return None
 
     def write_backup(self, file: Path) -> None:
-        """Record that a backup is complete. A failure of the record does not harm the backup."""
+        """Record that a backup was made.
+
+        If the record cannot be written, the backup is still good.
+        """
         made = LastBackup(datetime.now(UTC), str(file.resolve()))
         with suppress(OSError):
             self._backup.write_bytes(orjson.dumps(made))
@@ -261,7 +266,7 @@ class DataDirectory:
             self._record.unlink()
 
     def unusable(self, error: OSError) -> CommandError:
-        """Return the error for a failed write to the directory."""
+        """Return the error for an OSError while writing to the directory."""
         if error.errno in _FULL:
             return DiskFullError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "

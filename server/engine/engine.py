@@ -25,22 +25,22 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""Seconds after a restart. An engine that dies again within this time is not restarted."""
+"""Seconds. If the engine dies again within this time after a restart, it is not restarted."""
 
 ROOM_LOOK = 1.0
-"""Seconds between two checks whether a full disk has room for the engine to start."""
+"""Seconds between two checks of a full disk, until it has space for the engine to start."""
 
 _ROOM_LINE = 60.0
 """Seconds between two log lines about a full disk."""
 
 SERVER_LOOK = 1.0
-"""Seconds between a command's checks that the server with the shared engine still runs."""
+"""Seconds between two checks by a command that the server whose engine it shares still runs."""
 
 SHARE_DEADLINE = 30.0
-"""Seconds that a command waits for a server's start or for another command's end."""
+"""Maximum seconds that a command waits for a server's start, or for another command's end."""
 
 _SILENT_WAIT = 1.0
-"""Seconds until a waiting command logs the reason."""
+"""Seconds after which a waiting command logs the reason for the wait."""
 
 _START_PAUSE = 0.2
 """Seconds between two attempts to start the engine."""
@@ -48,9 +48,9 @@ _START_PAUSE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine. When it has ended and is not restarted, ``died`` gets a message.
+    """A running engine. If it has ended and is not restarted, ``died`` receives a message.
 
-    No other process uses an ``own`` engine.
+    If it is ``own``, no other process uses it.
     """
 
     endpoint_url: str
@@ -62,12 +62,14 @@ class Engine:
 async def embedded_engine(
     data_dir: Path, *, share: bool, create: bool = True
 ) -> AsyncIterator[Engine]:
-    """Run an engine over ``data_dir``; with ``share``, use the engine of a running server, if any.
+    """Run an engine over ``data_dir``.
 
-    Without ``create``, a directory without data is an error and stays unchanged.
+    With ``share``, use a running server's engine if there is one.
+
+    Without ``create``, a directory without data is an error and does not change.
 
     Raises DataDirectoryInUseError if another process owns the directory (with ``share``: a command
-    that does not end within 30 seconds), and CommandError if the directory, its data file or the
+    that does not end within 30 seconds). Raises CommandError if the directory, its data file or the
     engine's program cannot be used.
     """
     directory = DataDirectory(data_dir)
@@ -86,7 +88,8 @@ async def embedded_engine(
     if not share and not directory.own():
         raise directory.in_use()
     try:
-        # checked here, because a starting server owns the directory before it has data
+        # checked after the ownership, because a starting server owns the directory before it has
+        # data
         if not create:
             directory.require_data()
         directory.check_data()
@@ -118,7 +121,10 @@ async def _watch_server(
 
 
 async def _own_or_share(directory: DataDirectory) -> str | None:
-    """Return the endpoint of a running server's engine, or None as the directory's new owner."""
+    """Return the address of a running server's engine.
+
+    Without one, own the directory; return None.
+    """
     start = time.monotonic()
     warned = False
     while not directory.own():
@@ -130,15 +136,16 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
             raise directory.in_use()
         if waited >= _SILENT_WAIT and not warned:
             warned = True
-            logger.warning("Another command works on %s: waiting for its end.", directory.path)
+            logger.warning("Another command uses %s: waiting until it ends.", directory.path)
         await asyncio.sleep(0.05)
     return None
 
 
 async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
-    """Start an engine on a port, or on any free port.
+    """Start an engine on a port, or on any free port if ``port`` is None.
 
-    Another program may use the port for a moment, or the system may lack memory for a process.
+    It tries again if another program uses the port for a moment, or if the system has too little
+    memory for a process.
     """
     until, warned = time.monotonic() + START_DEADLINE, False
     while True:
@@ -169,7 +176,7 @@ class _Keeper:
     serving: bool
 
     async def keep(self) -> None:
-        """Restart the engine when it dies; set ``died`` if it dies again soon."""
+        """Restart the engine if it dies. If it dies again soon, set ``died``."""
         restarted = float("-inf")
         try:
             while True:
@@ -200,7 +207,7 @@ class _Keeper:
             self.died.set_result(str(error))
 
     def write_record(self) -> None:
-        """Write the engine's record, by which other commands find the engine."""
+        """Write the engine's record, from which other commands learn its address."""
         self.directory.write_record(
             EngineRecord(os.getpid(), self.serving, self.process.pid, self.process.endpoint_url)
         )

@@ -1,7 +1,8 @@
-"""The embedded engine's process: started under a guard, stopped, and found after a crash.
+"""The embedded engine's process: starts it under a guard, stops it, and finds it after a crash.
 
-The guard is a shell that kills the engine when this process ends, on any Unix. It reads from a pipe
-that this process keeps open. When the process ends, even by SIGKILL, the system closes the pipe.
+The guard is a shell that kills the engine when this process ends, on any Unix. The shell reads from
+a pipe that this process keeps open. When this process ends, even by SIGKILL, the system closes the
+pipe.
 """
 
 import asyncio
@@ -24,7 +25,8 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 START_DEADLINE = 30.0
-"""Seconds. After a kill, the next start reads the write-ahead log, which takes a moment."""
+"""Maximum seconds of the engine's start. After a kill, it reads the write-ahead log first, which
+takes a moment."""
 
 STOP_DEADLINE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -36,32 +38,31 @@ read -r _
 kill -9 $!
 wait $!
 """
-"""Runs a program until standard input ends. The starting process holds the other end of that pipe
-and never writes to it, so the pipe ends when the process ends.
+"""The guard's script: runs a program until standard input ends. The starting process holds the
+other end of this pipe and never writes to it, so the pipe ends when that process ends.
 
-The guard is the program's parent, so no other program gets its process id before the guard ends.
-The program's own process writes the id before it runs the program: an id that the guard wrote
-could land in the middle of the program's first line.
-"""
+The guard is the program's parent, so the system gives the program's process id to no other program
+before the guard ends. The program's own process writes the id before it executes the program: if
+the guard wrote it, it could appear in the middle of the program's first line."""
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """Linux's first and last ephemeral port."""
 
 _PORTS = range(11_000, 65_536)
-"""Ports to choose from; browsers refuse some below."""
+"""Ports to choose from. Browsers refuse some lower ports."""
 
 _RANDOM = random.SystemRandom()
-"""Differs in each process, also if a test has seeded the shared generator."""
+"""A generator that differs in each process, even if a test has seeded Python's shared one."""
 
 _SIGNALLED = 128
-"""A shell adds this to the number of the signal that killed a program."""
+"""If a signal kills a program, a shell's exit code is this number plus the signal's number."""
 
 _NOT_EXECUTED = {126, 127}
-"""A shell's exit codes for a program that the system does not run."""
+"""A shell's exit codes if the system cannot execute a program."""
 
 
 class PortTakenError(Exception):
-    """Another program took the port between its choice and the engine's start."""
+    """Another program took the port after it was chosen, before the engine's start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +71,33 @@ class Guard:
 
     process: subprocess.Popen[bytes]
     output: asyncio.StreamReader
-    """A line with the program's process id, then the program's standard error until its end."""
+    """The program's process id in the first line, then everything that it writes to standard
+    error."""
     transport: asyncio.BaseTransport
 
     async def end(self) -> int:
         """Kill the program if it still runs, wait for the guard, and return the exit code.
 
-        For a program that a signal killed, the code is the signal's number below zero.
+        If a signal killed the program, the code is the negative number of the signal.
         """
         assert self.process.stdin is not None  # noqa: S101 - piped in guarded
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # otherwise the loop would close the pipe in its next turn, which may never come
+        # otherwise the event loop would close the pipe in its next turn, and there may be no next
+        # turn
         await asyncio.sleep(0)
-        # The guard ends in a moment. A waiting thread would outlive a cancelled task.
+        # Poll, because the guard ends in a moment. A thread that waits would outlive a cancelled
+        # task.
         while (code := self.process.poll()) is None:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(0.001)
         return _SIGNALLED - code if code > _SIGNALLED else code
 
 
 async def guarded(program: Path, *arguments: str) -> Guard:
-    """Start a program under a guard, in a new session, without this process's in- and output."""
-    # The event loop must not start it: children of uvloop inherit a second copy of each pipe, which
-    # stays open.
+    """Start a program under a guard, in a new session, with pipes for its input and output."""
+    # Not by the event loop: a child of uvloop inherits a second copy of each pipe, which would stay
+    # open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - a millisecond, and our own program
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
@@ -112,7 +116,7 @@ async def guarded(program: Path, *arguments: str) -> Guard:
 
 @dataclass(frozen=True, slots=True)
 class EngineProcess:
-    """A running engine that answers on a port of 127.0.0.1."""
+    """A running engine, which answers on a port of 127.0.0.1."""
 
     guard: Guard
     pid: int
@@ -126,9 +130,10 @@ class EngineProcess:
 
     @classmethod
     async def start(cls, database: Path, port: int) -> "EngineProcess":
-        """Start an engine over a file and wait until it listens.
+        """Start an engine over a file, and wait until it listens.
 
-        Raises PortTakenError, and CommandError if the engine ends or does not listen in time.
+        Raises PortTakenError if another program uses the port, and CommandError if the engine ends
+        or does not listen in time.
         """
         binary = engine_binary()
         options = ["--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
@@ -144,7 +149,7 @@ class EngineProcess:
         if not error:
             return cls(guard, pid, port)
         if await guard.end() in _NOT_EXECUTED:
-            try:  # this attempt gets the system's reason
+            try:  # try to run the program directly, to get the reason from the system
                 subprocess.run([binary, "--version"], capture_output=True, check=False)  # noqa: ASYNC221, S603 - it fails at once
             except OSError as why:
                 raise CommandError(
@@ -153,14 +158,15 @@ class EngineProcess:
                 ) from why
         if "already in use" in error:
             raise PortTakenError
-        reason = error.partition(". ")[0]  # the rest is advice for the engine's developers
+        # the rest of the message is advice for the engine's developers
+        reason = error.partition(". ")[0]
         raise CommandError(
             f"The storage engine cannot open {database}: {reason}. If the file is damaged, put a "
             "backup in its place with `marginalia restore`."
         )
 
     async def wait(self) -> str:
-        """Wait for the engine to end; return its exit code or signal, in a few words."""
+        """Wait until the engine ends. Return its exit code or signal, in a few words."""
         async for line in self.guard.output:
             logger.warning("The storage engine: %s", line.decode(errors="replace").rstrip())
         code = await self.guard.end()
@@ -177,15 +183,15 @@ class EngineProcess:
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that is free, and not ephemeral where possible.
+    """Return a free port of 127.0.0.1, if possible one that is not ephemeral.
 
-    The system gives ephemeral ports to connections and to servers that name no port. They could
-    take the port of an engine that died before the engine is restarted.
+    The system gives ephemeral ports to connections, and to servers that choose no port. So while an
+    engine is restarted, another program could get its ephemeral port.
     """
     try:
         first, last = map(int, _EPHEMERAL.read_text().split())
     except OSError:
-        first, last = 49_152, 65_535  # IANA's range, which macOS uses
+        first, last = 49_152, 65_535  # IANA's range of ephemeral ports, which macOS uses
     lasting = [port for port in _PORTS if not first <= port <= last]
     while True:
         port = _RANDOM.choice(lasting or _PORTS)
@@ -195,9 +201,9 @@ def free_port() -> int:
 
 
 async def _listening(guard: Guard) -> tuple[int, str]:
-    """Read the output until the engine listens; return its process id, and no error.
+    """Read the output until the engine listens. Return its process id and an empty text.
 
-    For an engine that ends instead, the error is the last line of its output.
+    If the engine ends instead, the text is the last line of its output.
     """
     pid, error, listens = 0, "it wrote no error message", False
     async for line in guard.output:
@@ -213,9 +219,9 @@ async def _listening(guard: Guard) -> tuple[int, str]:
 
 
 def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | None:
-    """Return the process of the recorded engine, None if it does not run over ``database``.
+    """Return the recorded engine's process; None if it does not run over ``database``.
 
-    The system may have given the process id to another program since.
+    The system may have given its process id to another program.
     """
     try:
         process = psutil.Process(record.engine)
@@ -226,7 +232,10 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 
 
 def end_orphan(directory: DataDirectory) -> None:
-    """End the engine of a killed owner: two engines over one file ignore each other's locks."""
+    """End the engine whose owner was killed, because two engines over one file damage it.
+
+    They ignore each other's locks.
+    """
     record = directory.record()
     process = record and recorded_process(record, directory.database)
     if process:

@@ -12,17 +12,17 @@ from server.errors import CommandError
 
 _ROOT = Path(__file__).parents[2]
 NONE = "none"
-"""The value of ``MARGINALIA_ENGINE`` that allows no engine, as in an image for AWS."""
+"""The value of ``MARGINALIA_ENGINE`` that forbids an engine, as in a container image for AWS."""
 
 _CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
-"""The platforms for which npm has the engine."""
+"""The platforms for which npm has a package of the engine."""
 
 
 def engine_binary() -> Path:
-    """Return the program of ``MARGINALIA_ENGINE``, else npm's, else the PATH's ``dynoxide``.
+    """Return the program in ``MARGINALIA_ENGINE``, or npm's, or ``dynoxide`` on the PATH.
 
-    CommandError if none is installed; the message says how to install it.
+    Raises CommandError if none is installed. Its message says how to install it.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:
@@ -47,7 +47,7 @@ def engine_binary() -> Path:
 
 
 def packaged_engine() -> Path:
-    """Return the path at which npm installs the program for this platform. It may not exist."""
+    """Return the path where npm installs the program for this platform. The file may not exist."""
     return _ROOT / "node_modules/@dynoxide" / _platform() / "dynoxide"
 
 
@@ -73,7 +73,7 @@ def _way() -> str:
 
 
 def main() -> None:
-    """Print how to install the engine if it is absent, at the end of ``make setup``."""
+    """At the end of ``make setup``, print how to install the engine if it is missing."""
     try:
         engine_binary()
     except CommandError as error:

@@ -1,4 +1,4 @@
-"""Opens a command's table: at the embedded engine, at an endpoint, or at Amazon."""
+"""Opens a command's table: on the embedded engine, on an endpoint, or on Amazon DynamoDB."""
 
 import asyncio
 import logging
@@ -29,18 +29,18 @@ _COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open table, and the facts about its store that servers and long commands need."""
+    """An open table, and facts about its store that servers and long commands need."""
 
     table: Table
     connection: TableAddress
     place: str
-    """Where the table is, for messages."""
+    """The location of the table, for messages."""
     died: asyncio.Future[str]
-    """Gets a message when the engine has ended and cannot be restarted."""
+    """Receives a message if the engine has ended and cannot be restarted."""
     created: bool = False
     """Whether ``open_table`` has created the table, as a server does with the embedded engine."""
     alone: bool = False
-    """Whether this command is the only user of the table, because it runs the engine itself."""
+    """Whether no other process uses the table, because this command runs the engine itself."""
     directory: DataDirectory | None = None
     """The embedded engine's data directory."""
 
@@ -49,11 +49,11 @@ class Store:
 async def open_table(
     settings: Settings, *, share: bool, create: bool | None = None
 ) -> AsyncIterator[Table]:
-    """Open the table; a server creates the embedded engine's table if it is absent.
+    """Open the table. On the embedded engine, a server creates it if it does not exist.
 
-    A command that shares the engine creates no table unless ``create`` is true: otherwise a command
-    with a wrong directory or name would succeed on an empty table. ``share`` and its errors are
-    those of ``embedded_engine``; raises DalError, too.
+    A command that shares the engine creates a table only if ``create`` is true. Otherwise a command
+    with a wrong directory or table name would succeed on an empty table. ``share`` and its errors
+    are those of ``embedded_engine``. Raises DalError too.
     """
     async with open_store(settings, share=share, create=create) as store:
         yield store.table
@@ -63,9 +63,9 @@ async def open_table(
 async def open_store(
     settings: Settings, *, share: bool, create: bool | None = None, usable: bool = True
 ) -> AsyncIterator[Store]:
-    """Open the store as ``open_table`` does.
+    """Open the store as ``open_table`` opens the table.
 
-    If it must be ``usable``, a table that is absent or lacks an index is an error.
+    With ``usable``, it is an error if the table is missing or has not all indexes.
     """
     create = not share if create is None else create
     opened = (
@@ -75,7 +75,7 @@ async def open_store(
         if usable:
             refuse_outdated(await admin.describe(store.table), INDEXES)
             if (await MaintenanceStore(store.table).read()).copied:
-                # A server may have no right to read the table's expiry from DynamoDB.
+                # It says to check the expiry, because a server may lack the permission to read it.
                 logger.warning("%s", _COPIED)
         yield store
 
@@ -86,7 +86,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
     async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this runs in one
-        if share:  # otherwise a command would wait for the ended engine without a limit
+        if share:  # without it, a command would wait for an ended engine without a limit
             engine.died.add_done_callback(lambda _: task.cancel())
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:
@@ -97,7 +97,8 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own, directory)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
-            # If the disk is full, the engine answers a write with an internal error.
+            # Check the disk first, because on a full disk the engine answers a write with an
+            # internal error.
             directory.check_room()
             raise
         except asyncio.CancelledError:

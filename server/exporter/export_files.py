@@ -1,7 +1,8 @@
-"""Exports: a parallel scan of the table into files with a manifest, or to standard output.
+"""Exports: writes the rows of a parallel scan to files with a manifest, or to standard output.
 
 The files are written to a temporary directory next to the output, and moved to the output when all
-of them are complete and on disk. An export that fails or is interrupted changes no existing file.
+of them are complete and on the disk. If an export fails or is interrupted, existing files do not
+change.
 """
 
 import asyncio
@@ -42,7 +43,7 @@ Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The output of an export: a file of each kind, and the manifest, in one directory."""
+    """The output of an export: a file for each kind, and the manifest, in one directory."""
 
     layout: Layout
     files: Mapping[FileKindName, Path]
@@ -77,8 +78,8 @@ def directory_of(path: Path, kinds: Sequence[FileKindName], layout: Layout) -> T
 class ExportedFile:
     """One file of an export.
 
-    ``unreadable`` is the number of items that have the keys of this kind, but cannot be read as an
-    object. ``left_out`` is the number of unpublished comments, which are not in the file.
+    ``unreadable`` is the number of items that have the keys of this kind but could not be decoded.
+    ``left_out`` is the number of unpublished comments, which the file does not contain.
     """
 
     file: str
@@ -89,7 +90,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The content of a complete export; instants are ISO 8601 in UTC with microseconds."""
+    """The manifest of a complete export. Instants are ISO 8601 in UTC with microseconds."""
 
     store: str
     format: Format
@@ -100,12 +101,12 @@ class Manifest:
 
     @property
     def unreadable(self) -> int:
-        """The number of items, of all kinds, that cannot be read as an object."""
+        """The number of items of all kinds that could not be decoded."""
         return sum(one.unreadable for one in self.files.values())
 
     @property
     def left_out(self) -> int:
-        """The number of unpublished comments, which are not in the files."""
+        """The number of unpublished comments, which the files do not contain."""
         return sum(one.left_out for one in self.files.values())
 
 
@@ -116,13 +117,14 @@ def _now() -> str:
 async def export(
     table: Table, target: Target, store: str, seen: Progress, *, force: bool = False
 ) -> Manifest:
-    """Export the kinds of ``target``. ``store`` is a description of the table for the manifest.
+    """Export the kinds of ``target``. ``store`` describes the table in the manifest.
 
-    Raises DalError, and CommandError if a file exists (without ``force``) or cannot be written.
+    Raises DalError, and CommandError if a file cannot be written, or exists and ``force`` is not
+    set.
     """
     if target.layout.format == "parquet":
         with duckdb_in_memory():
-            pass  # reports a missing DuckDB before the scan, not after it
+            pass  # a missing DuckDB must be reported before the scan
     with _writing(target):
         if not force:
             target.check_absent()
@@ -145,17 +147,17 @@ async def export_to_stdout(
     output: BinaryIO,
     seen: Progress,
 ) -> Manifest:
-    """Write the rows of one kind as they are read; the format is not Parquet.
+    """Write the rows of one kind to ``output`` as they are read, in any format but Parquet.
 
     Raises DalError, CommandError if the output is full, and BrokenPipeError if its reader has
-    closed the pipe, as ``head`` does: Typer ends the command without a message then.
+    closed the pipe, as ``head`` does. Typer then ends the command without a message.
     """
     kind, layout = rows_of
     file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
 
     async def write(_: FileKindName, content: bytes) -> None:
         async with one_at_a_time:
-            # In a thread: running requests continue while the reader of the output is slow.
+            # In a thread, so that a slow reader of the output does not stop the running requests.
             await asyncio.to_thread(output.write, content)
 
     try:
@@ -165,8 +167,8 @@ async def export_to_stdout(
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Redirect the output to the null device. At exit, Python flushes the rest of the buffer,
-        # and would fail again.
+        # Redirect the output to the null device. Otherwise Python flushes the rest of the buffer at
+        # its exit, and fails again.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, output.fileno())
         os.close(nothing)
@@ -202,7 +204,7 @@ async def _scan(
     write: Write,
     seen: Progress,
 ) -> None:
-    """Write the rows of all scan segments as they are read, and count them in ``files``."""
+    """Write the rows of all scan segments as they are read. Count them in ``files``."""
     items = 0
 
     async def scan(segment: int) -> None:
@@ -222,7 +224,7 @@ async def _scan(
 
 
 def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
-    """Convert the rows to Parquet if needed, write the manifest, and sync all files to disk."""
+    """Convert the rows to Parquet if needed, write the manifest, and sync all files to the disk."""
     for kind, path in target.files.items():
         file = draft / path.name
         if target.layout.format == "parquet":
@@ -237,10 +239,10 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
 
 
 def _publish(target: Target, draft: Path) -> None:
-    """Move the files into place, and the manifest last, because it describes the files next to it.
+    """Move the files to their place. The manifest is the last, because it describes the others.
 
-    The old manifest is deleted first, so that a crash leaves files without a manifest, and not with
-    a wrong one.
+    The old manifest is deleted first. So after a crash there may be files without a manifest, but
+    never with a wrong one.
     """
     target.manifest.unlink(missing_ok=True)
     for paths in (target.files.values(), (target.manifest,)):

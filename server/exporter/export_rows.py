@@ -24,7 +24,7 @@ _JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of an export's files: the format, and whether comments have their states."""
+    """The layout of an export's files: the format, and whether comments include their states."""
 
     format: Format
     all_states: bool = False
@@ -35,14 +35,17 @@ class Layout:
         return [one for one in fields if self.all_states or not one.all_states]
 
     def header(self, kind: FileKindName) -> bytes:
-        """Return the first line of a file: the names of the fields in CSV."""
+        """Return a file's first line: in CSV the names of the fields, otherwise nothing."""
         names = [one.name for one in self.fields(kind)]
         return _records([names]) if self.format == "csv" else b""
 
     def encode(self, kind: FileKindName, objects: Iterable[Any]) -> bytes:
-        """Return objects as rows. Those of Parquet are JSONL, which ``write_parquet`` converts."""
+        """Return objects as rows.
+
+        For Parquet the rows are JSONL, which ``write_parquet`` converts.
+        """
         names = [one.name for one in self.fields(kind)]
-        # The fields of states are the last ones.
+        # the fields of states come last, and are cut off if the layout does not have them
         rows = (dict(zip(names, FILE_KINDS[kind].cells(one), strict=False)) for one in objects)
         if self.format == "csv":
             return _records([map(_cell, row.values()) for row in rows])
@@ -80,8 +83,9 @@ def _cell(value: object) -> str:
 def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName, layout: Layout) -> None:
     """Convert the rows of a JSONL export to Parquet, with the column types of their kind.
 
-    Instants are TIMESTAMP WITH TIME ZONE in UTC, to the microsecond. Raises CommandError without
-    DuckDB, if the file cannot be written, and for a value that its column cannot hold.
+    Instants become TIMESTAMP WITH TIME ZONE in UTC, to the microsecond. Raises CommandError in
+    three cases: DuckDB is not installed, the file cannot be written, or a value does not fit its
+    column.
     """
     with duckdb_in_memory() as database:
         from duckdb import Error, IOException  # noqa: PLC0415 - as in duckdb_in_memory

@@ -118,7 +118,7 @@ class CompiledOperation:
         return conditions if len(conditions) <= MAX_CONDITIONS else None
 
     def selection(self, values: VariableValues) -> Selection | None:
-        """Compile and return the function for the next ``execute``; None if graphql-core runs it."""
+        """Compile the function for the next ``execute``; None if graphql-core executes it."""
         root_type = self._schema.get_root_type(self.node.operation)
         if self._left > 0 or self._conditions is None or root_type is None:
             return None

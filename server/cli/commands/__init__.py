@@ -1,1 +1,1 @@
-"""A module for each command."""
+"""One module for each command."""

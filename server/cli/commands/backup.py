@@ -56,7 +56,7 @@ def restore(
 
 
 def _embedded(settings: Settings) -> DataDirectory:
-    """Return the embedded engine's directory; CommandError where the store is DynamoDB."""
+    """Return the embedded engine's directory. Raise CommandError if the store is DynamoDB."""
     if not settings.embedded:
         raise CommandError(
             "Only the embedded engine's data is backed up and restored here: use DynamoDB's own "

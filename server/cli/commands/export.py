@@ -89,7 +89,8 @@ async def export(
         write = partial(
             export_to, target=_target(output, kind, format_, all_states=all_states), force=force
         )
-    # An export needs no index: it also reads a table that `table upgrade` cannot upgrade.
+    # Works without all indexes: an export can also read a table that `table upgrade` cannot
+    # upgrade.
     async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         async with scanning(store, "read") as (_, seen):
@@ -113,7 +114,7 @@ async def export(
 
 
 def _target(output: Path, kind: KindName, format_: Format | None, *, all_states: bool) -> Target:
-    """Return the files to write: one for each kind in a directory, or the file of one kind."""
+    """Return the files to write: one for each kind in a directory, or a single file of one kind."""
     if kind == "all":
         if output.suffix.lower() in _SUFFIXES and not output.is_dir():
             raise CommandError(

@@ -1,4 +1,4 @@
-"""``marginalia load``: writes the rows of a file, of any format, to the table, or checks them."""
+"""``marginalia load``: writes the rows of a file to the table, or only checks them."""
 
 import asyncio
 from contextlib import AsyncExitStack, closing
@@ -153,7 +153,7 @@ def load(
         find_preset(preset), **{name: one for name, one in given.items() if one is not None}
     )
     maps, sets = map_ or [], set_ or []
-    if id_from is not None:  # in place of the preset's column of ids
+    if id_from is not None:  # replaces the preset's column of ids
         columns = [column.strip() for column in id_from.split(",")]
         if not all(columns):
             raise CommandError(f"--id-from {id_from!r} has an empty name: write it as a,b,c.")

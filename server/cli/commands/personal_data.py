@@ -1,4 +1,4 @@
-"""A user's rights: ``marginalia user export`` and ``marginalia user erase``."""
+"""``marginalia user export`` and ``marginalia user erase``: a user's right to the data."""
 
 import sys
 from collections import Counter
@@ -116,7 +116,8 @@ async def export(
         sys.stdout.write(text.decode())
         return
     try:
-        output.touch(mode=0o600, exist_ok=False)  # other users of the machine may not read it
+        # other users of the machine must not read the file
+        output.touch(mode=0o600, exist_ok=False)
         output.write_bytes(text)
     except OSError as error:
         raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
@@ -193,7 +194,7 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
 
 
 def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
-    """Ask the operator; raise CommandError without a terminal, and Abort for no."""
+    """Ask the operator to confirm. Raise Abort for no, and CommandError without a terminal."""
     if not sys.stdin.isatty():
         raise CommandError("There is no terminal to confirm the erase on: add --yes.")
     typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
@@ -205,7 +206,7 @@ def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
 
 
 def _listed(counts: Counter[Kind], choices: Choices | None = None, tense: str = "") -> str:
-    """Return counts as text; with ``choices`` also what becomes of each kind, in a ``tense``."""
+    """Return counts as text. With ``choices``, add what happens to each kind, in a ``tense``."""
     fates = {Kind.DECISION: "rename", Kind.BLOCK: "rename"}
     if choices is not None:
         fates |= {Kind.COMMENT: choices.comments, Kind.ORDER: choices.orders}

@@ -1,4 +1,4 @@
-"""``marginalia serve``: the GraphQL server. ``marginalia schema``: what it serves."""
+"""``marginalia serve`` runs the GraphQL server. ``marginalia schema`` prints its schema."""
 
 import asyncio
 from typing import Annotated
@@ -39,7 +39,7 @@ def serve(
 
 
 async def _check(settings: Settings) -> None:
-    """Print a line for each finding; exit code 1 after a danger."""
+    """Print a line for each finding. The exit code is 1 if one of them is a danger."""
     worst = set()
     async for level, subject, sentence in findings(settings):
         worst.add(level)

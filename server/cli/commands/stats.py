@@ -1,6 +1,6 @@
 """``marginalia stats``: rebuilds and verifies the statistics, and follows the table's stream.
 
-Functions import ``stream`` where they need it: other commands start without it.
+Functions import ``stream`` when they need it, so that other commands start without it.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from server.observability.exposition import followed
 from server.settings import Settings
 
 SHOWN = 100
-"""Differences that ``verify`` prints."""
+"""Maximum differences that ``verify`` prints."""
 
 _NEXT = {
     MaintenanceMode.TRANSACTIONAL: "run `marginalia stats rebuild`, which is safe while servers "

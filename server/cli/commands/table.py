@@ -173,7 +173,7 @@ def workbench(settings: Settings) -> None:
 
 
 def _changes_of(progress: ProgressBar) -> IndexProgress:
-    """Return a function that prints the state of an index whenever the state changes."""
+    """Return a function that prints an index's state each time the state changes."""
     printed: dict[str, str] = {}
 
     def show(name: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""``marginalia token``: a JWT for a user of one's own server."""
+"""``marginalia token``: prints a JWT that a server with the same secret accepts."""
 
 import re
 from datetime import timedelta
@@ -17,7 +17,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_lifetime(text: str) -> timedelta:
-    """Return the duration of ``90s``, ``30m``, ``12h`` or ``7d``; BadParameter for other texts."""
+    """Return the duration of a text such as ``30m``, ``12h`` or ``7d``. Raises BadParameter."""
     match = re.fullmatch(r"([1-9][0-9]{0,4})([smhd])", text)
     if match is None:
         raise typer.BadParameter("give a number and a unit, such as 30m, 12h or 7d.")
@@ -56,7 +56,8 @@ def token(
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    if secret is None:  # the server would refuse a JWT of another directory's secret
+    # do not create a secret here: the server has another one and would refuse the JWT
+    if secret is None:
         DataDirectory(settings.data_dir).require_data("set MARGINALIA_JWT_SECRET to its secret")
         secret = ensure_secret(settings.data_dir)
     typer.echo(make_token(secret, user=user_id, name=shown, roles=role or [], lifetime=lifetime))

@@ -1,4 +1,4 @@
-"""``marginalia user``: blocks of users, and users' rights."""
+"""``marginalia user``: blocks users, and exports or erases their data."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated

@@ -83,7 +83,7 @@ async def test_a_command_says_that_it_waits_and_gives_up_in_the_end(
         with pytest.raises(DataDirectoryInUseError):
             async with embedded_engine(tmp_path, share=True):
                 pass
-    assert caplog.messages[-1] == f"Another command works on {tmp_path}: waiting for its end."
+    assert caplog.messages[-1] == f"Another command uses {tmp_path}: waiting until it ends."
 
 
 async def test_a_killed_engine_comes_back_on_its_port_with_its_data(tmp_path: Path) -> None:
