@@ -1,12 +1,11 @@
 """Admission: decides which requests run at once, which wait, and which the server refuses.
 
-A process on one core serves a limited number of requests a second. Each request above that number
-slows down all others, until clients give up on responses that the server still computes. Therefore
-the server runs a fixed number of requests at once. It lets as many requests wait as it can probably
-serve in time, and refuses further requests with 503. A short burst of requests always waits,
-because a waiting request costs only memory. Clients take turns: if one client has a thousand
-waiting requests, another client's request waits for only one of them. A rate limit restricts the
-requests of each client.
+A process on one core can serve a limited number of requests per second. Each further request slows
+down all others, until clients give up before they get their responses. So the server runs a fixed
+number of requests at once. It lets as many others wait as it can probably serve in time, and
+refuses the rest with 503. A short burst of requests always waits, because a waiting request costs
+only memory. Clients take turns: if one client has a thousand waiting requests, another client's
+request waits for only one of them. A rate limit restricts each client's requests.
 """
 
 import asyncio
@@ -32,44 +31,42 @@ from server.http.errors import refusal
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""While no request has waited for longer than these seconds, every request may wait. In a burst,
-the pace of earlier requests predicts nothing."""
+"""If no request has waited for longer than these seconds, every new request may wait. The pace of
+earlier requests does not predict a burst."""
 
 WAIT = 6.0
-"""Otherwise a request waits only if it is expected to run within these seconds. The more time
-requests take, the fewer may wait."""
+"""Otherwise a new request waits only if it is expected to start within these seconds."""
 
 LONGEST = 8.0
-"""Seconds after which a waiting request is refused, because earlier requests took longer than
-expected."""
+"""Seconds after which a waiting request is refused. This happens if earlier requests take longer
+than expected."""
 
 PACE = 0.002
-"""Seconds between the ends of two requests while others wait; this value is used until the first
+"""Seconds between the ends of two requests while others wait. This value is used before the first
 measurement."""
 
 _STALL = 0.03
-"""The maximum seconds that count for one request, so that a single pause does not change the pace
-much."""
+"""Maximum seconds that count for one request, so that a single long pause hardly changes the
+pace."""
 
 _WEIGHT = 1 / 64
-"""Weight of the latest request in the mean pace."""
+"""The weight of the latest request in the mean pace."""
 
 PAUSE = 0.01
-"""Seconds before a refusal: it slows down clients that retry at once."""
+"""Seconds before a refusal is sent, which slows down clients that retry at once."""
 
 REFUSALS = 1_000
-"""Refusals a second: writing more would take processor time from served requests. Further refusals
-are delayed, which also slows down clients that retry at once."""
+"""Maximum refusals per second, because each costs CPU time that served requests need. Further
+refusals are delayed."""
 
 ON_TIME = 0.003
-"""The event loop has free time if its timer is late by less than these seconds."""
+"""If the event loop's timer is late by less than these seconds, the event loop has free time."""
 
 MOST_WAITING = 20
-"""Factor for the number of running requests while they wait for the store and not for the
-processor."""
+"""While requests wait for the store and not for the CPU, this many times more of them may run."""
 
 LEAVE = "marginalia.leave"
-"""ASGI extension: a subscription calls this function to free its place for another request."""
+"""ASGI extension: a function by which a subscription gives its place to another request."""
 
 TOO_MANY_MESSAGES = 4429
 """The close code of a WebSocket after too many messages."""
@@ -81,19 +78,20 @@ _LOG_EVERY = 10.0
 _CACHED_ADDRESSES = 1_000
 
 _CUSTOMER_BITS = 64
-"""Providers assign an IPv6 network of 64 bits or more to one customer (RFC 6177), so all its
-addresses are one client."""
+"""Bits of an IPv6 network whose addresses count as one client: providers assign a network of 64
+bits or more to one customer (RFC 6177)."""
 
 
 def is_health(path: str) -> bool:
-    """Return whether a path is a health check. Load and limits never block health checks."""
+    """Return whether a path is a health check. Load and limits never delay health checks."""
     return path == "/health" or path.startswith("/health/")
 
 
 class Clients:
     """Identifies clients by address: an IPv4 address, or an IPv6 network of 64 bits.
 
-    A trusted proxy is not a client: its own requests, without a forwarded address, are unlimited.
+    A trusted proxy is not a client. Requests of its own, without a forwarded address, have no
+    limit.
     """
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
@@ -103,8 +101,8 @@ class Clients:
     def of(self, scope: HTTPScope) -> str | None:
         """Return the client of a request before uvicorn's middleware; None for a trusted proxy.
 
-        After uvicorn's ``ProxyHeadersMiddleware``, ``scope["client"]`` is already the client's
-        address, so call ``at`` instead. It reads the same header in the same way.
+        After uvicorn's ``ProxyHeadersMiddleware``, use ``at``: ``scope["client"]`` is then the
+        client's address. Both interpret the header in the same way.
         """
         host = scope["client"][0] if scope["client"] else ""
         if host in self._trusted:
@@ -114,10 +112,12 @@ class Clients:
         return self.at(host)
 
     def _at(self, host: str) -> str | None:
-        """Return the client at an address, None for a trusted proxy."""
+        """Return the client with an address; None for a trusted proxy."""
         try:
             address = ip_address(host)
-        except ValueError:  # a proxy may forward a name instead, which could be a key of any length
+        # a proxy may forward a name instead of an address, which must not become a key of any
+        # length
+        except ValueError:
             return "unknown"
         if host in self._trusted:
             return None
@@ -137,18 +137,21 @@ class _Waiting:
 
 
 class _Queue:
-    """The waiting requests: clients in turn, and each client's requests in order of arrival."""
+    """The waiting requests.
+
+    Clients take turns, and each client's requests are in order of arrival.
+    """
 
     def __init__(self) -> None:
         self._by_age: OrderedDict[_Waiting, None] = OrderedDict()
         self._by_client: OrderedDict[str | None, deque[_Waiting]] = OrderedDict()
-        """In order of their turns."""
+        """The clients in the order of their turns, each with its waiting requests."""
 
     def __len__(self) -> int:
         return len(self._by_age)
 
     def add(self, request: _Waiting) -> None:
-        """Add a request behind the others of its client."""
+        """Add a request after the others of its client."""
         self._by_age[request] = None
         self._by_client.setdefault(request.client, deque()).append(request)
 
@@ -157,16 +160,19 @@ class _Queue:
         return next(iter(self._by_age))
 
     def ahead_of(self, client: str | None) -> int:
-        """Return the maximum number of requests that run before a client's next request."""
+        """Return how many requests run at most before the next request of a client."""
         own = len(self._by_client.get(client, ())) + 1
         return min(len(self), own * len(self._by_client))
 
     def next_client(self) -> str | None:
-        """Return the client whose turn it is."""
+        """Return the client whose turn is next."""
         return next(iter(self._by_client))
 
     def take(self, client: str | None) -> _Waiting:
-        """Remove and return a client's oldest request, and move the client behind all others."""
+        """Remove and return a client's oldest request.
+
+        The client's next turn comes after all others.
+        """
         requests = self._by_client[client]
         request = requests.popleft()
         del self._by_age[request]
@@ -177,11 +183,11 @@ class _Queue:
 
 
 class Admission:
-    """Decides when each request runs. It is also the ASGI middleware around running requests.
+    """Decides when each request runs. It is also the ASGI middleware around the running requests.
 
-    ``submit`` serves, queues or refuses a request. At most ``most`` requests run at once. If
-    requests wait although the event loop is on time, the running requests wait for a slow store and
-    not for the processor. Then one more request may run.
+    ``submit`` serves a request, lets it wait, or refuses it. At most ``most`` requests run at once.
+    If requests wait although the event loop has free time, the running requests wait for a slow
+    store and not for the CPU. Then one more request may run.
     """
 
     def __init__(self, app: ASGIApp, most: int, trusted_proxies: Sequence[str]) -> None:
@@ -190,16 +196,16 @@ class Admission:
         self._clients = Clients(trusted_proxies)
         self._running = 0
         self._pace = PACE
-        """Mean seconds between the ends of two recent requests, measured only while others wait. At
-        other times it would measure the store's latency, or how often clients send."""
+        """Mean seconds between the ends of two recent requests. It is measured only while others
+        wait: otherwise it would measure the store's latency, or how often clients send requests."""
         self._ended_at = 0.0
         """When the last request ended."""
         self._waiting = _Queue()
         self._timer: asyncio.TimerHandle | None = None
         self.refused = 0
-        """Requests refused since the start."""
+        """The number of refused requests since the start."""
         self._refusal_due = 0.0
-        """When the latest refusal is due."""
+        """The time at which the last of the delayed refusals is sent."""
         self._unlogged = 0
         self._logged_at = -_LOG_EVERY
 
@@ -216,9 +222,10 @@ class Admission:
     def submit(
         self, scope: HTTPScope, serve: Callable[[], bool], refuse: Callable[[], object]
     ) -> None:
-        """Call ``serve`` now or in its turn, or ``refuse`` after a pause; health checks never wait.
+        """Call ``serve`` now or in its turn, or call ``refuse`` after a pause.
 
-        ``serve`` runs the application, and returns False if the client has left.
+        ``serve`` runs the application, and returns False if the client has disconnected. Health
+        checks never wait.
         """
         loop = asyncio.get_running_loop()
         if self._running < self._most or is_health(scope["path"]):
@@ -234,7 +241,7 @@ class Admission:
             loop.call_at(self._refusal_due, self._refuse, refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run one request that ``submit`` serves; then serve the next."""
+        """Run one request that ``submit`` serves. Then serve the next waiting request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -268,7 +275,7 @@ class Admission:
     def _look(self, due: float) -> None:
         """Refuse requests that have waited too long.
 
-        Serve one more if the event loop is on time.
+        Serve one more request if the event loop has free time.
         """
         self._timer = None
         now = asyncio.get_running_loop().time()
@@ -293,13 +300,13 @@ class Admission:
 
 
 class RateLimitMiddleware:
-    """Refuses with 429 a client that sends more requests than ``rate``, such as ``100/s``.
+    """Refuses a client with 429 if it sends more requests than ``rate``, such as ``100/s``.
 
     Each message on a WebSocket counts as a request. A message above the limit closes the WebSocket.
 
-    The processor time of a client's new documents also counts as requests, but it is known only
-    afterwards. So a client may exceed its rate, by at most its burst. Therefore the limiter allows
-    twice the burst, and refuses a client that has exceeded its rate.
+    The CPU time of a client's new documents also counts as requests, but it is known only after the
+    document was processed. So a client may exceed its rate, at most by its burst. Therefore the
+    limiter allows twice the burst, and then refuses the client until it is below its rate again.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -309,7 +316,7 @@ class RateLimitMiddleware:
         (quota,) = parse(rate)
         self._burst = quota.burst
         self._interval = quota.emission_interval
-        """Seconds after which a client may send one more request."""
+        """Seconds after which a client may send one further request."""
         self._limiter = Throttled(
             using=RateLimiterType.GCRA.value,
             quota=per_duration(quota.rate.period, quota.rate.limit, 2 * quota.burst),
@@ -317,7 +324,7 @@ class RateLimitMiddleware:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or respond with the seconds until the client may send another."""
+        """Pass the request on, or respond with the number of seconds that the client must wait."""
         limited = scope["type"] != "lifespan" and not is_health(scope["path"])
         client = self._clients.at(scope["client"][0]) if limited else None
         if client is None:
@@ -334,7 +341,7 @@ class RateLimitMiddleware:
             return
 
         async def limited_receive() -> Message:
-            """Close the WebSocket when its messages are too many."""
+            """Receive a message. Close the WebSocket if its messages are too many."""
             message = await receive()
             if message["type"] != "websocket.receive" or self._wait(client) is None:
                 return message
@@ -356,7 +363,7 @@ class RateLimitMiddleware:
         return None
 
     def _charge(self, client: str, seconds: float) -> None:
-        """Count processor time of a document as requests."""
+        """Count the CPU time of a document as requests."""
         requests = int(seconds / SECONDS_OF_REQUEST)
         if requests:
             owed = min(requests, self._limiter.peek(client).remaining)

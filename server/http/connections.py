@@ -1,7 +1,7 @@
-"""Connections: limits of their number, and of the time and bytes of each incomplete request.
+"""Connections: limits their number, and the time and bytes of each incomplete request.
 
-The application receives only complete requests. An incomplete request uses a connection and memory,
-which are limited, but it does not count as a running request.
+The application receives complete requests only. An incomplete request occupies a connection and
+memory, which are limited, but it does not count as a running request.
 """
 
 import re
@@ -39,38 +39,38 @@ from server.http.subscriptions import ENDING
 RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _DESCRIPTORS = 65_536
-"""More connections are useless. Some systems allow a thousand million descriptors, and keep a table
-of them."""
+"""Maximum file descriptors that are used for connections. Some systems allow a thousand million,
+and need a table of that size."""
 
 _RESERVE = 256
-"""File descriptors reserved for the store's connections, for files, and for clients that get a
+"""File descriptors that remain for the store's connections, for files, and for clients that get a
 503."""
 
 _SURPLUS = 64
-"""Connections above the maximum: enough for health checks."""
+"""Connections above the maximum, which are accepted for health checks."""
 
 _PIECE = 4_096
-"""The number of bytes that are parsed at a time. Limits are exact to this number."""
+"""Number of bytes that are parsed at a time. Limits of bytes are exact up to this number."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
 _LINGER = 1.0
-"""Seconds that a client has to read its last response. An immediate close would discard the
-response."""
+"""Seconds for the client to read its last response before the connection closes. If the server
+closed it at once, the client could lose the response."""
 
 _LAST_CALL = 1.0
-"""Seconds in which a stopping server still answers on idle connections: a client may send a request
+"""Seconds in which a stopping server still answers on idle connections. A client may send a request
 before it learns that the connection closes."""
 
 _NEXT_READ = 0.01
-"""Seconds after which the event loop has read what had arrived."""
+"""After these seconds, the event loop has read the data that had already arrived."""
 
 STATE = "connections"
-"""The key of the ``Connections`` in the state of the lifespan."""
+"""The key of the ``Connections`` in the state of ASGI's lifespan."""
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the number of descriptors that this process may have; return it."""
+    """Raise the number of file descriptors that this process may open. Return the new number."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
@@ -83,7 +83,7 @@ def max_connections(descriptors: int) -> int:
 
 
 def _wire(response: Response, connection: bytes = b"close") -> bytes:
-    """Return the bytes of a response, with its ``Connection`` header."""
+    """Return the bytes of a response, with the ``Connection`` header set."""
     headers = [(b"connection", connection), *response.raw_headers]
     lines = [name + b": " + value for name, value in headers]
     return STATUS_LINE[response.status_code] + b"\r\n".join([*lines, b"", bytes(response.body)])
@@ -102,19 +102,19 @@ _FULL = _wire(refusal(503, "The server has no connection left: try again in a se
 
 
 class SendTimeout(Protocol):
-    """Aborts a connection if its client reads almost nothing while the write buffer is full."""
+    """Aborts a connection whose client reads almost nothing while the write buffer is full."""
 
     loop: AbstractEventLoop
     transport: Transport
     _send_timer: TimerHandle | None = None
 
     def pause_writing(self) -> None:
-        """Note the size of the full write buffer, to compare it after ``SEND_TIMEOUT``."""
+        """Remember the size of the full write buffer. It is compared after ``SEND_TIMEOUT``."""
         super().pause_writing()
         self._compare_after(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Stop the timer: the client has read most of its data."""
+        """Stop the timer, because the client has read most of its data."""
         super().resume_writing()
         self._stop_timer()
 
@@ -146,21 +146,21 @@ class Connections:
     most: int
     request_timeout: float
     busy_page: Callable[[RequestHeaders], Response | None] = lambda _: None
-    """Returns the response that a busy server gives to a browser; None for other clients."""
+    """Returns the page that a busy server shows to a browser; None for other clients."""
     expectant: dict["Connection", None] = field(default_factory=dict)
-    """Connections without a complete request. The connection that has waited longest is first."""
+    """The connections without a complete request. The one that has waited longest is first."""
     bodies: int = 0
-    """Bytes of all bodies that the application has not received yet."""
+    """The bytes of all request bodies that the application has not received yet."""
     ending: bool = False
-    """Whether the server stops: each connection closes after one more response."""
+    """Whether the server is stopping. Then each connection closes after its next response."""
 
 
 class Connection(SendTimeout, HttpToolsProtocol):
     """One client's connection.
 
-    If there are too many connections, the server closes the connection that has been without a
-    complete request for longest. If every connection has a request, the new connection may only
-    request health checks.
+    If there are too many connections, the server closes the one that has been without a complete
+    request for the longest time. If every connection has a complete request, a new connection may
+    only request health checks.
     """
 
     def __init__(
@@ -173,66 +173,67 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._shared: Connections = app_state[STATE]
         self.surplus = False
-        """Whether this connection exceeds the maximum."""
+        """Whether this connection exceeds the maximum number of connections."""
         self._timer: TimerHandle | None = None
         self._partial = False
-        """Whether a request has begun and is not complete."""
+        """Whether a request has begun but is not complete."""
         self._in_head = False
         self._allowance = 0
-        """Bytes that this request may still send in addition to its body."""
+        """The bytes that this request may still send outside its body."""
         self._headers = 0
-        """Headers and trailers of this request."""
+        """The number of headers and trailers in this request."""
         self._fault = _MALFORMED
-        """The response to a request that the parser or one of its callbacks refuses."""
+        """The response to a request that the parser, or one of its callbacks, rejects."""
         self._body = 0
-        """Bytes of this request's body that the application has not received yet."""
+        """The bytes of this request's body that the application has not received yet."""
         self._left = False
-        """Whether the client has left."""
+        """Whether the client has disconnected."""
         self._ended = False
-        """Whether parsing has stopped; the client may still read its last response."""
+        """Whether parsing has stopped. The client may still read its last response."""
         self._on_leaving: Callable[[], None] | None = None
-        """Cancels the running request."""
+        """Cancels the running request when the client disconnects."""
         self._on_ending: Callable[[], None] | None = None
         """Ends a running subscription when the server stops."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Expect a request, and make room for it if there are too many connections."""
+        """Expect a request. If there are too many connections, close another one."""
         super().connection_made(transport)
         surplus = len(self.connections) - self._shared.most
         if (
             surplus > _SURPLUS or self.client is None
-        ):  # without an address, the client has left already
+        ):  # if there is no address, the client has disconnected already
             transport.abort()
             return
         if surplus > 0:
-            # Close the connection that has been without a request for longest, unless all have a
-            # request.
+            # Close the connection that has waited longest for a complete request, if there is one.
             oldest = next((each for each in self._shared.expectant if not each.surplus), None)
             self.surplus = oldest is None
             if oldest is not None:
                 oldest.end(_FULL, linger=0)
         self._shared.expectant[self] = None
         self._set_timer()
-        if self._shared.ending:  # accepted before the server stopped
+        if self._shared.ending:  # the connection was accepted before the server began to stop
             self.shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the running request, and release what the connection holds."""
+        """Cancel the running request, and release the connection's share of the limits."""
         self._left = True
         if self._on_leaving is not None:
             self._on_leaving()
         if self.cycle is not None:
-            self.cycle.body = bytearray()  # the request may still be in the queue
+            # free the memory now, because the request may remain in the queue for a while
+            self.cycle.body = bytearray()
         self._arrived()
         self._release()
         self._shared.expectant.pop(self, None)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse data within the limits of size and time."""
+        """Parse received bytes, within the limits of size and time."""
         if b"pgrade" in data and not self._partial:
-            # The parser would accept an offer to change the protocol. Java's client offers HTTP/2
-            # with the first request of each connection.
+            # Rename a header ``Upgrade`` that offers another protocol than WebSocket, because the
+            # parser would accept the offer. Java's client offers HTTP/2 with the first request of
+            # each connection.
             end = data.find(b"\r\n\r\n") + 2  # 1 if the head is not complete
             data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
@@ -251,14 +252,14 @@ class Connection(SendTimeout, HttpToolsProtocol):
                 self._set_timer()
 
     def on_message_begin(self) -> None:
-        """Start to count the bytes of a request."""
+        """Start to count the bytes of a new request."""
         super().on_message_begin()
         self._partial = self._in_head = True
         self._allowance = MAX_HEAD
         self._headers = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header. Drop a trailer, since it could replace a header."""
+        """Keep a header. Ignore a trailer, because it could replace a header."""
         self._headers += 1
         if self._headers > MAX_HEADERS:
             raise self._fault_of(431, f"The request has more than {MAX_HEADERS} headers.")
@@ -266,18 +267,19 @@ class Connection(SendTimeout, HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Refuse a head that a proxy and this server may interpret differently."""
+        """Reject a head that a proxy and this server could interpret differently."""
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]
         hosts, coded = names.count(b"host"), b"transfer-encoding" in names
         if version not in ("1.0", "1.1"):
             raise self._fault_of(505, "The server speaks HTTP/1.1 and HTTP/1.0.")
-        if hosts > 1 or (hosts == 0 and version == "1.1"):  # RFC 9112, 3.2
+        # RFC 9112, 3.2: a request has exactly one Host header
+        if hosts > 1 or (hosts == 0 and version == "1.1"):
             raise self._fault_of(400, "The request must have one Host header.")
-        if coded and version == "1.0":  # RFC 9112, 6.1
+        if coded and version == "1.0":  # RFC 9112, 6.1: a server may reject such a message
             raise self._fault_of(400, "HTTP/1.0 has no Transfer-Encoding: send HTTP/1.1.")
         if self.parser.should_upgrade() and (coded or b"content-length" in names):
-            # The parser would take the body for the next request.
+            # The parser would interpret the body as the next request.
             raise self._fault_of(400, "A request for another protocol must have no body.")
         if len(self.pipeline) == MAX_PIPELINED:
             raise self._fault_of(503, "Too many requests wait on this connection.")
@@ -287,16 +289,16 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _fault_of(self, status: int, sentence: str) -> ValueError:
-        """Return an error that stops the parser, and keep the answer for ``send_400_response``."""
+        """Return an error that stops the parser. ``send_400_response`` then sends the response."""
         self._fault = _wire(failure(status, sentence))
         return ValueError(sentence)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
-        """Answer a request that the parser or one of its callbacks refuses."""
+        """Respond to a request that the parser, or one of its callbacks, rejects."""
         self.end(self._fault)
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body, and read on until it is complete or too large."""
+        """Keep a part of the body. Read further parts until the body is complete or too large."""
         super().on_body(body)
         self._allowance += len(body)
         if self.pipeline or self not in self._shared.expectant:
@@ -309,7 +311,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.flow.resume_reading()
 
     def on_message_complete(self) -> None:
-        """Pass the complete request on."""
+        """Submit the complete request to the application."""
         super().on_message_complete()
         if self.parser.should_upgrade() and self._should_upgrade():
             return
@@ -318,7 +320,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self._start_asgi_task(self.cycle, self.app)
 
     def handle_websocket_upgrade(self) -> None:
-        """Switch to WebSocket if there is a free place and no earlier request is unanswered."""
+        """Switch to WebSocket, if a place is free and all earlier requests are answered."""
         unanswered = self not in self._shared.expectant
         if self.surplus or self._shared.admission.waiting or unanswered:
             self.end(_BUSY_LAST)
@@ -328,10 +330,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Submit a request if it is complete or must be refused.
+        """Submit a request if it is complete, or if it must be refused.
 
-        Otherwise let the client send its body. uvicorn also calls this before the body arrives, and
-        for the next request of a pipeline.
+        Otherwise wait for the rest of the body. uvicorn calls this method before the body arrives,
+        and also for the next request of a pipeline.
         """
         whole = not cycle.more_body or self._body > MAX_BODY
         if not whole and cycle.waiting_for_100_continue:
@@ -363,11 +365,12 @@ class Connection(SendTimeout, HttpToolsProtocol):
 
     def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
         self._on_leaving = act
-        if self._left and act is not None:  # before the application began
+        # the client has disconnected before the application started
+        if self._left and act is not None:
             act()
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:
-        """Answer 503 without the application.
+        """Respond with 503, without calling the application.
 
         This must be fast: under load, the server may refuse ten times as many requests as it
         serves.
@@ -381,7 +384,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             answer = _wire(page, b"keep-alive" if cycle.keep_alive else b"close")
         else:
             answer = _BUSY_KEPT if cycle.keep_alive else _BUSY_LAST
-        if cycle.scope["method"] == "HEAD":  # no body: RFC 9110, 9.3.2
+        if cycle.scope["method"] == "HEAD":  # RFC 9110, 9.3.2: the response to HEAD has no body
             answer = b"".join(answer.partition(b"\r\n\r\n")[:2])
         self.transport.write(answer)
         if not cycle.keep_alive:
@@ -391,7 +394,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Expect the next request.
 
-        Close the connection if the body of this request is incomplete.
+        Close the connection if the body of the last request is incomplete.
         """
         self._on_ending = None
         self._shared.expectant[self] = None
@@ -401,7 +404,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             super().on_response_complete()
 
     def shutdown(self) -> None:
-        """Close after the running request, or after a request that arrives within a second."""
+        """Close after the running request. An idle connection stays open for one more second."""
         self._shared.ending = True
         if self in self._shared.expectant:
             self.loop.call_later(_LAST_CALL, self._close_soon)
@@ -411,10 +414,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
                 self._on_ending()
 
     def _close_soon(self) -> None:
-        """Close an idle connection; a request that has begun gets one more second to arrive.
+        """Close an idle connection. If a request has begun, give it one more second.
 
-        This timer may be late because the processor was busy. The loop then reads the requests that
-        have arrived before it runs the next timer.
+        This timer may be late because the CPU was busy. Then the event loop first reads the
+        requests that have arrived, before it runs another timer.
         """
         self.loop.call_later(_LAST_CALL if self._partial else _NEXT_READ, self._close_if_idle)
 
@@ -423,12 +426,13 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
-        """Answer an incomplete request, then close.
+        """Respond to an incomplete request, then close the connection.
 
-        The client has ``linger`` seconds to read the answer.
+        The client has ``linger`` seconds to read the response.
         """
         self._ended = True
-        if self not in self._shared.expectant:  # an earlier request of a pipeline is unanswered
+        # an earlier request of the pipeline is still unanswered
+        if self not in self._shared.expectant:
             self.transport.abort()
             return
         del self._shared.expectant[self]
@@ -447,13 +451,13 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
 
     def _arrived(self) -> None:
-        """Stop the timer: the request has arrived."""
+        """Stop the timer, because the request is complete."""
         self._partial = False
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def _release(self) -> None:
-        """Stop counting this request's body."""
+        """Subtract this request's body from the bytes of all bodies."""
         self._shared.bodies -= self._body
         self._body = 0

@@ -1,4 +1,7 @@
-"""Error responses outside GraphQL's execution, in GraphQL's shape: ``{"errors": [...]}``."""
+"""Error responses to requests that GraphQL does not execute, in GraphQL's form.
+
+The form is ``{"errors": [...]}``.
+"""
 
 from collections.abc import Mapping
 
@@ -16,20 +19,20 @@ _CODES = {
 }
 
 _MAX_PATH = 300
-"""Characters of a path that a message shows."""
+"""Maximum characters of a path in a message."""
 
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return one error as JSON; its code is BAD_REQUEST unless the status has another code."""
+    """Return one error as JSON. Its code depends on the status, and is BAD_REQUEST by default."""
     code = _CODES.get(status, "BAD_REQUEST")
     body = {"errors": [{"message": message, "extensions": {"code": code}}]}
     return Response(orjson.dumps(body), status, headers, "application/json")
 
 
 def refusal(status: int, message: str, retry_after: int) -> Response:
-    """Return an error for a request that the server did not read; ``retry_after`` is in seconds.
+    """Return an error for a request that the server did not read. ``retry_after`` is in seconds.
 
-    Scripts of any origin may read the error: it contains no data, and tells scripts when to retry.
+    Scripts of any origin may read it, because it contains no data and tells scripts when to retry.
     """
     headers = {
         "Retry-After": str(retry_after),
@@ -40,7 +43,7 @@ def refusal(status: int, message: str, retry_after: int) -> Response:
 
 
 async def http_failure(request: Request, error: Exception) -> Response:
-    """Return the response to Starlette's own exceptions: an unknown path, a wrong method."""
+    """Return the response to Starlette's exceptions, such as an unknown path or wrong method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
     path = request.url.path[:_MAX_PATH]
     messages = {

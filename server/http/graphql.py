@@ -53,18 +53,20 @@ from server.settings import Settings
 NOT_KEPT = "private, no-store"
 
 REJECTIONS = (InvalidTokenError, KeysUnavailableError, HTTPException)
-"""Exceptions that end a request before its operation is executed."""
+"""Exceptions that end a request before an operation is executed."""
 
 _POST_TYPES, _GET_TYPES = OperationType.from_http("POST"), OperationType.from_http("GET")
 
 _CREDENTIALS = frozenset({b"authorization", b"cookie"})
 
 _SHARED_VARY = b"Accept, Authorization, Origin"
-"""Caches never give a stored response to a signed-in user, nor to pages of another origin, because
-CORS headers differ. GraphQL's responses do not depend on a cookie."""
+"""Responses differ by these headers. Shared caches must not give a stored response to a signed-in
+user, or to pages of another origin, because CORS headers differ. GraphQL's responses do not depend
+on cookies."""
 
 _FEW_VALUES = 500
-"""The server encodes a result of at most this many values without counting its characters first."""
+"""A result with more values than this is measured before it is encoded, because it may be too
+large."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
@@ -76,7 +78,7 @@ _TOO_LARGE_BODY = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 
 @dataclass(frozen=True, slots=True)
 class GraphQLResponse:
-    """A response in JSON; ``failed`` is true if it contains errors."""
+    """A response in JSON. ``failed`` is true if it contains errors."""
 
     body: bytes
     status_code: int
@@ -98,13 +100,13 @@ class GraphQLResponse:
 def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLResponse:
     """Return the response for a result.
 
-    After a request error nothing was executed, and the response has no ``data``. Its status is 4xx
-    in GraphQL's own media type. In plain JSON the status of a well-formed request is always 200,
-    because another status could come from a proxy between client and server.
+    After a request error nothing was executed, and the response has no ``data``. With GraphQL's own
+    media type, its status is 4xx. With plain JSON, the status of a well-formed request is always
+    200, because any other status could come from a proxy between client and server.
     https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
     errors = [error.formatted for error in result.errors or []]
-    # An error of a field has a path, a request error has none.
+    # An error of a field has a path. A request error has none.
     is_request_error = result.data is None and bool(errors) and "path" not in errors[0]
     body: dict[str, Any] = {} if is_request_error else {"data": result.data}
     if errors:
@@ -112,7 +114,8 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     if result.extensions:
         body["extensions"] = result.extensions
     status = 200
-    if is_request_error and media_type == GRAPHQL:  # all clients and audits expect 400, not 422
+    # 400 and not 422, because all clients and audits expect it
+    if is_request_error and media_type == GRAPHQL:
         status = 500 if errors[0].get("extensions", {})["code"] == "INTERNAL" else 400
     values = result.values if isinstance(result, SizedResult) else None
     few = values is not None and values <= _FEW_VALUES
@@ -123,9 +126,12 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether a result's texts alone exceed the limit, before it is encoded."""
+    """Return whether the texts of a result exceed the limit.
+
+    The result need not be encoded for it.
+    """
     values, left = [body], MAX_RESPONSE
-    for value in values:  # the loop adds what lists and objects contain
+    for value in values:  # the loop appends the contents of lists and objects to ``values``
         kind = type(value)
         if kind is str:
             left -= len(value)
@@ -140,11 +146,12 @@ def _is_too_large(body: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SharedCaching:
-    """Lets shared caches keep public reads of trusted documents, for some seconds.
+    """Lets shared caches keep the responses to public reads of trusted documents for some seconds.
 
-    A cache may serve a response for ``s_maxage`` seconds, and then for ``stale_while_revalidate``
-    seconds while it fetches a new one (RFC 5861). If ``s_maxage`` is 0, caches keep nothing. Shared
-    caches may keep no other responses to a GET, and no responses to requests with credentials.
+    A cache may serve a response for ``s_maxage`` seconds. After that it may serve it for
+    ``stale_while_revalidate`` seconds while it fetches a new one (RFC 5861). If ``s_maxage`` is 0,
+    caches keep nothing. They must not keep any other response to a GET, nor responses to requests
+    with credentials.
     """
 
     s_maxage: int
@@ -153,7 +160,7 @@ class SharedCaching:
     def response(
         self, scope: Scope, document: Document, result: ExecutionResult, response: GraphQLResponse
     ) -> GraphQLResponse:
-        """Return the response to a GET with ``Cache-Control``, or 304 if the client has it."""
+        """Return the response to a GET with ``Cache-Control``; 304 if the client has it already."""
         if not self.s_maxage or response.failed or not _is_shareable(scope, document, result):
             return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
         kept = b"public, s-maxage=%d, stale-while-revalidate=%d" % (
@@ -165,14 +172,15 @@ class SharedCaching:
         headers = [(b"cache-control", kept), (b"etag", (known or tag).encode())]
         if known is None:
             return replace(response, vary=_SHARED_VARY, headers=headers)
-        # A 304 must have the Vary of the 200 (RFC 9110, 15.4.5), which compression extends.
+        # RFC 9110, 15.4.5: a 304 must have the same Vary as the 200. Compression adds a value to
+        # it.
         compressed = len(response.body) >= SMALLEST
         vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
         return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
 
 
 def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
-    """Return whether all clients get this response to this document."""
+    """Return whether all clients get the same response for this document."""
     if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
     if not isinstance(result, SizedResult) or result.operation is None:
@@ -182,7 +190,7 @@ def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> 
 
 def rejection(error: Exception) -> Response:
     """Return the response to one of ``REJECTIONS``."""
-    if isinstance(error, InvalidTokenError):  # RFC 6750, 3.1
+    if isinstance(error, InvalidTokenError):  # RFC 6750, 3.1: the challenge in ``WWW-Authenticate``
         return failure(401, str(error), {"WWW-Authenticate": 'Bearer error="invalid_token"'})
     if isinstance(error, HTTPException):
         return failure(error.status_code, error.detail, error.headers)
@@ -190,10 +198,10 @@ def rejection(error: Exception) -> Response:
 
 
 class GraphQLView:
-    """Executes operations for the user of the Authorization header; browsers get GraphiQL by GET.
+    """Executes operations for the user in the Authorization header. Browsers get GraphiQL by GET.
 
     Only this header identifies the user. The endpoint ignores the pages' cookie, because any site
-    can make a browser send the cookie with a forged request.
+    can make a browser send a forged request with the cookie.
     """
 
     def __init__(
@@ -240,7 +248,7 @@ class GraphQLView:
             await response(scope, receive, send)
 
     async def _response(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
-        """Return the response in the media type that the Accept header prefers."""
+        """Return the response in the media type that the client prefers by its Accept header."""
         post = scope["method"] == "POST"
         offered = (GRAPHQL, JSON) if post else (HTML, GRAPHQL, JSON)
         media_type = preferred(header(scope, b"accept"), offered)
@@ -264,9 +272,9 @@ class GraphQLView:
     async def _execute(
         self, document: Document, request: GraphQLRequest, context: Context, *, post: bool
     ) -> ExecutionResult:
-        """Return the result of an operation.
+        """Execute an operation, and return its result.
 
-        A GET may only read, because any site can cause a GET.
+        A GET may execute queries only, because any site can make a browser send a GET.
         """
         try:
             return await self.schema.execute(
@@ -282,9 +290,9 @@ class GraphQLView:
             raise HTTPException(405, message, {"Allow": "POST"}) from error
 
     async def context(self, authorization: str | None, site: str | None = None) -> Context:
-        """Return the context for resolvers; InvalidTokenError if the JWT is refused.
+        """Return the context for resolvers. Raise InvalidTokenError if the JWT is refused.
 
-        ``site`` is the address of the pages if ``--public-url`` does not set it.
+        ``site`` is the address of the pages if ``--public-url`` is not set.
         """
         viewer = None
         if authorization is not None:
@@ -294,10 +302,10 @@ class GraphQLView:
     async def subscribe(
         self, request: GraphQLRequest, context: Context, *, seconds: float
     ) -> AsyncGenerator[EventResult, None]:
-        """Return the results of a subscription's events.
+        """Yield the results of a subscription's events.
 
-        Each result must be ready within ``seconds``. Raises RefusedSubscriptionError if the
-        subscription cannot start.
+        Each result must be complete within ``seconds``. Raises RefusedSubscriptionError if the
+        subscription cannot begin.
         """
         if context.broker is None:
             message = "This server offers no subscriptions: read the list again instead."
@@ -313,6 +321,7 @@ class GraphQLView:
             document.text,
             request.variables,
             request.operation_name,
-            context=made_by,  # each event must read the current rows, so reads are not cached
+            # a new context for each event, because an event must not read cached rows
+            context=made_by,
             seconds=seconds,
         )

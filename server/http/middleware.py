@@ -1,4 +1,7 @@
-"""ASGI middleware: request ids, hosts, CORS, failures, deadlines, compression; and entity tags."""
+"""ASGI middleware: request ids, hosts, CORS, failures, deadlines and compression.
+
+Also entity tags.
+"""
 
 import asyncio
 import logging
@@ -28,38 +31,39 @@ Headers = list[tuple[bytes, bytes]]
 Address = IPv4Address | IPv6Address
 
 LEFT = "marginalia.left"
-"""ASGI extension: takes a function that is called when the client disconnects, or None. A second
-``receive`` would report the same, but needs a task for every request."""
+"""ASGI extension: receives a function, or None, that is called when the client disconnects. A
+second call of ``receive`` would also wait for this, but needs a task for every request."""
 
 SMALLEST = 1_000
-"""Bytes of the smallest response that is compressed; smaller ones fit into one packet anyway."""
+"""Minimum bytes of a response that is compressed. A smaller one fits in a single packet anyway."""
 
 _API_PATH = "/graphql"
 _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _PREFLIGHT_SECONDS = 24 * 3600
-"""Seconds that a browser may cache the response to a preflight. Browsers may use a lower limit."""
+"""Seconds for which a browser may cache the response to a preflight. Browsers may have a lower
+limit."""
 
 _CACHED_HOSTS = 1_000
 
 _REQUEST_ID = b"x-request-id"
 _SAFE_ID = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
-"""Request ids that need no escapes in a log."""
+"""Matches request ids that can be written to a log unchanged."""
 
 _TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
-"""An entity tag of this server, with or without the coding of the response."""
+"""An entity tag of this server, with or without the response's content coding."""
 
 logger = logging.getLogger(__name__)
 
 add_compress_type(GRAPHQL)
-# compression would need an encoder in memory for each subscriber
+# do not compress events, because each subscriber would need an encoder in memory
 remove_compress_type(EVENT_STREAM)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id: the client's or proxy's, or a new one.
+    """Gives each request an id: that of the client or proxy, or a new one.
 
-    The id is in the response, the log and errors. A response for shared caches has no id, because a
-    cache would send it to other clients too. asgi-correlation-id's own middleware takes ten times
+    The response, the log and errors contain the id. A response for shared caches has no id, because
+    a cache would send it to other clients too. asgi-correlation-id's own middleware takes ten times
     as long.
     """
 
@@ -87,26 +91,26 @@ def _is_shared(headers: Headers) -> bool:
 
 
 def request_id_of(headers: Headers) -> bytes:
-    """Return the id in a request's headers if a log can contain it, else a new one."""
+    """Return the id in a request's headers if it can be logged unchanged, otherwise a new id."""
     given = next((value for name, value in headers if name == _REQUEST_ID), b"")
     return given if _SAFE_ID.fullmatch(given) else os.urandom(16).hex().encode()
 
 
 class AllowedHosts:
-    """The hosts that requests may name in the Host header (RFC 9110, 7.2).
+    """The hosts that a request's Host header may name (RFC 9110, 7.2).
 
-    Pages build absolute links from this header. An attacker can also make a host name resolve to
-    this machine (DNS rebinding). A browser then treats this server as part of the attacker's site.
-    By default, a server that listens beyond loopback allows the name that it listens on, and the
-    address at which a connection arrived, because an attacker cannot use these. ``--public-url``
-    and ``--allowed-host`` replace them.
+    Pages build absolute links from this header, so a client must not choose it freely. An attacker
+    can also make a host name resolve to this machine (DNS rebinding), and a browser then treats
+    this server as part of the attacker's site. By default, a server that other machines can reach
+    accepts the name that it listens on, and the address of the connection, because attackers cannot
+    use these. ``--public-url`` and ``--allowed-host`` replace them.
     """
 
     def __init__(self, settings: Settings) -> None:
         public = urlsplit(settings.public_url).hostname if settings.public_url else None
         named = [*settings.allowed_hosts, *([public] if public else [])]
         self.by_address = not named and not is_loopback(settings.host)
-        """Whether the address of the connection is an allowed host too."""
+        """Whether a request may name the address of its connection."""
         patterns = [one.lower().strip("[]") for one in (named or [settings.host])]
         self._names = {one for one in patterns if not one.startswith("*")}
         self._endings = tuple(one[1:] for one in patterns if one.startswith("*."))
@@ -114,7 +118,10 @@ class AllowedHosts:
         self._is_named = lru_cache(_CACHED_HOSTS)(self._is_named_uncached)
 
     def allow(self, host: str, local: str | None) -> bool:
-        """Return whether requests may name ``host`` on a connection to the address ``local``."""
+        """Return whether a request may name ``host``.
+
+        ``local`` is the address of its connection.
+        """
         if self._any:
             return True
         if len(host) > MAX_HOST:
@@ -130,7 +137,7 @@ class AllowedHosts:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a host is this machine's loopback, by name or address."""
+    """Return whether a host name or address is this machine's loopback."""
     address = _address(name)
     if address is not None:
         return address.is_loopback
@@ -138,7 +145,7 @@ def is_loopback(name: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the host of a Host header in lower case, without port and brackets; "" if invalid."""
+    """Return the name in a Host header: lower case, without port and brackets. Empty if invalid."""
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port
@@ -157,9 +164,8 @@ def _address(name: str) -> Address | None:
 class HostMiddleware:
     """Refuses requests for other hosts with 421 (RFC 9110, 15.5.20), except health checks.
 
-    A load balancer checks the health of servers by their addresses. Starlette's
-    TrustedHostMiddleware does not exempt these checks, does not accept the address that a
-    connection arrived at, and does not explain its refusals.
+    Load balancers send health checks to a server's address. Starlette's TrustedHostMiddleware also
+    refuses these, does not accept the address of the connection, and does not explain its refusals.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
@@ -192,17 +198,17 @@ def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
 
 
 def is_own(origin: str, host: str | None) -> bool:
-    """Return whether an origin is this server's own; an opaque origin (``null``) never is."""
+    """Return whether an origin is this server's own. The opaque origin ``null`` never is."""
     return origin.partition("://")[2] == host
 
 
 class CrossOriginMiddleware:
-    """Lets pages of ``origins``, of any origin (``*``) or of this machine call the API.
+    """Adds CORS headers, so that pages of ``origins`` (``*``: of any origin) can call the API.
 
-    It must enclose all middleware that refuses requests, so that a front end can read the reason.
-    It does not allow cookies, because the API reads only the Authorization header. It allows any
-    other header, because tracing and client libraries add headers. The HTML pages have no CORS
-    headers.
+    With ``local``, pages of this machine can call it too. This middleware must be outside all
+    middleware that refuses requests, so that a front end can read the reason. It does not allow
+    cookies, because the API reads only the Authorization header. It allows any other header,
+    because tracing and client libraries add some. The HTML pages have no CORS headers.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
@@ -219,19 +225,19 @@ class CrossOriginMiddleware:
             )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer a browser's preflight."""
+        """Pass the request on, or respond to a browser's preflight."""
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
         await (self._api if path == _API_PATH else self._app)(scope, receive, send)
 
 
 class FailureMiddleware:
-    """Answers 500 to an uncaught exception, and logs it once with the request's id."""
+    """Responds with 500 to an uncaught exception, and logs it once with the request's id."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a client that has left gets no response."""
+        """Pass the request on. A client that has disconnected gets no response."""
         started = False
 
         async def noting_send(message: Message) -> None:
@@ -253,14 +259,14 @@ class FailureMiddleware:
 
 
 class DeadlineMiddleware:
-    """Runs each request within a deadline, and cancels it when its client leaves."""
+    """Runs each request within a deadline, and cancels it if its client disconnects."""
 
     def __init__(self, app: ASGIApp, *, seconds: float) -> None:
         self._app = app
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; it ends without a response if the client has left."""
+        """Pass the request on. If the client disconnects, end it without a response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -268,15 +274,16 @@ class DeadlineMiddleware:
         end.restart(self._seconds)
 
         async def restarting_receive() -> Message:
-            """Receive a part of the body.
+            """Receive a part of the body, and restart the deadline.
 
-            The time of its arrival does not count towards the deadline.
+            So a slow client does not use up the time of its request.
             """
             message = await receive()
             end.restart(self._seconds)
             return message
 
-        # This timeout cancels the request. If the client leaves, it expires at once.
+        # A timeout without a time cancels the request: if the client disconnects, it is set to
+        # expire at once.
         presence = asyncio.timeout(None)
         set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
@@ -293,15 +300,14 @@ class DeadlineMiddleware:
 
 
 def entity_tag(body: bytes) -> str:
-    """Return a strong entity tag for an uncompressed response: 128 bits of a hash of its bytes."""
+    """Return the strong entity tag of an uncompressed response: 128 bits of a hash of its bytes."""
     return f'"{blake2b(body, digest_size=16).hexdigest()}"'
 
 
 def encoded(headers: Headers) -> None:
-    """Add the content coding to a strong tag in ``headers``.
+    """Add the content coding to a strong entity tag in ``headers``.
 
-    A strong tag identifies exact bytes, and each coding produces different bytes: RFC 9110,
-    8.8.3.3.
+    A strong tag identifies exact bytes, and each coding has different bytes (RFC 9110, 8.8.3.3).
     """
     found = dict(headers)
     coding, tag = found.get(b"content-encoding"), found.get(b"etag")
@@ -310,10 +316,10 @@ def encoded(headers: Headers) -> None:
 
 
 def matching(if_none_match: str | None, tag: str) -> str | None:
-    """Return the tag in ``If-None-Match`` that names the response of ``tag``, in any coding.
+    """Return the tag in ``If-None-Match`` that is ``tag`` in any coding; None if there is none.
 
-    A cache that compresses responses makes their tags weak. A GET compares weak tags too: RFC 9110,
-    13.1.2.
+    A cache that compresses responses makes their tags weak. For a GET, weak tags may match too (RFC
+    9110, 13.1.2).
     """
     for found in _TAG.finditer(if_none_match or ""):
         if f'"{found[1]}"' == tag:
@@ -322,19 +328,19 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
 
 
 class CompressionMiddleware:
-    """Compresses responses by brotli or gzip, at the levels with the least processor time.
+    """Compresses responses by brotli or gzip, at the levels that need the least CPU time.
 
     Static files are not compressed here, because browsers keep them. Responses to requests with a
-    cookie are not compressed either: the length of a compressed response shows whether parts of it
-    are equal. A page for a cookie contains the session's secret ``form_key``, and parts of its
-    address, which an attacker's site can choose (BREACH, https://breachattack.com). GraphQL's
-    responses contain no such secret. zstd is off: it saves 6 % of brotli's bytes, but is slower,
-    and its import takes 24 ms of the start.
+    cookie are not compressed either, because the length of a compressed response shows whether
+    parts of it are equal. A page for a signed-in visitor contains a secret, ``form_key``, and parts
+    of its address, which an attacker's site can choose (BREACH, https://breachattack.com).
+    GraphQL's responses contain no such secret. zstd is off: it saves 6 % of brotli's bytes, but it
+    is slower, and its import takes 24 ms of the start.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Both branches send `Vary: Accept-Encoding`, which caches need in each response.
+        # Both branches send `Vary: Accept-Encoding`, which caches need in every response.
         self._uncompressed = CompressMiddleware(
             app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
         )

@@ -1,8 +1,9 @@
 """Reads GraphQL requests over HTTP: media types, bodies, operations and documents.
 
-A client names a document by its text or by an id: ``documentId`` (GraphQL over HTTP), ``doc_id`` or
-``id`` (Relay), ``extensions.persistedQuery.sha256Hash`` (Apollo, urql). With automatic persisted
-queries, Apollo and urql send a hash first; if the server does not know it, they add the text.
+A client sends a document's text, or its id as ``documentId`` (GraphQL over HTTP), ``doc_id`` or
+``id`` (Relay), or its hash as ``extensions.persistedQuery.sha256Hash`` (Apollo, urql). With
+automatic persisted queries, Apollo and urql first send only the hash. If the server does not know
+it, they send the text too.
 """
 
 import logging
@@ -32,33 +33,30 @@ HTML = "text/html"
 EVENT_STREAM = "text/event-stream"
 
 _JSON_RANGES = (JSON, "application/*", "*/*")
-"""Media ranges that mean JSON: a client that names no type gets JSON, which every client can
+"""Media ranges that mean JSON. A client that names no type also gets JSON, which every client can
 read."""
 
 _CACHED_LENGTH = 200
-"""Characters of the longest Accept header that is cached."""
+"""Maximum characters of an Accept header that is cached."""
 
 _ID_NAMES = ("documentId", "doc_id", "id")
-"""Members that may contain a document's id: GraphQL over HTTP's, and those of Relay's networks."""
+"""The names of members with a document's id, in GraphQL over HTTP and in Relay's examples."""
 
 _ENTRY_BYTES = 400
-"""The approximate memory of a registered text, without its characters."""
+"""The approximate memory of a registered document, without its text."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""How many refused texts are remembered, and for how many seconds.
-
-A remembered text is refused without a read of the table.
-"""
+"""Seconds for which a refused text is remembered, so that it is refused without reading the
+table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""Messages and codes that make the links of Apollo and urql send the text.
+"""Messages and codes of errors after which the links of Apollo and urql send the text.
 
-After the first pair they send the text in all later requests, after the second in this request
-only. Some clients read the message, some the code:
-https://www.apollographql.com/docs/apollo-server/performance/apq
-"""
+After the first pair they send the text in all later requests, after the second pair in this request
+only. Some clients check the message, others the code:
+https://www.apollographql.com/docs/apollo-server/performance/apq"""
 
 _Member = TypeVar("_Member", str, dict[str, Any])
 
@@ -66,7 +64,7 @@ logger = logging.getLogger(__name__)
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """Return the first header of a lower-case name."""
+    """Return the value of the first header with a lower-case name."""
     for given, value in scope["headers"]:
         if given == name:
             text: str = value.decode("latin-1")
@@ -75,9 +73,10 @@ def header(scope: Scope, name: bytes) -> str | None:
 
 
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
-    """Return the type of ``offered`` that an Accept header prefers, None if it accepts none.
+    """Return the offered type that an Accept header prefers; None if it accepts none.
 
-    Among types of the same quality, the first in ``offered`` wins. Without a header, JSON wins.
+    Of types with equal quality, the first in ``offered`` is preferred. Without a header, it is
+    JSON.
     """
     accept = accept or "*/*"
     choose = _preferred_cached if len(accept) <= _CACHED_LENGTH else _preferred
@@ -105,9 +104,9 @@ _preferred_cached = lru_cache(maxsize=200)(_preferred)
 
 
 def qualities(accept: str) -> dict[str, float]:
-    """Return the quality of each value of an Accept header; 1 if missing or malformed.
+    """Return the quality of each value of an Accept header. It is 1 if missing or malformed.
 
-    Media types, languages and codings have one syntax: RFC 9110, 12.4.2.
+    Media types, languages and codings have the same syntax (RFC 9110, 12.4.2).
     """
     found = {}
     for part in accept.split(","):
@@ -121,7 +120,7 @@ def qualities(accept: str) -> dict[str, float]:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """Return the whole body; HTTPException 413 when it is too large."""
+    """Return the whole body. Raise HTTPException 413 if it is too large."""
     body = b""
     more = True
     while more:
@@ -134,28 +133,30 @@ async def read_body(receive: Receive) -> bytes:
             raise HTTPException(
                 413,
                 f"The body is larger than {MAX_BODY:,} bytes.",
-                {"Connection": "close"},  # otherwise the rest of the body would be read
+                # close, because otherwise the server would read the rest of the body
+                {"Connection": "close"},
             )
     return body
 
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """The operation of a request; ``query`` is None if the client sends an id or a hash."""
+    """The operation of a request. ``query`` is None if the client sends an id or a hash instead."""
 
     query: str | None
     document_id: str | None
     sha256: str | None
-    """The text's hash, from clients with automatic persisted queries; with or without the text."""
+    """The text's hash, from clients with automatic persisted queries. They may send the text
+    too."""
     variables: dict[str, Any] | None
     operation_name: str | None
     extensions: dict[str, Any] | None
 
 
 async def read_request(scope: Scope, receive: Receive) -> GraphQLRequest:
-    """Return the operation in a POST's body or a GET's URL; HTTPException if it is malformed.
+    """Return the operation in a POST's body or a GET's URL. Raise HTTPException if it is malformed.
 
-    A POST must be JSON, because any site's form can send some of the other media types.
+    A POST must be JSON, because forms of any site can send some other media types.
     https://graphql.github.io/graphql-over-http/draft/#sec-Request
     """
     if scope["method"] != "POST":
@@ -181,7 +182,7 @@ def _parsed(text: str | bytes, place: str) -> object:
 
 
 def request_of(given: dict[str, Any]) -> GraphQLRequest:
-    """Return the operation in parsed JSON or an address; HTTPException if it is malformed."""
+    """Return the operation in parsed JSON or in a URL. Raise HTTPException if it is malformed."""
     query = _member(given, "query", str) or None
     extensions = _member(given, "extensions", dict)
     document_id = None
@@ -227,16 +228,16 @@ def _member(given: dict[str, Any], name: str, kind: type[_Member]) -> _Member | 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's text, and whether the request named it by the id of a trusted document."""
+    """A document's text, and whether the request named it by a trusted document's id."""
 
     text: str
     trusted: bool = False
 
 
 class PersistedDocuments:
-    """Finds the document of a request by its text, by a trusted document's id or by a hash.
+    """Finds a request's document by its text, by a trusted document's id, or by a hash.
 
-    ``trusted_only`` refuses texts that are not trusted documents. ``automatic`` lets clients
+    ``trusted_only`` refuses texts that are not trusted documents. With ``automatic``, clients may
     register texts by their hashes.
     """
 
@@ -252,7 +253,7 @@ class PersistedDocuments:
         self._stored = stored
         self._trusted_only = trusted_only
         self._refused: TTLCache[str, None] = TTLCache(REFUSED_TEXTS, REFUSED_SECONDS, monotonic)
-        """The SHA-256 of texts that were refused."""
+        """The SHA-256 of each text that was refused recently."""
         self._automatic: LRUCache[str, str] | None = None
         if automatic:
             self._automatic = LRUCache(
@@ -260,7 +261,7 @@ class PersistedDocuments:
             )
 
     async def find(self, request: GraphQLRequest) -> Document:
-        """Return the document of a request, or raise GraphQLError with its code."""
+        """Return the request's document. Raise GraphQLError, with a code, if there is none."""
         if request.query is None:
             return await self._by_id(request.document_id or request.sha256 or "", request)
         if self._trusted_only and not await self._is_trusted(request.query):
@@ -272,7 +273,7 @@ class PersistedDocuments:
             if hash_of(request.query) != request.sha256:
                 message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
                 raise _error(message, "BAD_REQUEST")
-            # a longer text is always refused, so do not register it
+            # do not register a longer text, because it is always refused
             if len(request.query) <= MAX_DOCUMENT:
                 self._automatic[request.sha256] = request.query
         return Document(request.query)
@@ -292,7 +293,7 @@ class PersistedDocuments:
         raise _error(*(_NOT_SUPPORTED if self._automatic is None else _NOT_FOUND))
 
     async def _is_trusted(self, text: str) -> bool:
-        """Return whether a text is a trusted document's, in memory or in the table."""
+        """Return whether a text is a trusted document, in memory or in the table."""
         if self._trusted.holds(text):
             return True
         digest = hash_of(text)
@@ -307,7 +308,7 @@ class PersistedDocuments:
         return False
 
     async def _load(self, document_id: str) -> str | None:
-        """Read a trusted document that was added to the table after the start, and keep it."""
+        """Read a trusted document that was added to the table after the start, and cache it."""
         try:
             text = await self._stored.text(document_id)
             if text is not None:

@@ -1,10 +1,10 @@
-"""Limits of subscribers, and subscriptions as server-sent events.
+"""Limits the number of subscribers, and serves subscriptions as server-sent events.
 
 The protocol is graphql-sse in its "distinct connections" mode:
 https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
 
-Each event is ``event: next`` with an execution result, and has the cursor as its ``id``. A browser
-that reconnects sends this cursor in ``Last-Event-ID``. ``event: complete`` ends the stream.
+Each event is ``event: next`` with an execution result, and its ``id`` is the event cursor. A
+browser that reconnects sends this cursor in ``Last-Event-ID``. ``event: complete`` ends the stream.
 """
 
 import asyncio
@@ -29,22 +29,22 @@ from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejec
 from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
 
 MAX_SUBSCRIBERS = 1_000
-"""Maximum connections with subscriptions of a process. Each takes some 50 kB, and time for every
-event."""
+"""Maximum connections of a process that have subscriptions. Each needs about 50 kB, and CPU time
+for every event."""
 
 MAX_PER_CLIENT = 20
-"""How many of these connections one client may have: the tabs of a browser, or a few people who
+"""Maximum connections with subscriptions of one client: the tabs of a browser, or a few people who
 share an address."""
 
 ENDING = "marginalia.ending"
-"""ASGI extension: takes a function that is called when the server is about to stop."""
+"""ASGI extension: receives a function that is called when the server begins to stop."""
 
 RETRY_MS = 2_000
 """Milliseconds after which browsers reconnect."""
 
 KEEP_ALIVE = 15.0
-"""Seconds of silence after which the server sends a comment, because proxies close a connection
-that is silent for a minute."""
+"""If there is no event for these seconds, the server sends a comment, because proxies close a
+connection that is silent for a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."
@@ -54,13 +54,13 @@ _CODES = {STOPPING: "UNAVAILABLE", EXPIRED: "UNAUTHENTICATED"}
 _HEADERS = (
     (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # nginx would buffer 4 kB of events
+    (b"x-accel-buffering", b"no"),  # otherwise nginx buffers events up to 4 kB
     (b"vary", b"Accept"),
 )
 
 
 class SubscriberLimit:
-    """Refuses a connection with 503 if the server or the client has too many subscribers."""
+    """Refuses a connection with 503 if the server, or the client, has too many subscribers."""
 
     def __init__(self, app: ASGIApp, client: Callable[[str], str | None]) -> None:
         self._app = app
@@ -68,7 +68,7 @@ class SubscriberLimit:
         self._count: Counter[str | None] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count the connection while the application serves it, or refuse it."""
+        """Serve the connection and count it meanwhile, or refuse it."""
         client = self._client(scope["client"][0]) if scope.get("client") else None
         if self._count.total() >= MAX_SUBSCRIBERS:
             message = "The server has too many subscribers: try again later."
@@ -87,20 +87,20 @@ class SubscriberLimit:
 
 
 class End:
-    """Ends a connection when the server stops or the client's JWT expires, with the reason."""
+    """Ends a connection, with a reason, when the server stops or the client's JWT expires."""
 
     def __init__(self) -> None:
         self.reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
 
     def with_server(self, scope: Scope) -> None:
-        """End when the server is about to stop."""
+        """End the connection when the server begins to stop."""
         set_on_ending = scope.get("extensions", {}).get(ENDING)
         if set_on_ending is not None:
             set_on_ending(lambda: self.now(STOPPING))
 
     def with_jwt(self, viewer: Viewer | None) -> None:
-        """End when the viewer's JWT expires."""
+        """End the connection when the viewer's JWT expires."""
         if viewer is None or viewer.expires is None:
             return
         left = max(0.0, viewer.expires - time.time())
@@ -108,19 +108,19 @@ class End:
         self._timer = loop.call_later(left, self.now, EXPIRED)
 
     def now(self, reason: str) -> None:
-        """End now, unless the connection has ended already."""
+        """End the connection now, unless it has ended already."""
         if not self.reason.done():
             self.reason.set_result(reason)
 
     def close(self) -> None:
-        """Stop waiting."""
+        """Stop the timer and the wait for the server's stop."""
         if self._timer is not None:
             self._timer.cancel()
         self.reason.cancel()
 
 
 def failed(message: str, code: str | None = None) -> ExecutionResult:
-    """Return a result with one error: the reason why the events end."""
+    """Return a result with one error, which is the reason why the subscription ends."""
     code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 
@@ -135,13 +135,13 @@ def encoded(result: ExecutionResult) -> bytes:
 
 @dataclass(eq=False)
 class EventStreamView:
-    """Answers a subscription with a stream of events."""
+    """Responds to a subscription with a stream of events."""
 
     view: GraphQLView
     seconds: float
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request until its client leaves, its JWT expires or the server stops."""
+        """Serve one request until its client disconnects, its JWT expires or the server stops."""
         try:
             await self._serve(scope, receive, send)
         except REJECTIONS as error:
@@ -171,7 +171,10 @@ class EventStreamView:
 
     @staticmethod
     async def _stream(events: AsyncGenerator[EventResult, None], end: End, send: Send) -> None:
-        """Send events until they end or the connection must end; then send the reason."""
+        """Send events until the subscription ends or the connection must end.
+
+        Then send the reason.
+        """
 
         async def write(data: bytes) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": True})
@@ -203,6 +206,9 @@ class EventStreamView:
 
 
 def _event(result: ExecutionResult, cursor: str | None = None) -> bytes:
-    """Return a result as an event; its JSON contains no line breaks."""
+    """Return a result as a server-sent event.
+
+    Its JSON contains no line break, which would end a line.
+    """
     name = b"" if cursor is None else b"id: " + cursor.encode() + b"\n"
     return name + b"event: next\ndata: " + encoded(result) + b"\n\n"

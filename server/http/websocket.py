@@ -1,9 +1,9 @@
-"""WebSockets, and subscriptions by the protocol graphql-transport-ws: several on one connection.
+"""Subscriptions over WebSocket, by the protocol graphql-transport-ws: several on one connection.
 
 The protocol: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
 
-Close codes are the protocol's, and two of RFC 6455, 7.4: 1001 if the server stops, and 1013 if the
-client should connect again later, for example because it has read its events too slowly.
+The close codes are those of the protocol, and two of RFC 6455, 7.4: 1001 if the server stops, and
+1013 if the client should connect again later, for example because it received events too slowly.
 """
 
 import asyncio
@@ -42,24 +42,24 @@ from server.logs import FirstValues
 PROTOCOL = "graphql-transport-ws"
 
 INIT_TIMEOUT = 10.0
-"""Seconds until a client must have sent ``connection_init``."""
+"""Seconds in which a client must send ``connection_init``."""
 
 MAX_SUBSCRIPTIONS = 20
-"""Maximum subscriptions of one connection: a page has no more lists."""
+"""Maximum subscriptions of one connection. No page has more lists."""
 
 PING_EVERY = 20.0
-"""Seconds between two pings; each must be answered before the next."""
+"""Seconds between two pings. A client must answer each before the next."""
 
 _INVALID, _UNAUTHORIZED, _FORBIDDEN, _UNACCEPTABLE = 4400, 4401, 4403, 4406
 _INIT_TIMEOUT, _EXISTS, _INIT_TWICE = 4408, 4409, 4429
 _GOING_AWAY, _LATER = 1001, 1013
 
 _MAX_REASON = 120
-"""Maximum bytes of a close reason. A control frame has at most 125 bytes, with the code (RFC 6455,
-5.5)."""
+"""Maximum bytes of a close reason: a control frame has at most 125 bytes, including the code (RFC
+6455, 5.5)."""
 
 _PIECE = 1_024
-"""Bytes that are parsed before their frames are counted: at most 170 frames."""
+"""Bytes that are parsed before frames are counted. They contain at most 170 frames."""
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class GraphQLSocket:
     _end: End = field(default_factory=End)
 
     async def serve(self) -> None:
-        """Answer messages until the connection ends, then end its subscriptions."""
+        """Handle messages until the connection ends, then end its subscriptions."""
         self._end.with_server(self.scope)
         reading = asyncio.create_task(self._read())
         try:
@@ -117,7 +117,7 @@ class GraphQLSocket:
                 await self._handle(message)
 
     async def _message(self) -> dict[str, Any] | None:
-        """Return the next message except pings and pongs, None when the client has left."""
+        """Return the next message that is not a ping or pong; None if the client has left."""
         while True:
             received = await self.receive()
             if received["type"] == "websocket.disconnect":
@@ -135,7 +135,7 @@ class GraphQLSocket:
                 return message
 
     async def _initialise(self, message: dict[str, Any] | None) -> None:
-        """Verify the JWT of ``connection_init`` or of the handshake, if there is one."""
+        """Verify the JWT in ``connection_init`` or in the handshake, if there is one."""
         if message is None:
             return
         if message["type"] != "connection_init":
@@ -171,7 +171,7 @@ class GraphQLSocket:
                 raise CloseError(_INVALID, f"Messages of type {other[:40]!r} are unknown.")
 
     async def _subscribe(self, message: dict[str, Any]) -> None:
-        """Start a subscription under the id that the client has chosen."""
+        """Start a subscription with the id that the client has chosen."""
         name, payload = message.get("id"), message.get("payload")
         if not isinstance(name, str) or not name or not isinstance(payload, dict):
             raise CloseError(_INVALID, "A subscribe message needs an 'id' and a 'payload'.")
@@ -223,7 +223,7 @@ class GraphQLSocket:
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
-    """Cancel tasks and wait for their end."""
+    """Cancel tasks, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
@@ -233,7 +233,8 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 class WebSocketView:
     """Accepts WebSockets from the API's own origin, allowed origins, and clients without an origin.
 
-    Browsers let pages of any origin open a WebSocket, so the server must check it: RFC 6455, 10.2.
+    Browsers let pages of any origin open a WebSocket, so the server must check the origin (RFC
+    6455, 10.2).
     """
 
     view: GraphQLView
@@ -259,7 +260,8 @@ class WebSocketView:
             await failure(403, message)(scope, receive, send)
             return
         if PROTOCOL not in scope["subprotocols"]:
-            # A browser shows a script the code of a close, but not the status of a refusal.
+            # Accept first, because a browser's script can read a close code but not the status of a
+            # refusal.
             await send({"type": "websocket.accept"})
             reason = f"Subprotocol not acceptable: speak {PROTOCOL}"
             await send({"type": "websocket.close", "code": _UNACCEPTABLE, "reason": reason})
@@ -269,21 +271,23 @@ class WebSocketView:
 
 
 class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
-    """uvicorn's protocol with a limit of frames. It stops reading from a client that does not read.
+    """uvicorn's WebSocket protocol, with a limit of frames per second.
 
-    It also lets the application close the connection when the server stops.
+    It stops reading from a client that does not read, and lets the application close the connection
+    when the server stops.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._on_ending: Any = None
         self._second = 0.0
-        """Start of the second in which frames are counted."""
+        """The second in which frames are counted: its start."""
         self._frames = 0
 
     def data_received(self, data: bytes) -> None:
-        """Parse data in pieces, and stop when there are too many frames."""
-        if not self.handshake_initiated:  # the HTTP connection passes the whole head to this method
+        """Parse received bytes in pieces. Stop if there are too many frames."""
+        # the HTTP connection passes the complete head of the handshake to this method
+        if not self.handshake_initiated:
             super().data_received(data)
             if (
                 not self.handshake_initiated
@@ -299,7 +303,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
             self.transport.pause_reading()
 
     def handle_events(self) -> None:
-        """Count frames of all kinds, and close the connection when there are too many."""
+        """Count all kinds of frames. Close the connection if there are too many."""
         now = self.loop.time()
         if now >= self._second + 1:
             self._second, self._frames = now, 0
@@ -315,40 +319,46 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
             self.transport.abort()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send a message; ClientDisconnected if the server has closed the connection already."""
+        """Send a message.
+
+        Raise ClientDisconnected if the server has closed the connection already.
+        """
         await self.writable.wait()
         if self.close_sent:
             raise ClientDisconnected
         await super().send(message)
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the next message once the client has read most of its data."""
+        """Return the client's next message.
+
+        First wait until the client has read most of its data.
+        """
         await self.writable.wait()
         return await super().receive()
 
     def pause_writing(self) -> None:
         """Stop reading from the client until it has read most of the data sent to it.
 
-        Otherwise each ping of the client would add a pong to the full buffer.
+        Otherwise each ping from the client would add a pong to the full buffer.
         """
         super().pause_writing()
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Continue: the client has read most of its data."""
+        """Read from the client again, because it has read most of its data."""
         super().resume_writing()
         if not self.read_paused:
             self.transport.resume_reading()
 
     def handle_connect(self, event: Any) -> None:
-        """Offer the extension ``ENDING`` to the application."""
+        """Add the extension ``ENDING`` to the application's scope."""
         super().handle_connect(event)
         if hasattr(self, "scope"):
             extensions: Any = self.scope["extensions"]
             extensions[ENDING] = partial(setattr, self, "_on_ending")
 
     def shutdown(self) -> None:
-        """Let the application close the connection; close it here if it is not yet accepted."""
+        """Let the application close the connection. If it is not accepted yet, close it here."""
         if self._on_ending is not None and not self.close_sent:
             self._on_ending()
         else:

@@ -1,1 +1,1 @@
-"""Metrics, traces and an access log. All are off by default, and then take no time."""
+"""Metrics, traces and an access log. All are off by default, and then cost no time."""

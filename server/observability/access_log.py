@@ -1,7 +1,7 @@
-"""The access log: a line for each request, of text or of JSON, on standard error.
+"""The access log: a line for each request, as text or JSON, on standard error.
 
-A line through ``logging`` costs as much as a fifth of a page, so lines are written without it.
-They hold no address, query string, header or user.
+Writing a line through ``logging`` costs as much as a fifth of a page, so lines are written without
+it. They contain no address, query string, header or user.
 """
 
 import sys
@@ -15,10 +15,10 @@ from server.logs import LogFormat
 
 
 class AccessLog:
-    """Writes a line for each request to ``stream``, by default standard error.
+    """Writes a line for each request to ``stream``, by default to standard error.
 
-    Each call of ``write`` writes one whole line. Workers share the pipe of standard error, and
-    POSIX writes up to ``PIPE_BUF`` bytes to a pipe without mixing them with other writes:
+    Each call of ``write`` writes one whole line. The workers share the pipe of standard error.
+    POSIX does not mix writes of several processes if each has at most ``PIPE_BUF`` bytes:
     https://pubs.opengroup.org/onlinepubs/9699919799/functions/write.html
     """
 
@@ -27,7 +27,7 @@ class AccessLog:
         self._stream = stream
 
     def add(self, fields: dict[str, object]) -> None:
-        """Write a line of at least method, path, status, request_id and milliseconds."""
+        """Write a line. ``fields`` include method, path, status, request_id and milliseconds."""
         (self._stream or sys.stderr).write(self._line(datetime.now(UTC), fields))
 
 

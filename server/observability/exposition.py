@@ -1,6 +1,6 @@
-"""The port on which Prometheus reads metrics, separate from the API's port.
+"""Serves the metrics to Prometheus, on a separate port.
 
-It listens on 127.0.0.1 unless the settings name another address. A thread serves it, so that
+The port is on 127.0.0.1 unless the settings name another address. A thread serves it, so that
 metrics can be read while the event loop is busy.
 """
 
@@ -25,23 +25,24 @@ if TYPE_CHECKING:  # an extra
     from server.observability.metrics import Metrics
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable with the directory in which ``prometheus_client`` keeps the files of all processes.
-The package reads it when it is imported, and workers inherit it:
+"""The environment variable with the directory where ``prometheus_client`` keeps the values of all
+processes. The package reads it when it is imported, and workers inherit it:
 https://prometheus.github.io/client_python/multiprocess/"""
 
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
-"""The extra's packages. Other packages install OpenTelemetry's API, but not these."""
+"""The packages of the extra. OpenTelemetry's API is not enough, because other packages install it
+too."""
 
 
 def check_packages(settings: Settings) -> None:
-    """Raise CommandError where an option needs a package that is not installed."""
+    """Raise CommandError if an option needs a package that is not installed."""
     for option, given, packages in (
         ("--metrics-port", settings.metrics_port, ("prometheus_client",)),
         ("--trace-url", settings.trace_url, _TRACES),
     ):
         try:
             installed = given is None or all(map(find_spec, packages))
-        except ModuleNotFoundError:  # the parent package is not installed
+        except ModuleNotFoundError:  # the parent package is missing
             installed = False
         if not installed:
             raise CommandError(
@@ -52,10 +53,10 @@ def check_packages(settings: Settings) -> None:
 
 @contextmanager
 def exposed(settings: Settings) -> Iterator[str | None]:
-    """Serve scrapes until the block ends, if the settings enable metrics; yield the URL.
+    """Serve the metrics in the ``with`` block, if the settings enable them. Yield the URL.
 
-    This process and the workers that it starts in the block keep their metrics in a temporary
-    directory. CommandError for a port that cannot be opened.
+    This process, and the workers that it starts in the block, keep their metrics in a temporary
+    directory. Raises CommandError if the port cannot be opened.
     """
     if settings.metrics_port is None:
         yield None
@@ -85,7 +86,7 @@ def exposed(settings: Settings) -> Iterator[str | None]:
 
 
 class _Processes:
-    """Sums the metrics of all processes. Of a process that has ended, only the counts remain."""
+    """Sums the metrics of all processes. Of a process that has ended, only the counters remain."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -93,7 +94,7 @@ class _Processes:
     def collect(self) -> Iterable["Metric"]:
         from prometheus_client import multiprocess  # noqa: PLC0415 - as above
 
-        # uvicorn's supervisor does not report a dead worker, so each scrape looks for them.
+        # uvicorn's supervisor does not report that a worker died, so each scrape checks it.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
             if not psutil.pid_exists(pid):
                 with suppress(FileNotFoundError):  # another scrape has removed the files
@@ -105,7 +106,7 @@ class _Processes:
 
 @contextmanager
 def followed(settings: Settings) -> Iterator[str | None]:
-    """Serve the metrics of a follower that runs in the block, if the settings enable them."""
+    """Serve the metrics of a follower in the ``with`` block, if the settings enable them."""
     check_packages(settings)
     with exposed(settings) as url:
         if url is None:
@@ -119,7 +120,7 @@ def followed(settings: Settings) -> Iterator[str | None]:
 
 @contextmanager
 def following(metrics: "Metrics") -> Iterator[None]:
-    """Count the records that followers apply in the block, and their requests to DynamoDB."""
+    """Count the records that followers apply in the ``with`` block, and their DynamoDB requests."""
     from server.observability.metrics import FollowerMetrics  # noqa: PLC0415 - an extra
 
     observation = Observation(metrics)

@@ -1,8 +1,8 @@
-"""The metrics of one process; each is on the dashboard or in an alert.
+"""The metrics of one process. Each is shown on the dashboard or used in an alert.
 
-``prometheus_client`` keeps each value in a file of the directory that ``PROMETHEUS_MULTIPROC_DIR``
-names, and ``exposition`` adds up the files of all processes. Only a server or a follower that
-exposes metrics imports this module.
+``prometheus_client`` keeps each value in a file of the directory ``PROMETHEUS_MULTIPROC_DIR``, and
+``exposition`` adds up the files of all processes. Only a server or a follower with metrics imports
+this module.
 """
 
 import asyncio
@@ -17,16 +17,18 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds in seconds, from a page of one Query with DynamoDB nearby to a request's deadline."""
+"""Histogram bounds in seconds, from a page of one Query, with DynamoDB nearby, to a request's
+deadline."""
 
 EVERY = 1.0
-"""Seconds between two samples of a server's state; Prometheus scrapes every few seconds."""
+"""Seconds between two samples of a server's state. Prometheus reads the metrics every few
+seconds."""
 
 Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
 
 class Series(dict[tuple[str, ...], Metric]):
-    """A metric's series, cached by labels: ``Metric.labels()`` takes as long as an increment."""
+    """A metric's series by their labels: ``Metric.labels()`` takes as long as an increment."""
 
     def __init__(self, metric: Metric) -> None:
         super().__init__()
@@ -39,7 +41,7 @@ class Series(dict[tuple[str, ...], Metric]):
 
 
 class Metrics:
-    """Metrics of requests. A series exists once something was counted in it."""
+    """Metrics of requests. A series does not exist until something is counted in it."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -98,7 +100,7 @@ class Metrics:
 
 
 class Load(Protocol):
-    """How busy a serving process is: its requests, and its refusals since its start."""
+    """The load of a serving process: its requests, and how many it has refused since its start."""
 
     @property
     def running(self) -> int: ...  # noqa: D102
@@ -112,7 +114,7 @@ class Load(Protocol):
 class StateSampler:
     """Samples the state of a serving process every second: queues, circuit breaker, event loop.
 
-    It also calls ``write``, which adds the counts of work outside requests.
+    It also calls ``write``, which adds the counts of work outside requests to the metrics.
     """
 
     def __init__(
@@ -152,7 +154,7 @@ class StateSampler:
         ).set(time.time())
 
     async def run(self) -> None:
-        """Sample until cancelled, and once more at the end."""
+        """Sample every second until cancelled, and once more at the end."""
         loop = asyncio.get_running_loop()
         late = 0.0
         try:
@@ -177,15 +179,16 @@ class StateSampler:
 
 
 class FollowerMetrics:
-    """The metrics of ``stats follow``; implements ``FollowerInstruments``.
+    """The metrics of ``stats follow``. Implements ``FollowerInstruments``.
 
-    After each round it calls ``write``, which adds the counts of requests to DynamoDB.
+    After each round it calls ``write``, which adds the counts of requests to DynamoDB to the
+    metrics.
     """
 
     def __init__(self, metrics: Metrics, write: Callable[[], None]) -> None:
         self._write = write
         self._behind = 0.0
-        """Lag of the slowest shard in this round, in seconds."""
+        """The lag of the slowest shard in this round, in seconds."""
         self._counted_until = Gauge(
             "marginalia_follower_counted_until_timestamp_seconds",
             "Until when `stats follow` has counted all changes, in Unix time.",
@@ -194,12 +197,12 @@ class FollowerMetrics:
         )
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Note the age of a shard's newest record."""
+        """Remember the age of the shard's newest record."""
         if made is not None:
             self._behind = max(self._behind, (now - made).total_seconds())
 
     def round(self, now: datetime, *, left: bool) -> None:
-        """Show until when all changes are counted."""
+        """Set the time until which all changes are counted."""
         self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
         self._behind = 0.0
         self._write()

@@ -1,7 +1,7 @@
 """One observation for each request: its operations, plans, requests to DynamoDB and their capacity.
 
-Labels of metrics have few values: an access pattern, an outcome, one of the first fifty names of
-operations. No product, user or text of a client is a label.
+Labels of metrics must have few different values: an access pattern, an outcome, or one of the first
+fifty names of operations. No label contains a product, a user or a client's text.
 """
 
 import time
@@ -29,11 +29,11 @@ if TYPE_CHECKING:  # an extra
 OTHER = "other"
 
 OPERATIONS = 50
-"""Names of operations outside registered documents that get a label; clients may send any number
-of names."""
+"""Number of operation names that become labels, besides those of registered documents. Clients can
+send any number of names."""
 
 _MAX_NAME = 60
-"""Characters of an operation's name in a label."""
+"""Maximum characters of an operation's name in a label."""
 
 _PATTERNS = {
     "COMMENT": "AP4",
@@ -48,7 +48,8 @@ _PATTERNS = {
     "STREAM": "stream",
     "COUNTING": "maintenance",
 }
-"""The access patterns of items that are read by key, by the prefix of their partition key."""
+"""The access pattern of each kind of item that is read by key, by the prefix of its partition
+key."""
 
 _WRITES = {
     "AP4": "comments",
@@ -71,31 +72,31 @@ _OUTCOMES: Mapping[type[errors.DalError], str] = {
 }
 
 NameOf = Callable[[Result], tuple[str, str]]
-"""Returns the name and the type of an operation by its result."""
+"""Returns the name and the type of the operation that had a result."""
 
 _plan_pattern: ContextVar[str | None] = ContextVar("access_pattern", default=None)
-"""The access pattern of the plan that is being read."""
+"""The access pattern of the plan that is being executed."""
 
 _current: ContextVar["Observation | None"] = ContextVar("observation", default=None)
 
 
 class Observation:
-    """Counts for the metrics and for a line of the access log.
+    """The counts of a request, for the metrics and for a line of the access log.
 
     It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager it observes the
-    work in its block and in tasks that start there. ``write`` adds the counts to the metrics all at
-    once, because one increment of a metric takes longer than all other counting for a request to
-    DynamoDB.
+    work in its block, and in tasks that start there. ``write`` adds all counts to the metrics at
+    once, because a single increment of a metric takes longer than all other counting for a request
+    to DynamoDB.
     """
 
     def __init__(self, metrics: "Metrics | None") -> None:
         self._metrics = metrics
         self._counts: dict[Counter, float] = defaultdict(float)
-        """Counts that are not yet in the metrics."""
+        """Counts that are not added to the metrics yet."""
         self.operations: list[str] = []
-        """Names of GraphQL operations; a page may run several."""
+        """The names of GraphQL operations. A page may execute several."""
         self.codes: list[str] = []
-        """Codes of the errors in the response."""
+        """The codes of the errors in the response."""
         self.requests = 0
         self.read_units = 0.0
         self.write_units = 0.0
@@ -116,7 +117,7 @@ class Observation:
         self._counts.clear()
 
     def fields(self) -> dict[str, object]:
-        """Return the fields of a line of the access log."""
+        """Return the fields for a line of the access log."""
         fields: dict[str, object] = {}
         if self.operations:
             fields["operation"] = self.operations
@@ -131,7 +132,7 @@ class Observation:
         return fields
 
     async def operation(self, executing: Awaitable[Result], name_of: NameOf[Result]) -> Result:
-        """Await an operation, and note its name and duration."""
+        """Await an operation, and record its name and duration."""
         began = time.perf_counter()
         result = await executing
         name, kind = name_of(result)
@@ -171,12 +172,15 @@ class Observation:
         return response
 
     def retried(self, operation: str) -> None:
-        """Do nothing: each attempt is counted with its outcome."""
+        """Do nothing, because ``call`` counts each attempt with its outcome."""
 
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
-        """Count a plan and its refills; its requests to DynamoDB have its access pattern."""
+        """Count a plan and its refills.
+
+        Its requests to DynamoDB are counted with its access pattern.
+        """
         before = len(counts)
         token = _plan_pattern.set(plan.access_pattern)
         try:
@@ -192,13 +196,13 @@ class Observation:
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
-        """Do nothing: the plan counts its segments."""
+        """Do nothing, because ``plan`` counts the segments."""
         del segment, counts
         return reading
 
 
 def note_errors(errors: Iterable[GraphQLError]) -> None:
-    """Count the errors of a response, as its client sees them."""
+    """Count the errors that a response shows to its client."""
     observation = _current.get()
     if observation is not None:
         for error in errors:
@@ -215,7 +219,10 @@ class ObservedSchema(ExecutableSchema):
     def execute(
         self, query: str | None, *args: Any, **options: Any
     ) -> Coroutine[Any, Any, ExecutionResult]:
-        """Return the result of an operation, its errors as its client may see them."""
+        """Execute an operation.
+
+        The errors in the result are in the form that the client may see.
+        """
         executing = super().execute(query, *args, **options)
         observation = _current.get()
         if observation is None:
@@ -223,7 +230,7 @@ class ObservedSchema(ExecutableSchema):
         return observation.operation(executing, partial(self._name_of, query or ""))
 
     def _name_of(self, text: str, result: ExecutionResult) -> tuple[str, str]:
-        """Return the label of an operation and its type; ``none`` if no operation was chosen."""
+        """Return the label and the type of an operation; ``none`` if no operation was chosen."""
         operation = result.operation if isinstance(result, SizedResult) else None
         if operation is None:
             return "none", "none"
@@ -240,13 +247,13 @@ class ObservedSchema(ExecutableSchema):
 
 
 class OperationNames:
-    """The names of operations as labels."""
+    """Turns names of operations into labels."""
 
     def __init__(self) -> None:
         self._others: set[str] = set()
 
     def label(self, name: str | None, *, trusted: bool) -> str:
-        """Return an operation's name; ``other`` if it is not registered and beyond the first 50."""
+        """Return an operation's name; ``other`` if it is not registered nor among the first 50."""
         if name is None:
             return "anonymous"
         if not trusted and len(self._others) < OPERATIONS and len(name) <= _MAX_NAME:
@@ -255,17 +262,17 @@ class OperationNames:
 
 
 def outcome_of(error: BaseException) -> str:
-    """Return the outcome of a failed request: ``cancelled`` for a request that took too long."""
+    """Return the outcome of a failed request. It is ``cancelled`` if the request took too long."""
     if isinstance(error, errors.DalError):
         return _OUTCOMES.get(type(error), OTHER)
     return "cancelled"
 
 
 def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
-    """Return the access pattern of a request outside a plan, by the keys of its items.
+    """Return the access pattern of a request outside a plan, from the keys of its items.
 
-    A write of several items has the pattern of its comment or another object; the counters in the
-    same transaction have no pattern of their own.
+    A write of several items has the pattern of its comment, or of another object. The counters in
+    the same transaction do not have their own pattern.
     """
     if operation == "scan":
         return "scan"

@@ -1,4 +1,4 @@
-"""Metrics, traces and the access log of one process, and the ASGI middleware that feeds them."""
+"""The metrics, traces and access log of one process, and the middleware that feeds them."""
 
 import asyncio
 import re
@@ -27,10 +27,11 @@ _ROUTES = re.compile(
     r"/products(/.*)?|/(comments|authors)/.*|/playground(/drawing)?|/sign-(in|out)|"
     r"/robots.txt|/sitemap.xml)"
 )
-"""The route of a path is the name of the outermost group that matches."""
+"""Matches paths. The name of the outermost group that matches is the route, which is used as a
+label."""
 
 _TRACED = {"graphql", "page"}
-"""Only requests of these routes may get a trace, not health checks and files."""
+"""The routes whose requests may get a trace. Health checks and files never do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Signals:
     tracing: "Tracing | None" = None
     access_log: AccessLog | None = None
     background: Observation | None = None
-    """Counts work outside requests, such as updates of leaderboards."""
+    """Counts the work outside requests, such as updates of leaderboards."""
 
     @property
     def on(self) -> bool:
@@ -50,20 +51,20 @@ class Signals:
 
     @property
     def schema(self) -> type[ExecutableSchema]:
-        """The class of the schema."""
+        """The class of the GraphQL schema. If signals are on, it reports to observations."""
         return ObservedSchema if self.on else ExecutableSchema
 
     def around(self, app: ASGIApp, endless: Callable[[Scope], bool]) -> ASGIApp:
-        """Return ``app`` with middleware that observes requests; ``app`` itself if all are off.
+        """Return ``app`` with middleware that observes requests; ``app`` itself if signals are off.
 
-        ``endless`` returns whether the response to a request may last for hours; such a request
+        ``endless`` returns whether the response to a request may last for hours. Such a request
         gets no trace.
         """
         return _ObservedApp(app, self, endless) if self.on else app
 
     @asynccontextmanager
     async def sampling(self, table: Table, load: "Load") -> AsyncIterator[None]:
-        """Sample the state of a server every second while the block runs."""
+        """Sample the state of a server every second while the ``with`` block runs."""
         if self.metrics is None or self.background is None:
             yield
             return
@@ -83,7 +84,10 @@ OFF = Signals()
 
 @asynccontextmanager
 async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
-    """Yield the signals of the settings; write and send the rest when the block ends."""
+    """Yield the signals that the settings enable.
+
+    At the end of the block, write and send the rest.
+    """
     metrics, tracing, background, access_log = None, None, None, None
     if settings.metrics_port is not None:
         from server.observability.metrics import Metrics  # noqa: PLC0415 - an extra
@@ -116,7 +120,7 @@ class _ObservedApp:
         self._app, self._signals, self._endless = app, signals, endless
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on."""
+        """Pass a request on, and observe it."""
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
@@ -133,7 +137,8 @@ class _ObservedApp:
             kind = message["type"]
             if kind in {"http.response.body", "websocket.send"}:
                 sent += len(message.get("body", b""))
-                observation.write()  # with each part: the response to a subscription lasts hours
+                # write with each part, because the response to a subscription may last for hours
+                observation.write()
             elif kind in {"http.response.start", "websocket.http.response.start"}:
                 status = str(message["status"])
             elif kind == "websocket.accept":

@@ -1,9 +1,9 @@
-"""Traces by OpenTelemetry: which requests get one, its spans, and the collector.
+"""Traces by OpenTelemetry: which requests get a trace, its spans, and the collector.
 
 A span takes 20 microseconds, so few requests get a trace: all requests with a sampled
-``traceparent`` and a fraction of the others, up to a few per second. A span records an operation,
-its cost, and the parts of keys that ``_KEY_FIELDS`` names. It contains no usernames, tokens, texts,
-variables or error messages.
+``traceparent``, and a fraction of the others, up to a few per second. A span contains an operation,
+its cost, and the parts of keys that ``_KEY_FIELDS`` lists. It contains no user names, tokens,
+texts, variables or error messages.
 """
 
 import logging
@@ -51,13 +51,14 @@ if TYPE_CHECKING:
     from server.observability.metrics import Metrics  # another extra
 
 MOST_TRACES = 5
-"""Traces a second of one process: with some ten spans each, they take 0.3 % of its time."""
+"""Maximum traces per second of one process. With some ten spans each, they take 0.3 % of its
+time."""
 
 EXPORT_TIMEOUT = 3
-"""Seconds for the collector to accept a batch of spans."""
+"""Maximum seconds in which the collector must accept a batch of spans."""
 
 MOST_SPANS = 200
-"""Spans of one trace; an operation may look up thousands of items."""
+"""Maximum spans of one trace. An operation may read thousands of items."""
 
 _KEY_FIELDS = frozenset({"product", "language", "rating", "status"})
 
@@ -67,7 +68,7 @@ _ARGUMENTS = {
     "Limit": "aws.dynamodb.limit",
     "ConsistentRead": "aws.dynamodb.consistent_read",
 }
-"""The attributes of a span that show arguments of a request to DynamoDB."""
+"""The attributes of a span that contain arguments of a request to DynamoDB."""
 
 _NONE = NonRecordingSpan(INVALID_SPAN_CONTEXT)
 
@@ -79,15 +80,15 @@ Attributes = Mapping[str, AttributeValue]
 
 
 def otlp(url: str) -> SpanProcessor:
-    """Return a processor that sends spans to a collector at ``url`` from a thread."""
+    """Return a processor that sends spans to the collector at ``url``, in its own thread."""
     endpoint = f"{url.rstrip('/')}/v1/traces"
     return BatchSpanProcessor(_QuietExporter(endpoint, timeout=EXPORT_TIMEOUT))
 
 
 class _QuietExporter(OTLPSpanExporter):
-    """Logs once that the collector cannot be reached.
+    """Logs only once that the collector cannot be reached.
 
-    The library would log this with every batch.
+    The library would log it with every batch.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -107,7 +108,7 @@ class _QuietExporter(OTLPSpanExporter):
 
 
 class LimitedSampler(Sampler):
-    """Samples requests that continue a trace, and a fraction of the others, a few a second."""
+    """Samples the requests that continue a trace, and a few of the others per second."""
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:
         self._without_trace = TraceIdRatioBased(sample)
@@ -124,7 +125,7 @@ class LimitedSampler(Sampler):
         result = sampler.should_sample(parent_context, trace_id, name, *args, **options)
         if result.decision is Decision.DROP:
             return result
-        now = self._clock()  # a token bucket that holds the traces of one second
+        now = self._clock()  # a token bucket, which holds at most the traces of one second
         self._left = min(MOST_TRACES, self._left + (now - self._filled) * MOST_TRACES)
         self._filled = now
         if self._left < 1:
@@ -138,7 +139,10 @@ class LimitedSampler(Sampler):
 
 
 class Tracing:
-    """Begins traces and passes their spans to a processor; ``sample`` is a fraction from 0 to 1."""
+    """Begins traces, and passes their spans to a processor.
+
+    ``sample`` is a fraction from 0 to 1.
+    """
 
     def __init__(
         self,
@@ -159,7 +163,7 @@ class Tracing:
     def begin(
         self, headers: Iterable[tuple[bytes, bytes]], metrics: "Metrics | None"
     ) -> "TracedObservation | None":
-        """Return an observation that makes spans; None if the request gets no trace."""
+        """Return an observation that records spans; None if the request gets no trace."""
         caller = None
         for name, value in headers:
             if name == b"traceparent":
@@ -168,12 +172,12 @@ class Tracing:
         return TracedObservation(metrics, self._tracer, span) if span.is_recording() else None
 
     def close(self) -> None:
-        """Send the remaining spans; ``EXPORT_TIMEOUT`` bounds the wait for the collector."""
+        """Send the remaining spans. Wait at most ``EXPORT_TIMEOUT`` for the collector."""
         self._provider.shutdown()
 
 
 class TracedObservation(Observation):
-    """An observation that also makes spans, as children of the request's span.
+    """An observation that also records spans, below the request's span.
 
     It implements ``FieldInstruments`` too.
     """
@@ -212,14 +216,18 @@ class TracedObservation(Observation):
     def span(
         self, name: str, attributes: Attributes, kind: SpanKind = SpanKind.INTERNAL
     ) -> Iterator[Span]:
-        """Make a span for the block; beyond ``MOST_SPANS`` only count it in the request's span."""
+        """Record a span for the ``with`` block.
+
+        Beyond ``MOST_SPANS``, only count it in the request's span.
+        """
         self._left -= 1
         if self._left < 0:
             self.request.set_attribute("marginalia.spans_left_out", -self._left)
             yield _NONE
             return
         span = self._tracer.start_span(name, kind=kind, attributes=attributes)
-        # The library's record of an exception is off: it has the exception's message.
+        # The library must not record the exception, because its message may contain a client's
+        # data.
         with use_span(
             span, end_on_exit=True, record_exception=False, set_status_on_exception=False
         ):
@@ -231,7 +239,7 @@ class TracedObservation(Observation):
                 raise
 
     async def operation(self, executing: Awaitable[Result], name_of: NameOf[Result]) -> Result:
-        """Make a span for a GraphQL operation."""
+        """Record a span for a GraphQL operation."""
         with self.span("operation", {}) as span:
             result = await super().operation(executing, name_of)
             name, kind = name_of(result)
@@ -241,14 +249,14 @@ class TracedObservation(Observation):
             return result
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
-        """Make a span for a GraphQL field, which includes the fields below it."""
+        """Record a span for a GraphQL field, which includes the fields below it."""
         with self.span(f"{type_name}.{name}", {"graphql.field.name": name}):
             return await result
 
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]
     ) -> Result:
-        """Make a span for a plan that is read."""
+        """Record a span for the execution of a plan."""
         before = len(counts)
         attributes: dict[str, AttributeValue] = {
             "marginalia.access_pattern": plan.access_pattern,
@@ -274,7 +282,7 @@ class TracedObservation(Observation):
     async def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Result:
-        """Make a span for reading the next rows of a segment."""
+        """Record a span for reading the next rows of a segment."""
         rows, requests = counts.items_read, counts.requests
         fields = sorted(f"{name}={value}" for name, value in segment.key if name in _KEY_FIELDS)
         attributes: dict[str, AttributeValue] = {
@@ -290,7 +298,7 @@ class TracedObservation(Observation):
                 span.set_attribute("marginalia.segment.requests", counts.requests - requests)
 
     async def call(self, operation: str, arguments: dict[str, Any], send: Send) -> dict[str, Any]:
-        """Make a span for one attempt at an operation of DynamoDB."""
+        """Record a span for one attempt at an operation of DynamoDB."""
         name = operation.title().replace("_", "")
         attributes: dict[str, AttributeValue] = {
             "db.system.name": "aws.dynamodb",
@@ -310,7 +318,7 @@ class TracedObservation(Observation):
         return response
 
     def retried(self, operation: str) -> None:
-        """Add an event to the current span."""
+        """Add an event about a retry to the current span."""
         super().retried(operation)
         get_current_span().add_event("retry", {"db.operation.name": operation})
 
