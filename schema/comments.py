@@ -88,7 +88,7 @@ class Reply:
 
 @strawberry.type(description="A customer's photo of a product.")
 class Photo:
-    """Shows dal.model.Photo."""
+    """The GraphQL type of ``dal.model.Photo``."""
 
     url: str = strawberry.field(description="URL: https, on any host. Maximum 2,048 characters.")
     alt: str = strawberry.field(

@@ -1,1 +1,1 @@
-"""Loads files: parses rows into domain objects, and writes invalid rows to a rejects file."""
+"""Loads files: parses rows into domain objects, and writes rejected rows to a separate file."""

@@ -50,7 +50,7 @@ class Preset:
     """The layout of a file. The module's docstring describes its keys."""
 
     name: str = ""
-    """The name in messages; empty without a preset."""
+    """The name for messages; empty if no preset is used."""
     about: str = ""
     format: FormatName | None = None
     kind: FileKindName | None = None
@@ -79,7 +79,10 @@ NO_PRESET = Preset()
 
 
 def find_preset(name: str | None) -> Preset:
-    """Return the preset with this name, or in this TOML file; CommandError if there is none."""
+    """Return the preset with this name, or in this TOML file.
+
+    Raise CommandError if there is none.
+    """
     if name is None:
         return NO_PRESET
     if name in preset_names():
@@ -96,13 +99,13 @@ def find_preset(name: str | None) -> Preset:
 
 
 def preset_names() -> Sequence[str]:
-    """Return the names of Marginalia's own presets in alphabetical order."""
+    """Return the names of the presets that are included, in alphabetical order."""
     return sorted(file.name.removesuffix(_SUFFIX) for file in _OURS.iterdir())
 
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """Return Marginalia's own presets by name, in alphabetical order."""
+    """Return the presets that are included, by name, in alphabetical order."""
     files = {name: _OURS.joinpath(f"{name}{_SUFFIX}") for name in preset_names()}
     return {name: _read(name, file.read_bytes()) for name, file in files.items()}
 
@@ -122,7 +125,7 @@ _EXAMPLES: Mapping[str, object] = {
     "leave_out": {"column": ["cell"]},
     "no_place": {"votes": ["column"]},
 }
-"""The form of each key's value. Other keys have text."""
+"""An example of each key's value. The values of all other keys are text."""
 
 
 def _read(name: str, content: bytes) -> Preset:
@@ -138,7 +141,7 @@ def _read(name: str, content: bytes) -> Preset:
         elif key in _CHOICES and value not in _CHOICES[key]:
             fault = f"is {value!r}; it must be one of {', '.join(_CHOICES[key])}"
         elif not _has_form(value, example := _EXAMPLES.get(key, "text")):
-            shown = json.dumps(example).replace('":', '" =')  # as in TOML
+            shown = json.dumps(example).replace('":', '" =')  # in TOML's form
             fault = f"is {value!r}; write it as `{key} = {shown}`"
         if fault:
             raise CommandError(f"--preset {name}: {key} {fault}.")
@@ -161,25 +164,29 @@ _ID_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping(Generic[Thing]):
-    """Makes one object of each row."""
+    """Makes an object from each row."""
 
     kind: FileKind[Thing]
     columns: Mapping[str, str]
-    """Field name to column name."""
+    """The column's name, by field name."""
     constants: Mapping[str, object]
-    """Values of fields without a column."""
+    """The values of fields that have no column."""
     defaults: Mapping[str, object] = field(default_factory=dict)
-    """Values of fields whose column is empty or absent."""
+    """The values of fields whose column is empty or missing."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Values by field and cell in lower case; other cells count as empty, or are refused."""
+    """For each field, the value of each cell in lower case. Other cells count as empty, or are
+    rejected."""
     id_from: Sequence[str] = ()
-    """Columns that are hashed into the id."""
+    """The columns that are hashed into the id."""
     named: frozenset[str] = frozenset()
-    """Fields that --map names. The file must have their columns, even if the fields are
+    """The fields that --map names. The file must have their columns, even if the fields are
     optional."""
 
     def make(self, cells: Mapping[str, object]) -> Thing:
-        """Return the object of one row; InvalidArgumentError names the invalid field."""
+        """Return the object of one row.
+
+        Raise InvalidArgumentError, which names the invalid field.
+        """
         values = dict(self.constants)
         for one in self.kind.fields:
             column = self.columns.get(one.name)
@@ -202,7 +209,7 @@ class ColumnMapping(Generic[Thing]):
         return self.kind.make(values)
 
     def _translated(self, one: Field, column: str, cell: object) -> object:
-        """Return the value of a cell that the preset lists; None for another cell."""
+        """Return the value that the preset gives for a cell; None for a cell that is not listed."""
         listed = self.values[one.name]
         value = listed.get(str(cell).strip().lower())
         if value is None and one.strict:
@@ -210,7 +217,7 @@ class ColumnMapping(Generic[Thing]):
         return value
 
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the required columns that are not in ``columns``, by field."""
+        """Return the required columns that are missing in ``columns``, by field."""
         needed = [
             (one.name, self.columns[one.name])
             for one in self.kind.fields
@@ -236,10 +243,10 @@ class ColumnMapping(Generic[Thing]):
 
 
 def hashed_id(cells: Sequence[object]) -> str:
-    """Return an id for a row that has none: the first 32 hex digits of the SHA-256 of some cells.
+    """Return an id for a row that has none: the first 32 hex digits of a SHA-256 of some cells.
 
-    The same row has the same id in every file and format. Raises InvalidArgumentError if all these
-    cells are empty.
+    The same row has the same id in every file and format. Raises InvalidArgumentError if all of
+    these cells are empty.
     """
     texts = ["" if cell is None else str(cell) for cell in cells]
     if not any(texts):
@@ -254,10 +261,10 @@ def make_column_mapping(
     sets: Sequence[str],
     preset: Preset = NO_PRESET,
 ) -> ColumnMapping[Thing]:
-    """Read ``FIELD=COLUMN`` and ``FIELD=VALUE`` pairs; they take precedence over the preset's.
+    """Return the mapping of ``FIELD=COLUMN`` and ``FIELD=VALUE`` pairs, which override a preset's.
 
-    A field without a pair reads the column with its name. Raises CommandError for a malformed pair,
-    an unknown field, and a value that its field refuses.
+    A field without a pair reads the column with the field's name. Raises CommandError for a
+    malformed pair, an unknown field, or a value that is invalid for its field.
     """
     mapped, constants = _pairs(kind, "--map", maps), _pairs(kind, "--set", sets)
     if both := sorted(mapped.keys() & constants.keys()):
@@ -299,7 +306,7 @@ def make_column_mapping(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return the first twenty names, separated by commas."""
+    """Return up to twenty names, separated by commas."""
     return ", ".join(names[:_LISTED]) + (" …" if len(names) > _LISTED else "")
 
 

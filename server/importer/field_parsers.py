@@ -1,8 +1,8 @@
-"""Parses the cells of a row: text from CSV and JSON values from JSONL give the same values.
+"""Parses the cells of a row. Text from CSV and JSON values from JSONL give the same values.
 
-A parser takes the field's name and the cell. It returns the value or raises
-``InvalidArgumentError`` with one sentence that names the field. A list is a JSON array, in CSV the
-text of an array; messages name an invalid entry as in ``lines.0``.
+A parser receives the field's name and the cell. It returns the value, or raises
+InvalidArgumentError with one sentence that names the field. A list is a JSON array, or in CSV the
+text of a JSON array. Messages name an invalid entry like ``lines.0``.
 """
 
 import functools
@@ -31,7 +31,7 @@ TextParser: TypeAlias = Callable[[str, object], str]
 
 
 def refused(field: str, cell: object, wanted: str) -> InvalidArgumentError:
-    """Return the error of a cell that a field does not accept."""
+    """Return the error for a cell that is invalid for its field."""
     shown = repr(cell)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return InvalidArgumentError(field, f"{field} is {shown}; it must be {wanted}.")
@@ -59,7 +59,7 @@ def _optional(rule: Callable[[str, str], str]) -> TextParser:
 title = _checked(rules.title)
 subject = _checked(rules.stated_title)
 review = _checked(rules.optional_text)
-"""The text of a comment, which may be empty: shops' exports contain ratings without text."""
+"""The text of a comment. It may be empty, because shops' exports contain ratings without text."""
 body = _checked(rules.stated_text)
 reply = _checked(rules.stated_reply)
 explanation = _checked(rules.explanation)
@@ -76,13 +76,13 @@ def language(field: str, cell: object) -> str:
 
 
 def identifier(field: str, cell: object) -> str:
-    """Return an identifier; a whole number in JSON becomes its digits."""
+    """Return an identifier. A whole number in JSON becomes text."""
     digits = isinstance(cell, int) and not isinstance(cell, bool)
     return rules.identifier(field, str(cell) if digits else text(field, cell))
 
 
 def rating(field: str, cell: object) -> int:
-    """Return a rating; ``5``, ``5.0``, ``"5"`` and ``"5.0"`` are the same."""
+    """Return a rating. ``5``, ``5.0``, ``"5"`` and ``"5.0"`` are the same."""
     written = str(cell).strip()
     if isinstance(cell, bool) or not _WHOLE.fullmatch(written):
         raise refused(field, cell, "a whole number from 1 to 5")
@@ -98,7 +98,7 @@ def votes(field: str, cell: object) -> int:
 
 
 def boolean(field: str, cell: object) -> bool:
-    """Return a truth value: ``true``, ``yes``, ``Y``, ``1`` and their opposites."""
+    """Return True for ``true``, ``yes``, ``Y`` and ``1``, and False for their opposites."""
     value = _BOOLEANS.get(str(cell).strip().lower())
     if value is None:
         raise refused(field, cell, "true or false")
@@ -124,28 +124,28 @@ _MICROSECONDS: Mapping[DateUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
-"""``20201120`` may be a date, or a second of August 1970: it is refused, because a guess may be
-wrong."""
+"""``20201120`` may be a date, or a second in August 1970 as Unix time. It is rejected, because a
+guess may be wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
-"""Ends of dates that ``fromisoformat`` does not read: a name of UTC, a space before an offset."""
+"""Ends of dates that ``fromisoformat`` cannot read: a name of UTC, or a space before an offset."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
-    """Parses dates of ISO 8601 and Unix time in ``unit``; or only dates of ``form``."""
+    """Parses dates: ISO 8601 and Unix time in ``unit``, or only dates of the format ``form``."""
 
     unit: DateUnit | None = None
     form: str | None = None
-    """A format of ``strptime``; without an offset the time is UTC."""
+    """A format of ``strptime``. A date without an offset is in UTC."""
 
     def __call__(self, field: str, cell: object) -> datetime:
-        """Return the instant in UTC, to the microsecond; a date without a time is its midnight."""
+        """Return the instant in UTC, to the microsecond. A date without a time is midnight."""
         if isinstance(cell, bool) or not isinstance(cell, str | int | float):
             raise refused(field, cell, _DATE)
-        # In XML, several replies to one comment have their dates in as many lines.
+        # In XML, if a comment has several replies, the cell has a line for each of their dates.
         written = str(cell).strip().rpartition("\n")[2]
         if self.form is None and self.unit is None and _BARE_DATE.fullmatch(written):
             wanted = "written as 2020-11-20; add --date-unit if it is Unix time"
@@ -181,7 +181,7 @@ instant = DateReader()
 
 
 def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
-    """Return a parser of dates; CommandError if ``form`` lacks year, month or day."""
+    """Return a parser of dates. Raise CommandError if ``form`` has no year, month or day."""
     if form is None:
         return DateReader(unit)
     if unit is not None:

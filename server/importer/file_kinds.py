@@ -1,7 +1,7 @@
-"""The kinds of rows that files contain: their fields, and the objects that are stored.
+"""The kinds of rows in files: the fields of each kind, and the objects that are stored.
 
-``load`` parses rows by these declarations, and ``export`` writes them. A new kind is a new entry of
-``FILE_KINDS`` and ``FileKindName``.
+``load`` parses rows by these declarations, and ``export`` writes rows by them. A new kind needs an
+entry in ``FILE_KINDS`` and in ``FileKindName``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -37,54 +37,56 @@ from server.importer import field_parsers
 Thing = TypeVar("Thing")
 
 Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
-"""Writes objects with distinct ids, replaces those that are stored, and returns what changed;
-raises DalError."""
+"""Writes objects with distinct ids over the stored ones, and returns what changed. Raises
+DalError."""
 
 _INSTANT = "TIMESTAMPTZ"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a row: its parser, whether a row must have it, and its type in Parquet."""
+    """One field of a row: its parser, whether it is required, and its type in Parquet."""
 
     name: str
     parse: Callable[[str, object], object]
     required: bool = True
     parquet: str = "VARCHAR"
     kept: bool = False
-    """Whether a load keeps the stored value if the file lacks the column.
+    """Whether a load keeps the stored value if the file does not have the column.
 
-    An empty cell removes the value.
-    """
+    An empty cell removes the stored value."""
     strict: bool = False
-    """Whether a preset's list of cells must have every cell; cells that it lacks are refused."""
+    """Whether a cell that the preset does not list is rejected. Otherwise it counts as empty."""
     all_states: bool = False
-    """Whether only an export with ``--all-states`` writes the field."""
+    """Whether only exports with ``--all-states`` contain the field."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind(Generic[Thing]):
-    """One kind of rows. If two rows have the same ``identity``, the later row is kept."""
+    """One kind of rows.
+
+    If two rows have the same ``identity``, the later one replaces the earlier.
+    """
 
     name: str
     fields: tuple[Field, ...]
     make: Callable[[Mapping[str, Any]], Thing]
-    """Returns the object of a row's values."""
+    """Makes an object from the values of a row."""
     cells: Callable[[Thing], Iterable[object]]
-    """Returns the values of an object, in the order of the fields."""
+    """Returns an object's values, in the order of the fields."""
     identity: Callable[[Thing], str]
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Returns the later of two rows with one identity, as a load stores it after the earlier."""
+    """Combines two rows with the same identity, as if they were loaded one after the other."""
 
 
 def _owned(
     model: Callable[..., Thing], model_id: str, name: str, **absent: Any
 ) -> Callable[[Mapping[str, Any]], Thing]:
-    """Return a function that turns a row into a ``model``.
+    """Return a function that makes a ``model`` from a row.
 
-    The row's ``id`` becomes the attribute ``model_id``. The field called ``name`` has the owner's
-    name, which becomes the attribute ``name``.
+    The row's ``id`` becomes the attribute ``model_id``. The row's field ``name`` contains the
+    owner's display name, which becomes the attribute ``name``.
     """
 
     def make(values: Mapping[str, Any]) -> Thing:
@@ -98,7 +100,7 @@ def _owned(
 def _keyed(
     model: Callable[..., Thing], key: str
 ) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
-    """Return a function that turns a row into a pair: the value of ``key``, and a ``model``."""
+    """Return a function that makes a pair from a row: the value of ``key``, and a ``model``."""
 
     def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
         fields = {**values}
@@ -112,7 +114,7 @@ _OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
-    """Return the row of a comment; without a state, the row has no decision either."""
+    """Return a comment's row. If it has no state, it must not have a decision."""
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
     votes = fields.pop("helpful_before", None) or 0
@@ -145,7 +147,7 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
 
 
 _APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
-"""The fields of a comment that rows have in another form or not at all."""
+"""The fields of a comment that rows contain in another form, or not at all."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {
@@ -157,10 +159,10 @@ _STATES_WITH = {
 
 
 def _comment_cells(one: Any) -> Iterable[object]:
-    """Return the fields of a comment or a submission.
+    """Return the cells of a comment or a submission.
 
-    An export does not contain the time at which a moderator published a comment, nor the number of
-    votes, which are another kind. A load of the file keeps the stored time and number.
+    An export contains neither the time at which a moderator published a comment, nor the number of
+    votes, which have their own kind of file. A load of the file keeps the stored time and number.
     """
     shown = (getattr(one, name) for name in Comment._fields if name not in _APART)
     reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)
@@ -172,7 +174,7 @@ def _state_field(name: str, parse: Callable[[str, object], object], **others: An
     return Field(name, parse, required=False, kept=True, all_states=True, **others)
 
 
-# Any stands for CommentRow: most rows give no state, and are comments.
+# Any means CommentRow. Most rows have no state, and are plain comments.
 COMMENTS: FileKind[Any] = FileKind(
     name="comments",
     fields=(
@@ -353,14 +355,14 @@ _DECISION_NEEDS = {
     Verdict.APPROVE: ("decided_at", "seen"),
     Verdict.REJECT: ("decided_at", "seen", "reason"),
 }
-"""The fields that a row must have with each verdict, or without one."""
+"""For each verdict, and for a row without a verdict: the fields that the row must have."""
 
 
 def _case(values: Mapping[str, Any]) -> Case:
     verdict = values.get("decision")
     for name in _OF_DECISION:
         needed = name in _DECISION_NEEDS[verdict]
-        # An erase removes the moderator's name.
+        # the moderator's name is missing if it was erased
         optional = name == "decided_by" and verdict is not None
         if not optional and (values.get(name) is not None) is not needed:
             state, advice = ("empty", "fill") if needed else ("given", "empty")

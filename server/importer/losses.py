@@ -1,4 +1,4 @@
-"""Reports the values and rows that a load drops: unused columns, hidden rows, and shared ids."""
+"""Reports what a load drops: values of unused columns, left-out rows, and rows with the same id."""
 
 import struct
 from collections import Counter
@@ -15,22 +15,22 @@ from server.importer.rows import Reject, Row
 _ENTRY = struct.Struct("qqq")
 _PARTS = 32
 _MEMORY = 1_000_000
-"""Bytes of each part in memory; a larger part is a temporary file."""
+"""Maximum bytes of a part in memory. A larger part is in a temporary file."""
 
 
 class SharedIds:
-    """Finds ids that different rows share.
+    """Finds ids that several different rows have.
 
-    It keeps 24 bytes for each row, in parts by the id's hash. It compares hashes of 64 bits instead
-    of ids. In one of a thousand files with 100 million ids, it takes two different ids for the
-    same.
+    It stores 24 bytes per row, in parts by the id's hash. It compares 64-bit hashes instead of ids.
+    Among a thousand files with 100 million ids each, one file has two different ids with the same
+    hash.
     """
 
     def __init__(self) -> None:
         self._parts = [SpooledTemporaryFile(_MEMORY) for _ in range(_PARTS)]  # noqa: SIM115 - see close
 
     def add(self, identity: str, thing: object, line: int) -> None:
-        """Remember the row at ``line``."""
+        """Remember the row at the line ``line``."""
         key = hash(identity)
         try:
             self._parts[key % _PARTS].write(_ENTRY.pack(key, line, hash(repr(thing))))
@@ -41,7 +41,10 @@ class SharedIds:
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """Yield the lines of each id that different rows share. Equal rows do not count."""
+        """Yield, for each id of several different rows, the lines of these rows.
+
+        Equal rows do not count.
+        """
         for part in self._parts:
             part.seek(0)
             entries = sorted(_ENTRY.iter_unpack(part.read()))
@@ -51,7 +54,7 @@ class SharedIds:
                     yield [line for _, line, _ in rows]
 
     def close(self) -> None:
-        """Delete the parts."""
+        """Delete the temporary files."""
         for part in self._parts:
             part.close()
 
@@ -60,12 +63,12 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""The most columns, and the most cells of left-out rows, that are counted: a file may use values as
-names."""
+"""Maximum number of columns, and of different cells of left-out rows, that are counted. A file may
+contain values in place of names."""
 
 
 class Losses:
-    """Counts the losses while rows are read; ``sentences`` reports them at the end."""
+    """Counts what is dropped while rows are read. ``sentences`` reports it at the end."""
 
     def __init__(self, preset: Preset, mapping: ColumnMapping[Any]) -> None:
         self._keep, self._leave_out = (
@@ -82,10 +85,10 @@ class Losses:
         self._states: Counter[str] = Counter()
         self._ids = SharedIds()
         self.shared: Sequence[Sequence[int]] = ()
-        """The lines of each id that different rows have; ``sentences`` finds them."""
+        """For each id of several different rows, their lines. ``sentences`` finds them."""
 
     def kept(self, rows: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
-        """Yield the rows except those that the preset leaves out."""
+        """Yield the rows, without those that the preset leaves out."""
         for row in rows:
             if isinstance(row, Reject) or not self._is_left_out(row.cells):
                 yield row
@@ -101,11 +104,11 @@ class Losses:
 
     @property
     def unused(self) -> Sequence[str]:
-        """Columns with values that the mapping does not use and the preset does not name."""
+        """The columns with values that neither the mapping nor the preset uses."""
         return [column for column in self._values if column not in self._nouns]
 
     def sentences(self) -> Iterator[str]:
-        """Yield a line for each kind of loss; call it when all rows are read."""
+        """Yield a line for each kind of loss. Call it after all rows were read."""
         if self._states:
             counts = (f"{self._states[state]:,} {state}" for state in CommentState)
             yield f"States: {', '.join(counts)}."
@@ -129,7 +132,7 @@ class Losses:
             )
 
     def close(self) -> None:
-        """Delete what was remembered of the rows."""
+        """Delete the temporary files."""
         self._ids.close()
 
     def _is_left_out(self, cells: Mapping[str, object]) -> bool:
@@ -145,7 +148,7 @@ class Losses:
 
 
 def counted(count: int, what: str) -> str:
-    """Return the number with its noun."""
+    """Return a number with its noun."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
@@ -155,9 +158,9 @@ def _count(counts: Counter[Key], key: Key) -> None:
 
 
 def _is_filled(cell: object) -> bool:
-    """Return whether dropping ``cell`` is a loss.
+    """Return whether dropping the cell loses something.
 
-    Zero votes and an empty list of photos are no loss.
+    Zero votes and an empty list of photos are not a loss.
     """
     if isinstance(cell, list):
         return any(map(_is_filled, cell))

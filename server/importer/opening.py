@@ -1,4 +1,4 @@
-"""Opens a file as rows: finds its format, and checks that it has the columns of the mapping."""
+"""Opens a file as rows: finds its format, and checks that it has the mapping's columns."""
 
 import io
 from collections.abc import Collection, Iterator, Sequence
@@ -40,7 +40,7 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Limits of the first rows, from which the columns of a file without a header are known."""
+"""Maximum seconds of reading a file's first rows, which show its columns if it has no header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Opened:
 def open_file(
     file: Path, preset: Preset, mapping: ColumnMapping[Any], chosen: FormatName | None
 ) -> Iterator[Opened]:
-    """Open a file; its format is ``chosen``, the preset's, or follows from the file's name.
+    """Open a file. Its format is ``chosen``, that of the preset, or follows from its name.
 
-    Raises CommandError if the file cannot be read or lacks columns; the message names a preset that
+    Raises CommandError if the file cannot be read or lacks columns. The message names a preset that
     fits.
     """
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
@@ -88,7 +88,7 @@ def open_file(
 
 
 def _format(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
-    """Return the format: JSONL for a rejects file, else ``chosen``, else by the file's name."""
+    """Return the format: JSONL for a rejects file, otherwise ``chosen``, or by the file's name."""
     if head.startswith(OPENING):
         return "jsonl"
     if chosen is not None and chosen != "parquet":
@@ -104,7 +104,7 @@ def _format(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
 
 
 def format_by_content(head: bytes) -> TextFormat:
-    """Return the probable format of a file with these first bytes."""
+    """Guess the format from the first bytes of a file."""
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return "xml" if start == b"<" else "jsonl" if start in {b"{", b"["} else "csv"
 
@@ -112,10 +112,10 @@ def format_by_content(head: bytes) -> TextFormat:
 def rows_of(
     source: Source, format_: TextFormat, delimiter: str | None = None, path: str | None = None
 ) -> tuple[Iterator[Row | Reject], Sequence[str]]:
-    """Return the rows of ``source``, and its columns: CSV's header, or those of the first rows.
+    """Return the rows of ``source``, and its columns: from CSV's header or from the first rows.
 
-    ``delimiter`` is CSV's; None detects it. ``path`` names the XML elements that are rows. Raises
-    CommandError for a broken header, a JSON array, and XML without such elements.
+    ``delimiter`` is that of CSV; None finds it. ``path`` names the XML elements that are rows.
+    Raises CommandError for an invalid header, a JSON array, and XML without such elements.
     """
     if format_ == "csv":
         named = None
@@ -161,12 +161,18 @@ def _peeked(
 
 
 def _names(column: str, cell: object) -> Sequence[str]:
-    """Return the names of a cell: of a JSON object also the names that ``_unnested`` gives."""
+    """Return the names of a column's cells.
+
+    If the cell is an object, add ``column/name`` for each member.
+    """
     return [column, *(f"{column}/{name}" for name in cell)] if isinstance(cell, dict) else [column]
 
 
 def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
-    """Yield rows of JSON with the objects in which ``columns`` are: ``author/name`` is a column."""
+    """Yield rows with the members of JSON objects as columns such as ``author/name``.
+
+    Only objects that contain some of ``columns`` are replaced.
+    """
     outer = {column.partition("/")[0] for column in columns if "/" in column}
     for row in rows:
         if isinstance(row, Row) and not outer.isdisjoint(row.cells):
@@ -181,7 +187,7 @@ def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterato
 
 
 def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:
-    """Raise CommandError if the content is of another format than the preset reads."""
+    """Raise CommandError if the content has another format than the preset."""
     found = format_by_content(source.head)
     if found == format_:
         return
@@ -206,9 +212,9 @@ def _check_fit(
     preset: Preset,
     mapping: ColumnMapping[Thing],
 ) -> None:
-    """Raise CommandError if columns of a preset or of an id are missing.
+    """Raise CommandError if the file lacks columns of the preset or of ``--id-from``.
 
-    The message names a preset that fits, also if none was chosen.
+    The message names a preset that fits, also if no preset was chosen.
     """
     missing = mapping.missing(columns)
     if not missing:
@@ -231,7 +237,10 @@ def _check_fit(
 
 
 def preset_for(columns: Sequence[str], format_: TextFormat) -> str | None:
-    """Return the preset that fits a file with these columns and names most of the columns."""
+    """Return the preset that fits a file with these columns; of several, the best.
+
+    The best one names most of the columns.
+    """
     fitting = [
         preset
         for preset in presets().values()

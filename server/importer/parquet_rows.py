@@ -19,9 +19,9 @@ _AT_ONCE = 1_000
 
 
 class ParquetRows(Iterator[Row]):
-    """Iterates over the rows of a file; ``columns`` are those of the top level.
+    """Iterates over the rows of a file. ``columns`` are those of the top level.
 
-    Instants are ISO 8601 in UTC, lists and structures are as in JSON, decimals and dates are text.
+    Instants are ISO 8601 in UTC. Lists and structures are as in JSON. Decimals and dates are text.
     """
 
     def __init__(self, database: "DuckDBPyConnection", path: Path) -> None:
@@ -39,21 +39,21 @@ class ParquetRows(Iterator[Row]):
         self._number = 0
 
     def __next__(self) -> Row:
-        """Return the next row; StopIteration after the last."""
+        """Return the next row. Raise StopIteration after the last."""
         if not self._ahead:
             with _reading(self._path):
                 self._ahead = self._answer.fetchmany(_AT_ONCE)[::-1]
             if not self._ahead:
                 raise StopIteration
         self._number += 1
-        # NaN and the infinities, which JSON does not have, become text.
+        # NaN and infinity become text, because JSON does not have them.
         cells = json.loads(self._ahead.pop()[0], parse_constant=lambda one: str(float(one)))
         return Row(self._number, dict(zip(self.columns, cells, strict=True)))
 
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[ParquetRows]:
-    """Open a Parquet file; CommandError if the file is not Parquet, and without DuckDB."""
+    """Open a Parquet file. Raise CommandError if it is not Parquet, or DuckDB is not installed."""
     try:
         with path.open("rb"):
             pass
@@ -65,7 +65,7 @@ def open_parquet(path: Path) -> Iterator[ParquetRows]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Raise CommandError for an error of DuckDB, with its first line."""
+    """Raise CommandError for DuckDB's errors, with the first line of the error."""
     from duckdb import Error  # noqa: PLC0415 - as in duckdb_in_memory
 
     try:
@@ -83,6 +83,6 @@ def _json_of(name: str, type_: str) -> str:
     if type_.startswith("TIMESTAMP"):
         zoned = "TIMESTAMPTZ" if type_.endswith("TIME ZONE") else "TIMESTAMP"
         column = f"strftime({column}::{zoned}, '%Y-%m-%dT%H:%M:%S.%fZ')"
-    elif type_.startswith("DECIMAL"):  # JSON's numbers would be rounded
+    elif type_.startswith("DECIMAL"):  # as text, because a JSON number would be rounded
         column = f"{column}::VARCHAR"
     return f"to_json({column})"

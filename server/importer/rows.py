@@ -1,10 +1,10 @@
 r"""Lines and rows of a file, and the rejects file with the rows that are not loaded.
 
-The rejects file is JSONL, and ``load`` reads it like any other file after the operator has fixed
-its rows. Each entry holds ``line`` and ``reason``, and ``row`` (an object) if the row could be
-parsed. Otherwise it holds ``raw``, the text of the row, with bytes that are not UTF-8 as ``\udc80``
-to ``\udcff``. For CSV it also holds ``columns``, and ``delimiter`` unless this is a comma. If a
-line was too long, ``cut`` is true, and only the start of the line is kept.
+The rejects file is JSONL. After the operator has fixed its rows, ``load`` reads it like any other
+file. Each entry has ``line`` and ``reason``, and ``row`` (an object) if the row could be parsed.
+Otherwise it has ``raw``, the text of the row, in which bytes that are not UTF-8 are ``\udc80`` to
+``\udcff``. For CSV it also has ``columns``, and ``delimiter`` unless it is a comma. If a line was
+too long, ``cut`` is true, and ``raw`` contains only the start of the line.
 """
 
 import contextlib
@@ -30,9 +30,10 @@ _HEAD = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line with its line end; bytes that are not UTF-8 are lone surrogates in ``text``.
+    """One line with its line end. In ``text``, bytes that are not UTF-8 are lone surrogates.
 
-    ``fault`` is the reason why its row cannot be loaded. A ``cut`` line has only its start.
+    ``fault`` is the reason why the line cannot be loaded. If the line is ``cut``, only its start is
+    here.
     """
 
     number: int
@@ -42,7 +43,7 @@ class Line:
 
 
 class Lines(Iterator[Line]):
-    """Iterates over the lines of a UTF-8 stream; messages name the file's ``encoding``."""
+    """Iterates over the lines of a UTF-8 stream. Messages name the file's own ``encoding``."""
 
     def __init__(self, stream: BinaryIO, encoding: str | None = None) -> None:
         self._stream = stream
@@ -50,7 +51,7 @@ class Lines(Iterator[Line]):
         self._number = 0
 
     def __next__(self) -> Line:
-        """Return the next line; StopIteration after the last."""
+        """Return the next line. Raise StopIteration after the last."""
         content = self._stream.readline(MAX_LINE_BYTES + 1)
         if not self._number:
             content = content.removeprefix(_BOM)
@@ -66,7 +67,8 @@ class Lines(Iterator[Line]):
             fault = f"byte {error.start + 1} of the line is not UTF-8"
             if (
                 self._encoding is not None
-            ):  # the error has the byte's place in UTF-8, not in the file
+                # the error's place is counted in UTF-8, so it is wrong for a file in another encoding
+            ):
                 fault = f"the line is not valid {self._encoding}"
         if "\0" in text:
             fault = "the line contains a NUL byte"
@@ -87,9 +89,9 @@ class Lines(Iterator[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one row by column name: text from CSV, any JSON value from JSONL.
+    """The cells of one row by column name: text from CSV, or any JSON value from JSONL.
 
-    ``line`` is the number of its first physical line; ``source`` the row as JSON text.
+    ``line`` is the number of the row's first line in the file. ``source`` is the row as JSON text.
     """
 
     line: int
@@ -104,10 +106,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A row that is not loaded: its ``row`` as JSON text or, unparsed, the ``raw`` text.
+    """A row that is not loaded: ``row`` as JSON text, or ``raw`` if it could not be parsed.
 
-    ``columns`` are the names of the cells in raw CSV text. ``cut`` is true if only the start of a
-    too long line was kept.
+    ``columns`` are the names of the cells in CSV text. ``cut`` is true if the line was too long and
+    only its start is here.
     """
 
     line: int
@@ -119,7 +121,7 @@ class Reject:
     delimiter: str = ","
 
     def encode(self) -> bytes:
-        """Return the entry of a rejects file."""
+        """Return the row's entry in the rejects file."""
         entry: dict[str, object] = {"line": self.line, "reason": self.reason}
         if self.raw is not None:
             entry["raw"] = self.raw
@@ -132,7 +134,7 @@ class Reject:
         text = json.dumps(entry, ensure_ascii=False)
         if self.row is not None:
             text = f'{text[:-1]}, "row": {self.row}}}'
-        # UTF-8 cannot hold a lone surrogate: it is written as its JSON escape.
+        # UTF-8 cannot contain a lone surrogate, so it is written as JSON's escape.
         return f"{text}\n".encode(errors="backslashreplace")
 
 
@@ -142,7 +144,7 @@ def reject_lines(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
 ) -> Reject:
-    """Return ``lines`` as one reject; a fault of a line takes precedence over ``reason``."""
+    """Return ``lines`` as one reject. If a line has a fault, it replaces ``reason``."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),
@@ -154,9 +156,9 @@ def reject_lines(
 
 
 class RejectsFile:
-    """The rejected rows of one load. The first of them creates the file.
+    """The rejects file of one load. The first rejected row creates it.
 
-    The rejects of an earlier load, which the operator may have edited, are moved to ``PATH.old``.
+    A file of an earlier load, which the operator may have edited, is renamed to ``PATH.old``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -164,7 +166,7 @@ class RejectsFile:
         self._file: BinaryIO | None = None
 
     def write(self, reject: Reject) -> None:
-        """Append one entry; CommandError if the file cannot be written."""
+        """Append one entry. Raise CommandError if the file cannot be written."""
         with self._writing():
             if self._file is None:
                 self._move_aside()
@@ -172,7 +174,7 @@ class RejectsFile:
             self._file.write(reject.encode())
 
     def close(self) -> None:
-        """Finish the file; CommandError if its last bytes cannot be written."""
+        """Close the file. Raise CommandError if its last bytes cannot be written."""
         with self._writing():
             if self._file is None:
                 self._move_aside()
@@ -180,7 +182,7 @@ class RejectsFile:
                 self._file.close()
 
     def abandon(self) -> None:
-        """Close the file after a failure, without errors."""
+        """Close the file after a failure. Ignore further errors."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -201,9 +203,9 @@ class RejectsFile:
 
 
 def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
-    """Return the rejects file at ``chosen``, or next to ``source``, or in the current directory.
+    """Return the rejects file: ``chosen``, or next to ``source``, or in the current directory.
 
-    Raises CommandError if it cannot be written, or if another file has its name.
+    Raises CommandError if it cannot be written, or if a file of another kind has its name.
     """
     name = "stdin" if source == STDIN else source.name
     path = chosen or source.with_name(f"{name}.rejects.jsonl")
@@ -227,7 +229,7 @@ def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
 
 
 def _probe(path: Path) -> None:
-    """Raise OSError unless ``path`` can be written; the attempt leaves no file."""
+    """Raise OSError if ``path`` cannot be written. The attempt leaves no file."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.is_file() or not path.exists():
@@ -236,6 +238,6 @@ def _probe(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a load has written ``path``. A killed load may leave it empty."""
+    """Return whether a load has written ``path``, or a killed load has left it empty."""
     with path.open("rb") as file:
         return file.read(len(OPENING)) in {b"", OPENING}

@@ -1,4 +1,4 @@
-"""One load: reads rows, parses them, writes them in batches, and collects rejected rows."""
+"""One load: reads rows, parses them, writes them in batches, and collects the rejected rows."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -18,18 +18,17 @@ from server.progress import ProgressBar
 
 SHOWN_REJECTS = 20
 _BATCH_BYTES = 2_000_000
-"""Bytes that are read for one batch, plus a few lines. The limit exists because rejects keep their
-text in memory."""
+"""Maximum bytes that are read for one batch, because rejected rows keep their text in memory. A few
+lines more are possible."""
 _BATCH_SECONDS = 2.0
-"""Maximum seconds to read one batch, so that the rows of a slow pipe are written soon after they
-arrive."""
+"""Maximum seconds of reading one batch, so that rows from a slow pipe are written soon."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the file's rows; ``outcome`` counts those that the store has acknowledged.
+    """Counts the file's rows. ``outcome`` counts those whose write the store has acknowledged.
 
-    If a batch has several rows with the same id, each is compared with the one before it.
+    If several rows of a batch have the same id, each is compared with the previous one.
     """
 
     read: int = 0
@@ -46,7 +45,7 @@ class _Batch(Generic[Thing]):
 
 @dataclass(frozen=True, slots=True)
 class Load(Generic[Thing]):
-    """The load of one file; ``note`` is called with each row, its id and its object."""
+    """The load of one file. ``note`` is called with each row, its id and its object."""
 
     source: Source
     rows: Iterator[Row | Reject]
@@ -56,11 +55,11 @@ class Load(Generic[Thing]):
     note: Callable[[Row, str, object], None] | None = None
 
     async def run(self, put: Put[Thing], progress: ProgressBar) -> None:
-        """Load every row. The tally is correct even if this raises DalError or CommandError."""
+        """Load every row. The tally is right even after a DalError or CommandError."""
         writer, tally = Writer(put), self.tally
         try:
             async with writer:
-                # Read in a thread: running requests continue while a pipe has no rows.
+                # In a thread, so that writes continue while a pipe has no new rows.
                 while batch := await asyncio.to_thread(self._next_batch, writer.room):
                     for reject in batch.rejects:
                         tally.rejected += 1

@@ -1,7 +1,7 @@
 """Opens the file to load: counts its bytes, decompresses them, and finds the encoding.
 
-Each layer is a raw stream that reads from the next one, so a file of any size needs only a few
-buffers.
+Each layer is a raw stream that reads from the layer below it, so a file of any size needs only a
+few buffers.
 """
 
 import codecs
@@ -23,7 +23,7 @@ from server.errors import CommandError
 from server.zstandard import zstd
 
 HEAD_BYTES = 512
-"""Bytes that are read to find the file's type. The magic bytes of a tar archive are at 257."""
+"""Number of bytes that are read to find the file's type. A tar archive's magic bytes are at 257."""
 
 _CHUNK = 1 << 16
 
@@ -31,10 +31,10 @@ _Buffer: TypeAlias = bytearray | memoryview
 
 
 class Counted(io.RawIOBase):
-    """A stream that counts its bytes; ``look`` returns the first bytes without consuming them.
+    """A stream that counts its bytes. ``look`` returns the first bytes without consuming them.
 
     ``read_into`` is ``readinto`` of a raw stream, or ``readinto1`` of a buffered stream. It returns
-    the available bytes: a pipe may have one line now and the next line in an hour.
+    the bytes that are available, because a pipe may have one line now and the next line in an hour.
     """
 
     def __init__(self, read_into: Callable[[_Buffer], int | None]) -> None:
@@ -43,11 +43,14 @@ class Counted(io.RawIOBase):
         self.count = 0
 
     def readable(self) -> bool:
-        """Return True: ``BufferedReader`` checks it."""
+        """Return True, which ``BufferedReader`` requires."""
         return True
 
     def look(self) -> bytes:
-        """Return the first bytes. Reading stops after a line: a pipe may have no other line yet."""
+        """Return the first bytes.
+
+        Stop after a line, because a pipe may not have another line yet.
+        """
         buffer = bytearray(HEAD_BYTES)
         while len(self._ahead) < HEAD_BYTES and b"\n" not in self._ahead:
             size = self._fill(buffer)
@@ -58,7 +61,7 @@ class Counted(io.RawIOBase):
         return self._ahead
 
     def readinto(self, buffer: _Buffer) -> int:  # type: ignore[override]
-        """Read what is available into ``buffer``; 0 at the end."""
+        """Read the available bytes into ``buffer``. Return 0 at the end."""
         if self._ahead:
             taken = self._ahead[: len(buffer)]
             buffer[: len(taken)] = taken
@@ -73,7 +76,7 @@ class Counted(io.RawIOBase):
 
 
 class Pipe(Counted):
-    """A pipe or terminal whose reads end once ``stopped`` is set.
+    """A pipe or terminal. Its reads end when ``stopped`` is set.
 
     Otherwise a thread that waits in read(2) would keep the process alive after Ctrl-C.
     """
@@ -91,7 +94,7 @@ class Pipe(Counted):
 
 
 class WatchedFile(Counted):
-    """A file that raises CommandError if another program changes it during the load."""
+    """A file. If another program changes it during the load, reading it raises CommandError."""
 
     def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
         super().__init__(file.readinto)
@@ -127,7 +130,7 @@ class WatchedFile(Counted):
 
 
 class Unpacked(Counted):
-    """The content of a compressed stream; CommandError if it is damaged."""
+    """The content of a compressed stream. Reading it raises CommandError if it is damaged."""
 
     def __init__(self, stream: io.BufferedIOBase, name: str, packing: str) -> None:
         super().__init__(stream.readinto1)
@@ -147,7 +150,10 @@ class Unpacked(Counted):
 
 
 class InUtf8(Counted):
-    """Text of another encoding as UTF-8; each invalid byte becomes 0xFF, which UTF-8 never has."""
+    """Text of another encoding as UTF-8.
+
+    An invalid byte becomes 0xFF, which is invalid in UTF-8 too.
+    """
 
     def __init__(self, stream: Counted, encoding: str) -> None:
         super().__init__(self._transcode)
@@ -175,7 +181,7 @@ _PACKINGS: dict[bytes, tuple[str, Callable[[io.BufferedReader], io.BufferedIOBas
     b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
     b"\x28\xb5\x2f\xfd": ("zstd", zstd.ZstdFile),
 }
-"""Compressions by the first bytes of a file."""
+"""The supported compressions, by the first bytes of a file."""
 
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -183,7 +189,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte order mark. The longer marks come first: UTF-16's are prefixes of them."""
+"""Encodings by byte order mark. Longer marks come first, because UTF-16's are prefixes of
+UTF-32's."""
 
 _NOT_TEXT = {
     b"PK": "is an archive or a spreadsheet: unpack it or save it as CSV first",
@@ -191,16 +198,16 @@ _NOT_TEXT = {
     b"\xfd7zXZ": "is compressed by xz: unpack it with `unxz` first",
     b"PAR1": "is Parquet: add --format parquet",
 }
-"""Messages for other types of files, by their first bytes."""
+"""Messages for files that are not text, by their first bytes."""
 
 _TAR = slice(257, 262)
 
 
 def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
-    """Return the encoding of a file that starts with ``head``.
+    """Return the encoding of a file that begins with ``head``.
 
-    None is UTF-8, or the one that XML declares. Raises CommandError for an unknown encoding, and
-    for a file that is not text.
+    None means UTF-8, or the encoding that XML declares. Raises CommandError for an unknown
+    encoding, and for a file that is not text.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):
@@ -218,7 +225,8 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
         return None
     try:
         encoding = codecs.lookup(chosen).name
-        b"\n\n\n\n".decode(encoding, "ignore")  # refuses codecs that make no text, such as base64
+        # raises an error for a codec that does not make text, such as base64
+        b"\n\n\n\n".decode(encoding, "ignore")
     except LookupError:
         raise CommandError(
             f"--encoding {chosen} is unknown: name one such as utf-8, latin-1, cp1252 or utf-16."
@@ -234,11 +242,11 @@ OPENING = b'{"line":'
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file, unpacked.
+    """An open file, decompressed.
 
-    ``name`` is for messages. ``size`` is the stored file's size, or None if unknown. ``head``
-    holds the first bytes of ``stream``; an empty file has none. ``stream`` is UTF-8; if
-    ``encoding`` is None, XML may declare another encoding.
+    ``name`` is for messages. ``size`` is the file's size on disk, or None if it is unknown.
+    ``head`` has the first bytes of ``stream``, and is empty for an empty file. ``stream`` is UTF-8.
+    If ``encoding`` is None, XML may declare another encoding.
     """
 
     name: str
@@ -247,7 +255,7 @@ class Source:
     stream: io.BufferedReader
     encoding: str | None
     stored: Counted
-    """The file as it is stored: its count shows the progress of the load."""
+    """The file as it is on disk. Its count of bytes shows the progress of the load."""
     content: Counted
     stopped: threading.Event = field(default_factory=threading.Event)
     """Set it to end a read that waits for a pipe."""
@@ -255,9 +263,9 @@ class Source:
 
 @contextmanager
 def open_source(path: Path, encoding: str | None = None) -> Iterator[Source]:
-    """Open ``path`` (``-``: standard input) and read its first bytes.
+    """Open ``path`` (``-``: standard input), and read its first bytes.
 
-    Raises CommandError for a file that cannot be read or is not text.
+    Raises CommandError if the file cannot be read or is not text.
     """
     name = "standard input" if path == STDIN else str(path)
     try:
@@ -285,9 +293,9 @@ def source_of(
     encoding: str | None = None,
     stopped: threading.Event | None = None,
 ) -> Source:
-    """Return the unpacked content of ``stored`` in UTF-8.
+    """Return the content of ``stored``, decompressed and in UTF-8.
 
-    A rejects file is UTF-8, even if ``encoding`` is that of the file with the rejected rows.
+    A rejects file is UTF-8, even if ``encoding`` is that of the file whose rows were rejected.
     """
     content, head = stored, stored.look()
     for magic, (packing, unpack) in _PACKINGS.items():
@@ -303,12 +311,12 @@ def source_of(
 
 
 def _buffered(stream: Counted) -> io.BufferedReader:
-    # BufferedReader accepts any raw stream; typeshed wants FileIO's extra attributes.
+    # BufferedReader accepts any raw stream, but typeshed requires the attributes of FileIO.
     return io.BufferedReader(cast("io.FileIO", stream), _CHUNK)
 
 
 def unreadable(name: str, error: OSError) -> CommandError:
-    """Return the error for a file that the operating system does not open or read."""
+    """Return the error for a file that cannot be opened or read."""
     messages: dict[type[OSError], str] = {
         FileNotFoundError: "does not exist: check the path",
         IsADirectoryError: "is a directory: name a file",

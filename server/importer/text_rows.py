@@ -1,8 +1,8 @@
-"""Rows of CSV with a header, and of JSONL, including the rejects file of an earlier load.
+"""Rows of CSV with a header, and of JSONL, also of the rejects file of an earlier load.
 
-If a quote is not closed, every CSV reader reads the following rows into one cell, until the next
-quote. The result is not a valid row. Then this reader rejects only the lines before the next valid
-row, and continues with that row.
+If a quote is not closed, every CSV reader reads the following rows into one cell, up to the next
+quote, and the result is not a valid row. This reader then rejects only the lines before the next
+valid row, and continues with that row.
 """
 
 import csv
@@ -20,13 +20,15 @@ from server.importer.source import Source
 
 MAX_RECORD_CHARACTERS = 1_000_000
 
-csv.field_size_limit(MAX_RECORD_CHARACTERS)  # one cell holds all users of an organisation
+# large, because one cell may contain all users of an organisation
+csv.field_size_limit(MAX_RECORD_CHARACTERS)
 
 _LOOKAHEAD = 64
-"""The maximum number of lines after a broken record in which the reader looks for the next row."""
+"""Maximum lines after a broken row in which the reader looks for the next valid row."""
 
 DELIMITERS = (",", ";", "\t", "|")
-"""Delimiters that are found by the header; if two give as many columns, the first is used."""
+"""The delimiters that the header can show. If two of them give the same number of columns, the
+first is used."""
 
 _NEVER_CLOSED = "unexpected end of data"
 
@@ -34,7 +36,10 @@ _NEVER_CLOSED = "unexpected end of data"
 def parse_record(
     text: str, columns: Sequence[str], delimiter: str = ","
 ) -> Mapping[str, object] | str:
-    """Return the cells of one record by column, or why the text is not one record."""
+    """Return the cells of one record by column.
+
+    If the text is not one record, return the reason.
+    """
     try:
         lines = io.StringIO(text, newline="\n")
         records = list(csv.reader(lines, delimiter=delimiter, strict=True))
@@ -48,29 +53,29 @@ def parse_record(
 
 
 class CsvRows(Iterator[Row | Reject]):
-    """Iterates over the rows of a file; ``columns`` are the cells of the header.
+    """Iterates over the rows of a file. ``columns`` are the cells of the header.
 
-    Without ``delimiter``, the header shows the delimiter. Raises CommandError for a broken header;
-    a file without a header has no columns and no rows.
+    Without ``delimiter``, the header shows it. Raises CommandError for an invalid header. An empty
+    file has no columns and no rows.
     """
 
     def __init__(self, source: Source, delimiter: str | None = None) -> None:
         self._lines = Lines(source.stream, source.encoding)
         self._again: deque[Line] = deque()
-        self._taken: list[Line] = []  # the lines of the current record
+        self._taken: list[Line] = []  # the lines of the record that is being read
         if delimiter is None:
             self._again.extend(islice(self._lines, 1))
             first = "".join(line.text for line in self._again)
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
-        # If the first single quote of a line ends a cell, the line is the end of a cell and not the
-        # start of a row.
+        # If the first single quote in a line is at the end of a cell, that cell began in an earlier
+        # line. So the line does not start a row.
         end = re.escape(delimiter)
         self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
 
     def __next__(self) -> Row | Reject:
-        """Return the next row or reject; StopIteration after the last line."""
+        """Return the next row or reject. Raise StopIteration after the last line."""
         cells: list[str] = []
         while not cells:
             try:
@@ -91,7 +96,7 @@ class CsvRows(Iterator[Row | Reject]):
         return csv.reader(texts, delimiter=self.delimiter, strict=True)
 
     def _texts(self) -> Iterator[str]:
-        """Yield the lines that were put back, then the file's lines, and remember all of them."""
+        """Yield the lines that were put back, then the file's lines. Remember all of them."""
         size = 0
         while line := self._again.popleft() if self._again else next(self._lines, None):
             self._taken.append(line)
@@ -106,7 +111,7 @@ class CsvRows(Iterator[Row | Reject]):
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the record's lines before the next row, and put the other lines back."""
+        """Reject the record's lines up to the next row, and put the other lines back."""
         taken = self._taken
         if len(taken) > 1:
             reason += f" (read on to line {taken[-1].number})"
@@ -118,7 +123,7 @@ class CsvRows(Iterator[Row | Reject]):
         return reject_lines(taken, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Return whether ``lines`` start with a row; the end of the row may be missing."""
+        """Return whether ``lines`` begin with a row. The end of the row may be missing."""
         if self._closing.match(lines[0].text):
             return False
         try:
@@ -168,11 +173,14 @@ _ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "cut"}
 
 
 class _NotARowError(Exception):
-    """The message says why the text is not a row."""
+    """A text is not a row. The message says why."""
 
 
 def read_jsonl(source: Source) -> Iterator[Row | Reject]:
-    """Yield a row or a reject for each line that is not blank; CommandError for a JSON array."""
+    """Yield a row or a reject for each line that is not blank.
+
+    Raise CommandError for a JSON array.
+    """
     if source.head.lstrip().startswith(b"["):
         raise CommandError(
             f"{source.name} is one JSON array: write one object a line, with `jq -c '.[]'`."
@@ -209,7 +217,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
-    """Return the row in an entry of a rejects file, or a reject if the row is still broken."""
+    """Return the row in an entry of a rejects file, or a reject if the row is still invalid."""
     row, raw, columns = entry.get("row"), entry.get("raw"), entry.get("columns")
     delimiter = str(entry.get("delimiter", ","))
     if isinstance(row, dict):

@@ -1,4 +1,7 @@
-"""Writes batches of objects, a few in parallel. A dry run keeps the first objects to show."""
+"""Writes batches of objects, a few in parallel.
+
+A dry run writes nothing, and keeps the first objects.
+"""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,35 +15,39 @@ from dal.repositories.bulk_write import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2
-"""Batches that are written at once. Two keep the store busy. More would wait in the queue of an
-engine on a slow disk, and each request's deadline includes this wait."""
+"""Number of batches that are written in parallel. Two are enough for the store. On a slow disk,
+more would wait in the engine's queue, and this wait counts towards the deadline of each request."""
 
 _LEAST, _MOST = 200, 5_000
 _SECONDS = 2.0
-"""Time that the store should need for a batch. In a large batch, more rows share a product, and so
-one change of its counters. A small batch shows progress sooner."""
+"""Seconds that a batch should take. In a large batch, more rows have the same product and share one
+change of its counters. Small batches show progress sooner."""
 
 
 class Writer(Generic[Thing]):
-    """Writes batches of objects with distinct ids; its context ends when all are written."""
+    """Writes batches of objects with distinct ids.
+
+    Its ``with`` block ends after all are written.
+    """
 
     def __init__(self, put: Put[Thing]) -> None:
         self._put = put
         self._under_way: dict[asyncio.Task[None], Mapping[str, Thing]] = {}
         self._failure: BaseException | None = None
         self.outcome = Outcome()
-        """The rows that the store has acknowledged."""
+        """The counts of rows whose write the store has acknowledged."""
         self.room = _LEAST
         """The number of rows that the next batch should have."""
 
     async def write(self, batch: Mapping[str, Thing], before: Outcome = NOTHING) -> None:
-        """Wait until fewer than ``AT_ONCE`` batches are under way, and start to write this one.
+        """Start to write a batch, after fewer than ``AT_ONCE`` other batches are in progress.
 
         ``before`` counts the rows that later rows of the batch have replaced. If an earlier batch
-        has failed, its error is raised after all batches have ended.
+        has failed, this method raises its error after all batches have ended.
         """
         while len(self._under_way) >= AT_ONCE or any(
-            # Two batches must not write the same object at once: the later row must win.
+            # The later row must replace the earlier one, so two batches with the same object must
+            # not run together.
             not batch.keys().isdisjoint(other)
             for other in self._under_way.values()
         ):
@@ -50,7 +57,7 @@ class Writer(Generic[Thing]):
         self._under_way[asyncio.create_task(self._write(batch, before))] = batch
 
     async def _finish(self) -> None:
-        """Wait until every batch has ended, and raise the first error if there was one."""
+        """Wait until all batches have ended. Raise the first error, if there was one."""
         while self._under_way:
             await self._settle(asyncio.ALL_COMPLETED)
         if self._failure is not None:
@@ -77,8 +84,8 @@ class Writer(Generic[Thing]):
         done, _ = await asyncio.wait(self._under_way, return_when=when)
         for task in done:
             del self._under_way[task]
-            # asyncio logs exceptions that are not retrieved, so retrieve the exception of every
-            # task
+            # Retrieve the exception of every task, because asyncio logs those that are not
+            # retrieved.
             failure = task.exception()
             self._failure = self._failure or failure
 
@@ -87,20 +94,20 @@ SHOWN = 3
 
 
 class DryRun:
-    """Takes the objects of a load and keeps the first of them."""
+    """Replaces the table in a dry run: writes nothing, and keeps the first objects to show."""
 
     def __init__(self) -> None:
         self._first: list[object] = []
 
     async def put(self, things: Sequence[object]) -> Outcome:
-        """Write nothing; all objects count as new, as no table is read."""
+        """Write nothing. All objects count as new, because the table is not read."""
         self._first += things[: SHOWN - len(self._first)]
         return Outcome(new=len(things))
 
     def first(self) -> Iterator[str]:
-        """Yield the first objects, each a line of JSON."""
+        """Yield the first objects, each as a line of JSON."""
 
-        def plain(value: Any) -> object:  # orjson knows no tuples with names and no Decimal
+        def plain(value: Any) -> object:  # orjson cannot encode named tuples and Decimal
             return value._asdict() if hasattr(value, "_asdict") else str(value)
 
         for one in self._first:

@@ -1,12 +1,13 @@
 """Rows of XML: each element at one path, such as ``Feed/Product/Reviews/Review``, is a row.
 
-Columns have names as in XPath, without namespaces. In a row: ``@id``, ``Title`` and
-``UserProfileReference/DisplayName``. In the elements around it, if they come before the row:
-``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. The values of a repeated column are lines.
+Columns have names as in XPath, without namespaces. Inside a row they are like ``@id``, ``Title``
+and ``UserProfileReference/DisplayName``. Columns of the elements around a row, if they come before
+it, are like ``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. If a column occurs several
+times in a row, each value is a line of the cell.
 
 The standard library's Expat parses piece by piece, so a feed of any size needs only the memory of
-one row. A feed with a document type is refused, because the type could define entities that expand
-or fetch other files.
+one row. A feed with a document type is refused, because the document type could define entities
+that become huge or read other files.
 """
 
 from collections import deque
@@ -21,19 +22,19 @@ from server.importer.source import Source
 MAX_ROW_CHARACTERS = 1_000_000
 
 MAX_PATH_CHARACTERS = 1_000
-"""Maximum for the names of the open elements together: parsing an element takes time in proportion
-to its path. Feeds of rows have less than 100."""
+"""Maximum characters in the names of all open elements together. Parsing an element takes time in
+proportion to its path. Feeds of rows have fewer than 100."""
 
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""Expat knows few encodings itself; Python adds those with one byte a character."""
+"""Expat itself knows few encodings. Python adds those with one byte per character."""
 
 
 class XmlRows(Iterator[Row | Reject]):
-    """Iterates over the elements at ``path``; CommandError if the text is not XML.
+    """Iterates over the elements at ``path``. Raises CommandError if the text is not XML.
 
-    ``seen`` holds the first paths of the document, for the message if there is no such element.
+    ``seen`` has the first paths of the document, for the message if no element is at ``path``.
     """
 
     def __init__(self, source: Source, path: str) -> None:
@@ -42,13 +43,13 @@ class XmlRows(Iterator[Row | Reject]):
         self._ready: deque[Row | Reject] = deque()
         self._ended = False
         self._open: list[str] = []
-        self._around: list[dict[str, str]] = []  # columns of the open elements around rows
+        self._around: list[dict[str, str]] = []  # columns of the open elements that contain the row
         self._texts: list[list[str]] = []
-        self._depth = 0  # characters of the open path
+        self._depth = 0  # number of characters in the names of the open elements
         self._row: dict[str, str] | None = None
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
-        # Transcoded text is UTF-8, whatever encoding it declares.
+        # After conversion the text is UTF-8, whatever encoding it declares.
         encoding = None if source.encoding is None else "utf-8"
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True
@@ -58,7 +59,10 @@ class XmlRows(Iterator[Row | Reject]):
         self._parser.EndElementHandler = self._end
 
     def __next__(self) -> Row | Reject:
-        """Return the next row, or a reject if it is too long; StopIteration after the last."""
+        """Return the next row, or a reject if it is too long.
+
+        Raise StopIteration after the last.
+        """
         while not self._ready:
             if self._ended:
                 raise StopIteration
@@ -135,7 +139,10 @@ class XmlRows(Iterator[Row | Reject]):
         self._depth -= len(self._open.pop()) + 1
 
     def _column(self) -> str:
-        """Return the path of the open element: in a row from the row, otherwise from the root."""
+        """Return the column of the open element: inside a row its path from the row.
+
+        Outside a row, it is the path from the root.
+        """
         return "/".join(self._open if self._row is None else self._open[len(self._path) :])
 
     def _put(self, column: str, value: str) -> None:

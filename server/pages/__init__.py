@@ -1,4 +1,5 @@
-"""The pages for people and crawlers, rendered on the server. The schema runs in the same process.
+"""The HTML pages for people and crawlers, rendered on the server.
 
-A page's data comes from a GraphQL document in ``templates``, next to the page's template.
+A page gets its data from a GraphQL document in ``templates``, which has the name of the page's
+template. The document runs in the same process.
 """

@@ -1,7 +1,8 @@
-"""The addresses of pages: one spelling each, so that pages can be shared and cached.
+"""The addresses of pages. Each page has only one, so that it can be shared and cached.
 
-A page has 20 comments: the first of its list, the last (``page=last``), or those after or before a
-cursor. Links to pages also carry a ``place``, from which a page knows "21 to 40 of 1,601".
+A page shows 20 comments: the first of its list, the last (``page=last``), or those after or before
+a cursor. Links to pages also have a ``place``, from which a page knows that it shows "21 to 40 of
+1,601".
 """
 
 import re
@@ -21,7 +22,7 @@ from server.pages.list_orders import ORDERS
 RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
-"""Comments of a page."""
+"""Number of comments on a page."""
 
 _PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
@@ -33,17 +34,18 @@ _PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a product's comments: ratings, languages, days, purchases, and the order.
+    """The filters of a product's comments: ratings, languages, days, purchases. Also their order.
 
-    An empty filter matches all values, as an unchecked form does. In an address, ratings come
-    first, then languages, both ascending, then days, purchases and the order.
+    An empty filter matches all values, like a form without a checked box. In an address, ratings
+    come first, then languages, both ascending, then days, purchases and the order.
     """
 
     ratings: tuple[int, ...] = ()
     languages: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
-    """The first and the last day, both included, in UTC as the pages show dates."""
+    """The last day that matches, in UTC as the pages show dates. ``since`` is the first; both are
+    included."""
     order: str = "newest"
     """The name of the list's order."""
     verified: bool = False
@@ -51,9 +53,9 @@ class Filters:
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
-        """Return the filters of an address; PageFault for an invalid rating, day or order.
+        """Return the filters in an address. Raise PageFault for an invalid rating, day or order.
 
-        Two days in the wrong order are swapped.
+        If the first day is after the last, the two are swapped.
         """
         since, until = (_day(given.get(name, "")) for name in ("from", "to"))
         if since and until and since > until:
@@ -68,28 +70,28 @@ class Filters:
         )
 
     def spelt(self, languages: Iterable[str]) -> "Filters":
-        """Return these filters with their languages as the API spells them: ``EN`` is ``en``."""
+        """Return these filters with the languages in the API's spelling: ``EN`` becomes ``en``."""
         return replace(self, languages=_distinct(languages))
 
     @property
     def chosen(self) -> int:
-        """The number of selected values. The order does not count: it hides no comment."""
+        """The number of selected values. The order does not count, because it hides no comment."""
         days = bool(self.since) + bool(self.until)
         return len(self.ratings) + len(self.languages) + days + self.verified
 
     @property
     def dated(self) -> bool:
-        """Whether the list has a first or last day. Comments are not counted by day."""
+        """Whether the filters have a first or last day. There are no counts by day."""
         return bool(self.since or self.until)
 
     @property
     def counted(self) -> bool:
-        """Whether there are counts for these filters."""
+        """Whether the server counts comments by these filters."""
         return not (self.dated or self.verified)
 
     @property
     def essential(self) -> "Filters":
-        """These filters without the ratings if all five are selected."""
+        """These filters, without the ratings if all five are selected."""
         return replace(self, ratings=()) if self.ratings == RATINGS else self
 
     def variables(self) -> dict[str, Any]:
@@ -105,7 +107,10 @@ class Filters:
         }
 
     def query(self, **cursor: str) -> str:
-        """Return the query string with its question mark, ``cursor`` last; may be empty."""
+        """Return the query string with its question mark, or an empty text.
+
+        ``cursor`` comes last.
+        """
         pairs = [
             *(("rating", str(rating)) for rating in self.ratings),
             *(("language", language) for language in self.languages),
@@ -119,7 +124,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """The part of a list on a page: its first comments unless a field says otherwise."""
+    """Which comments of a list a page shows: the first ones, unless a field says otherwise."""
 
     after: str = ""
     before: str = ""
@@ -127,12 +132,14 @@ class ListPart:
     place: int | None = None
     """The number of the page's first comment, counted from the product's oldest comment.
 
-    Comments that are added meanwhile do not change it, however the list is ordered.
-    """
+    So new comments do not change it, in any order of the list."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "ListPart":
-        """Return the part that an address names. An invalid place is ignored: it is only shown."""
+        """Return the part that an address names.
+
+        An invalid place is ignored, because it is only shown.
+        """
         place = given.get("place", "")
         return cls(
             given.get("after", ""),
@@ -143,7 +150,7 @@ class ListPart:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Return the parameters of the part's own address; empty for the start of the list."""
+        """Return the address parameters of this part; none for the start of the list."""
         if self.after:
             return {"after": self.after}
         if self.before:
@@ -161,7 +168,7 @@ class ListPart:
 
 @dataclass(frozen=True, slots=True)
 class Pager:
-    """Where a page of ``shown`` comments is in its list, and the links to the other pages."""
+    """The position of a page of ``shown`` comments in its list, and the links to other pages."""
 
     path: str
     filters: Filters
@@ -170,11 +177,11 @@ class Pager:
     """The connection's ``pageInfo``."""
     shown: int
     total: int | None
-    """The number of comments in the list; None if they are not counted."""
+    """The number of comments in the list; None if the server does not count them."""
 
     @property
     def first(self) -> int | None:
-        """The number of the page's first comment in the list, from 1; None if it is unknown."""
+        """The position of the page's first comment in the list, from 1; None if it is unknown."""
         if not self.info["hasPreviousPage"]:
             return 1
         if self.total is None:
@@ -185,7 +192,7 @@ class Pager:
         place = self.part.place
         newest = self.filters.order == "newest"
         first = place if place is None or not newest else self.total - place + 1
-        # Deletions since the link was made can make the place impossible.
+        # If comments were deleted after the link was made, the position may be impossible.
         return first if first is not None and 1 < first <= beyond else None
 
     @property
@@ -222,7 +229,7 @@ class Pager:
 
 
 def product_path(product_id: str) -> str:
-    """Return the path of a product's page; an id may hold any character."""
+    """Return the path of a product's page. The id may contain any character."""
     return f"/products/{quote(product_id, safe='')}"
 
 
@@ -232,12 +239,12 @@ def comment_path(comment_id: str) -> str:
 
 
 def author_path(username: str) -> str:
-    """Return the path of an author's page; a name may hold any character."""
+    """Return the path of an author's page. The name may contain any character."""
     return f"/authors/{quote(username, safe='')}"
 
 
 def rooted(address: str, root: str) -> str:
-    """Return a product's address as a link: a path gets the site's ``root`` in front."""
+    """Return a product's address for a link. A path gets the site's ``root`` as its prefix."""
     return root + address if address.startswith("/") else address
 
 
@@ -250,26 +257,29 @@ def picture_address(address: str | None, root: str, origins: Iterable[str]) -> s
 
 
 def origin_of(address: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of an address, normalised as browsers compare origins."""
+    """Return scheme, host and port of an address, in the form in which browsers compare origins."""
     parts = urlsplit(address)
     port = parts.port or _PORTS.get(parts.scheme)
     return parts.scheme, parts.hostname, port
 
 
 def local(address: str) -> str:
-    """Return ``address`` if it is a path of this site, else ``/``. Prevents open redirects."""
+    """Return ``address`` if it is a path of this site, otherwise ``/``.
+
+    So a link in an address cannot redirect visitors to another site.
+    """
     fits = len(address) <= MAX_PAGE_ADDRESS and _LOCAL.fullmatch(address)
     return address if fits else "/"
 
 
 def with_query(path: str, **parameters: str | None) -> str:
-    """Return an address; parameters without a value are left out."""
+    """Return an address with those parameters that have a value."""
     query = urlencode({name: value for name, value in parameters.items() if value})
     return f"{path}?{query}" if query else path
 
 
 def invalid(message: str, value: str, **names: str) -> PageFault:
-    """Return the fault of an invalid value in an address; ``message`` shows the ``value``."""
+    """Return the fault for an invalid value in an address. ``message`` shows the value."""
     return PageFault(400, gettext(message, value=repr(value[:20]), **names))
 
 
@@ -284,7 +294,7 @@ def _day(value: str) -> date | None:
         day = date.fromisoformat(value) if value else None
     except ValueError:
         day = None
-    if str(day or "") != value:  # fromisoformat takes other formats too, such as 20201120
+    if str(day or "") != value:  # fromisoformat also accepts other formats, such as 20201120
         raise invalid(gettext_noop("%(value)s is not a date. Write dates like 2020-11-20."), value)
     return day
 

@@ -1,6 +1,7 @@
-"""The page of a server under overload, for browsers.
+"""The page that an overloaded server shows to browsers.
 
-A refusal must cost almost nothing. So the page depends only on the language, and loads no files.
+Refusing a request must cost almost nothing. So the page depends on the language only, and loads no
+files.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
-"""``/comments/{id}``, a comment's permalink, and ``/authors/{username}``, an author's comments.
+"""``/comments/{id}``, the page of a comment, and ``/authors/{username}``, an author's comments.
 
-The author and moderators see the page of a comment that is not published, too, and the author's own
-page lists such comments. The form of a comment is here too. Authors edit and delete comments with
-it, and the product's page uses it for new comments.
+A comment's author and moderators also see the page of an unpublished comment, and authors see their
+own unpublished comments on their page. This module also has the comment form. Authors edit and
+delete comments with it, and a product's page uses it for new comments.
 """
 
 import secrets
@@ -35,7 +35,8 @@ _FIELDS = ("rating", "language", "title", "text")
 _RATINGS = frozenset(map(str, RATINGS))
 
 _MOST: Mapping[str, int] = {"title": 200, "text": 10_000, "reply": 2_000}
-"""The API's limits in characters. If a field within its limit is refused, it is blank."""
+"""The API's limits, in characters. If the API refuses a field that is within its limit, the field
+is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -56,7 +57,7 @@ _MESSAGES: Mapping[str, str] = {
     ),
     "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
-"""The form's message for a user error without a field of the form, by its code."""
+"""The form's message for a user error that is not about a field of the form, by code."""
 
 _REFUSED = gettext_noop(
     "Your comment could not be saved. Copy your text, reload the page and try again."
@@ -65,10 +66,12 @@ _REFUSED = gettext_noop(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentForm:
-    """The typed fields and their error messages; the whole form's message has the empty name.
+    """The typed fields, and their error messages by field.
 
-    ``key`` is the idempotency key: a form that is sent twice, by a double click or because the
-    response was lost, adds one comment.
+    The message of the whole form has an empty name.
+
+    ``key`` is the idempotency key. So a form that is sent twice, after a double click or a lost
+    response, adds only one comment.
     """
 
     rating: str = ""
@@ -80,7 +83,7 @@ class CommentForm:
 
     @classmethod
     def typed(cls, fields: dict[str, str]) -> "CommentForm":
-        """Return a form with the fields of a post."""
+        """Return a form with the fields that a visitor has posted."""
         given = fields.get("language", "")
         return cls(
             rating=fields.get("rating", ""),
@@ -95,13 +98,16 @@ class CommentForm:
         return replace(self, key=key or self.key, errors=errors)
 
     def shown(self, request: PageRequest, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the template's data: fields, their limits, and the languages to offer."""
+        """Return the template's data: the fields, their limits, and the languages to offer."""
         choice = LanguageChoice.offered(self.language, request.accepted, known)
         optional = request.session.context.allow_empty_text
         return asdict(self) | {"choice": asdict(choice), "most": _MOST, "text_optional": optional}
 
     def input(self) -> dict[str, Any]:
-        """Return the fields of the mutation's input; the mutation refuses 0 for no rating."""
+        """Return the fields for the mutation's input.
+
+        Without a rating it is 0, which the mutation refuses.
+        """
         return {
             "rating": int(self.rating) if self.rating in _RATINGS else 0,
             "language": self.language.strip(),
@@ -110,9 +116,10 @@ class CommentForm:
         }
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
-        """Return a message for each of the API's user errors, by the form's field.
+        """Return a message for each of the API's user errors, by field of the form.
 
-        The API's own messages are for programs. Errors of no form field get an empty name.
+        The API's own messages are for programs. If an error is not about a field of the form, its
+        name is empty.
         """
         messages = {}
         for error in errors:
@@ -147,7 +154,7 @@ def size_message(text: str, most: int) -> str:
 
 
 def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
-    """Return the errors of a form that the API does not check, by field; empty on success."""
+    """Return the errors that the API cannot check, by field; none on success."""
     try:
         require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
     except PageFault as fault:
@@ -156,19 +163,19 @@ def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
 
 
 def user_errors(result: DocumentResult) -> list[dict[str, Any]]:
-    """Return the user errors of a mutation's only field."""
+    """Return the user errors of a document with one mutation."""
     (payload,) = result.data.values()
     errors: list[dict[str, Any]] = payload["userErrors"]
     return errors
 
 
 async def show(request: PageRequest) -> Response:
-    """Show a comment, with its forms for a viewer who may change it."""
+    """Return the page of a comment. It has forms if the viewer may change the comment."""
     return await _page(request, None)
 
 
 async def change(request: PageRequest) -> Response:
-    """Do the form's ``action``: edit or delete the comment, set or remove the shop's reply."""
+    """Do the form's ``action``: edit or delete the comment, or set or remove the shop's reply."""
     fields = await request.form()
     comment = await _comment(request)
     if fields.get("action") in {"reply", "unreply"}:
@@ -196,7 +203,7 @@ async def change(request: PageRequest) -> Response:
 async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
     """Set the shop's reply, or remove it if the form's ``action`` is ``unreply``."""
     text, sets = fields.get("reply", "").strip(), fields["action"] == "reply"
-    if not sets:  # no text would be lost
+    if not sets:  # a removed reply has no text that a visitor could lose
         require_own(request.session, fields)
     errors = unchecked(request.session, fields)
     if not errors:
@@ -213,7 +220,7 @@ async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str
 
 
 async def _comment(request: PageRequest) -> dict[str, Any]:
-    """Return a published comment; to its author and moderators also one that is not published."""
+    """Return a comment. Only its author and moderators get an unpublished comment."""
     comment_id = request.http.path_params["comment_id"]
     result = await request.run("comment", commentId=comment_id)
     comment: dict[str, Any] | None = result.data["comment"]
@@ -256,10 +263,10 @@ async def _page(
 
 
 async def show_author(request: PageRequest) -> Response:
-    """Show one page of an author's comments on all products, newest first.
+    """Return one page of an author's comments on all products, newest first.
 
-    The heading takes the author's name from the first comment, which saves a read of the profile.
-    The first page of the viewer's own comments begins with those that are not published.
+    The heading has the display name on the author's first comment, which saves a read of the
+    profile. The first page of the viewer's own comments begins with those that are not published.
     """
     username = request.http.path_params["username"]
     given = request.http.query_params

@@ -1,4 +1,4 @@
-"""What crawlers read: ``/robots.txt`` and ``/sitemap.xml``."""
+"""The files for crawlers: ``/robots.txt`` and ``/sitemap.xml``."""
 
 from starlette.responses import PlainTextResponse, Response
 
@@ -7,8 +7,8 @@ from server.pages.addresses import product_path
 from server.pages.page_request import PageRequest
 
 _SITEMAP_PAGES = 10
-"""The most pages of the leaderboard in the sitemap, 100 products each. Crawlers find other products
-by the links of the home page."""
+"""Maximum pages of the leaderboard in the sitemap, with 100 products each. Crawlers find other
+products by the links of the home page."""
 
 
 async def robots(request: PageRequest) -> Response:

@@ -1,6 +1,6 @@
 """Errors of pages: an HTTP status and a message for visitors.
 
-Pages never show the API's messages: they are English, for programs, and name arguments.
+Pages never show the API's messages, because these are English, for programs, and name arguments.
 """
 
 from graphql import GraphQLError
@@ -16,7 +16,7 @@ _STATUSES = {
     "UNAVAILABLE": 503,
     "INTERNAL": 500,
 }
-"""The HTTP status by the API's error code; other codes get 400."""
+"""The HTTP status for each error code of the API. All other codes become 400."""
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(
@@ -32,7 +32,7 @@ _CODES = {
     "THROTTLED": gettext_noop("We are very busy right now. Please try again in a moment."),
     "UNAVAILABLE": gettext_noop("Comments are temporarily unavailable. Please try again later."),
 }
-"""The message by the API's error code."""
+"""The message for each error code of the API."""
 
 _ARGUMENTS = {
     "language": gettext_noop("This language code is not valid. Codes look like en or pt-BR."),
@@ -40,7 +40,7 @@ _ARGUMENTS = {
     "commentId": gettext_noop("This comment number is not valid."),
     "username": gettext_noop("This user name is not valid."),
 }
-"""The message for BAD_ARGUMENT, by the argument. Its value is a part of the page's address."""
+"""The message for BAD_ARGUMENT, by argument. The argument's value is in the page's address."""
 
 _OTHERWISE = gettext_noop("This address is not valid. Start again from the home page.")
 
@@ -60,7 +60,7 @@ _FLAWS = {
         "This JWT has no valid user name or expiry time. Get a new one."
     ),
 }
-"""The message for an invalid JWT."""
+"""The message for each reason why a JWT is invalid."""
 
 KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try again later.")
 
@@ -74,7 +74,7 @@ class PageFault(Exception):  # noqa: N818 - not always an error
 
 
 def fault_of(error: GraphQLError) -> PageFault:
-    """Return a GraphQL error as a page's fault."""
+    """Return the fault of a page for a GraphQL error."""
     extensions = error.extensions or {}
     code = str(extensions.get("code"))
     if "requestId" in extensions:

@@ -13,15 +13,16 @@ from babel import dates, lists, numbers
 from server.pages import i18n
 
 LANGUAGES: dict[str, str] = json.loads((i18n.TEMPLATES / "languages.json").read_text("utf-8"))
-"""The name of each language in that language, by tag."""
+"""The name of each language in the language itself, by tag."""
 
 _LEAST = 0.01
 
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
-"""For each window width, the number of characters from which a text is folded, and the characters
-of half a line. A folded text shows about two lines less: a fold hides at least a line."""
+"""For each window width: the number of characters above which a text is folded, and the characters
+in half a line. A folded text shows about two lines less than that, so a fold always hides at least
+one line."""
 
 
 def number(value: float) -> str:
@@ -30,7 +31,7 @@ def number(value: float) -> str:
 
 
 def decimal(value: float | None) -> str:
-    """Return a mean or a cost with one decimal, such as ``4.3``; ``unknown`` for None."""
+    """Return a number with one decimal, such as ``4.3``; ``unknown`` for None."""
     return i18n.gettext("unknown") if value is None else _number(value, "#,##0.0", i18n.spoken())
 
 
@@ -40,7 +41,7 @@ def percent(value: float) -> str:
 
 
 def share(part_and_whole: tuple[int, int]) -> str:
-    """Return 41 of 100 as ``41%``; ``<1%`` and ``>99%`` instead of a rounded 0% or 100%."""
+    """Return 41 of 100 as ``41%``. Instead of a rounded 0% or 100%, return ``<1%`` or ``>99%``."""
     part, whole = part_and_whole
     of = part / whole if whole else 0.0
     if 0 < of < _LEAST / 2:
@@ -49,10 +50,10 @@ def share(part_and_whole: tuple[int, int]) -> str:
 
 
 def folded(text: str) -> str | None:
-    """Return the widest window that folds a text, ``wide`` or ``narrow``; None for a short text.
+    """Return the widest window in which a text is folded; None if it is short.
 
-    The number of lines is an estimate from the characters. East Asian characters have double
-    width, and each line break adds half a line.
+    It is ``wide`` or ``narrow``. The number of lines is estimated from the characters. East Asian
+    characters have double width, and each line break adds half a line.
     """
     size = len(text) + len(_EAST_ASIAN.findall(text))
     ends = text.count("\n")
@@ -79,13 +80,13 @@ def month(instant: str) -> str:
 
 
 def language(tag: str) -> str:
-    """Return a language's own name, such as ``Deutsch`` or ``português (BR)``, else the tag."""
+    """Return a language's name in the language itself, such as ``Deutsch``; otherwise the tag."""
     base, _, rest = tag.partition("-")
     return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
 
 
 def product_name(product: Mapping[str, Any]) -> str:
-    """Return a product's title; without a title, a name with its id."""
+    """Return a product's title. If it has none, return a name with its id."""
     title: str | None = product["title"]
     return title or i18n.gettext("Product %(id)s", id=product["productId"])
 
@@ -109,7 +110,7 @@ FILTERS = {
 """The filters of all templates, by name."""
 
 
-# A page formats about a hundred numbers, and Babel takes about 10 µs for each.
+# Cached, because a page formats about a hundred numbers, and Babel takes about 10 µs for each.
 @lru_cache(maxsize=8192)
 def _number(value: float, pattern: str, tag: str) -> str:
     return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
@@ -126,12 +127,15 @@ def _day(iso: str, tag: str) -> str:
 
 
 ANOTHER = "*"
-"""The form's value for a language that is not in the list. Not a valid BCP 47 tag."""
+"""The form's value for "another language". It is not a valid BCP 47 tag."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageChoice:
-    """The form's languages and the selected one; ``typed`` is a tag that the list lacks."""
+    """The languages in the form, and the selected one.
+
+    ``typed`` is a tag that is not in the list.
+    """
 
     likely: list[str]
     others: list[str]
@@ -141,10 +145,10 @@ class LanguageChoice:
 
     @classmethod
     def offered(cls, given: str, accepted: str, known: Iterable[str]) -> "LanguageChoice":
-        """Return the choice of a form with the language ``given``.
+        """Return the choice of languages for a form with the language ``given``.
 
-        Likely languages are in the Accept-Language header, ``accepted``, or in the product's
-        comments, ``known``. A new form selects the browser's first language.
+        The first languages come from the Accept-Language header, ``accepted``, and from the
+        product's comments, ``known``. A new form selects the browser's first language.
         """
         wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
         likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
@@ -155,5 +159,5 @@ class LanguageChoice:
 
 
 def _listed(tag: str) -> str | None:
-    """Return a tag as the list spells it: ``de`` for ``de-AT``; None if the list lacks it."""
+    """Return the tag in the list that fits: ``de`` for ``de-AT``; None if there is none."""
     return next((one for one in (tag, tag.partition("-")[0]) if one in LANGUAGES), None)

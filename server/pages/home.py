@@ -1,7 +1,7 @@
-"""``/``: the leaderboard of products; ``/products``: the search by title or id.
+"""``/``: the leaderboard of products. ``/products``: the search by title or id.
 
-DynamoDB lists all products only by a Scan, so the page lists the products that have a title and a
-comment rated 5. Visitors search for other products.
+DynamoDB can list all products only by a Scan, so the home page lists only products that have a
+title and a comment rated 5. Visitors search for other products.
 """
 
 from starlette.responses import Response
@@ -41,7 +41,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def search(request: PageRequest) -> Response:
-    """Show the products whose title begins with ``q``; redirect to the only product that fits.
+    """Return the products whose title begins with ``q``. If only one fits, redirect to it.
 
     ``q`` may also be a product's id.
     """
@@ -50,7 +50,7 @@ async def search(request: PageRequest) -> Response:
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # In a key, some characters of an id take three bytes.
+    # In a key, each of some characters takes three bytes.
     can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after
@@ -74,12 +74,12 @@ async def search(request: PageRequest) -> Response:
 
 
 async def nothing_here(request: PageRequest) -> Response:
-    """Say that no page has this address."""
+    """Return an error page: no page has this address."""
     path = request.http.url.path[:200]
     raise PageFault(404, gettext("There is no page at %(path)s.", path=path))
 
 
 async def wrong_method(request: PageRequest) -> Response:
-    """Say that the page at this address cannot be used by this method."""
+    """Return an error page: the page at this address does not accept this HTTP method."""
     del request
     raise PageFault(405, gettext("This page cannot be used in this way. Open it from a link."))

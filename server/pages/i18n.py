@@ -1,7 +1,7 @@
 """The language of a page, chosen for each request, and the translation of messages.
 
-All texts of pages, in templates and in Python, are English arguments of ``gettext`` or
-``ngettext``. Their translations are in ``locales/<tag>/messages.po``.
+All texts of pages, in templates and in Python, are in English. They are arguments of ``gettext`` or
+``ngettext``, and ``locales/<tag>/messages.po`` has their translations.
 """
 
 import gettext as catalogues
@@ -18,7 +18,7 @@ from server.http.graphiql import ROOT
 from server.http.request import qualities
 
 LOCALES: Mapping[str, Locale] = {
-    "en": Locale("en", "001"),  # international English writes the day before the month
+    "en": Locale("en", "001"),  # the region "world", where the day comes before the month
     "de": Locale("de"),
     "fr": Locale("fr"),
     "es": Locale("es"),
@@ -28,15 +28,14 @@ LOCALES: Mapping[str, Locale] = {
 """The languages of the pages, by tag."""
 
 SOURCE = "en"
-"""The language of the code, which needs no catalogue."""
+"""The language of the texts in the code, which needs no catalogue."""
 
 TEMPLATES = ROOT / "server/pages/templates"
 
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""Numbers up to this one have every plural category, except the categories of fractions and
-millions."""
+"""The numbers below this one show every plural category, except those of fractions and millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
@@ -53,7 +52,7 @@ def locale() -> Locale:
 
 @contextmanager
 def speaking(tag: str) -> Iterator[None]:
-    """Set the current language, one of ``LOCALES``, for this task and the tasks it starts."""
+    """Set the current language in the ``with`` block, and in tasks that it starts."""
     before = _spoken.set(tag)
     try:
         yield
@@ -62,17 +61,17 @@ def speaking(tag: str) -> Iterator[None]:
 
 
 def negotiated(asked: str | None, kept: str | None, accepted: str) -> str:
-    """Return the language of a request's page, one of ``LOCALES``.
+    """Return the language for a request's page, one of ``LOCALES``.
 
-    The address comes first, then the cookie, then the Accept-Language header by its weights, then
-    English.
+    The address has precedence, then the cookie, then the Accept-Language header by its weights,
+    then English.
     """
     wanted = [asked, kept, *by_weight(accepted)]
     return next((tag for one in wanted if one and (tag := offered(one))), SOURCE)
 
 
 def offered(tag: str) -> str | None:
-    """Return the language of ``LOCALES`` for a tag, such as ``de`` for ``de-AT``; else None."""
+    """Return the tag in ``LOCALES`` that fits, such as ``de`` for ``de-AT``; otherwise None."""
     base = tag.partition("-")[0].casefold()
     return base if base in LOCALES else None
 
@@ -90,9 +89,9 @@ def ngettext(one: str, many: str, n: int, **values: Any) -> str:
 
 
 def plural_forms(one: str, many: str) -> Mapping[str, str]:
-    """Return a message's form for each plural category of the language, for scripts.
+    """Return a message for each plural category of the current language, for scripts.
 
-    The categories are CLDR's, as ``Intl.PluralRules`` returns them for small numbers.
+    The categories are those of CLDR, which ``Intl.PluralRules`` returns for small numbers.
     """
     return _plural_forms(_spoken.get(), one, many)
 
@@ -106,7 +105,7 @@ def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant for translation; the code that shows it calls ``gettext``."""
+    """Mark a constant for translation. The code that shows it calls ``gettext``."""
     return message
 
 
@@ -116,7 +115,7 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
     path = CATALOGUES / tag / "messages.po"
     if tag == SOURCE or not path.is_file():
         return catalogues.NullTranslations()
-    # Imported here, because a server that shows only English needs no compiler at its start.
+    # Imported here, because a server that shows only English does not need the compiler.
     from babel.messages.mofile import write_mo  # noqa: PLC0415
     from babel.messages.pofile import read_po  # noqa: PLC0415
 
@@ -128,7 +127,10 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
 
 
 def by_weight(accepted: str) -> list[str]:
-    """Return the values of an Accept header by descending weight, without those of weight 0."""
+    """Return the values of an Accept header by descending weight.
+
+    Values of weight 0 are omitted.
+    """
     weights = qualities(accepted)
     accepted_ones = (one for one in weights if weights[one] > 0)
     return sorted(accepted_ones, key=weights.__getitem__, reverse=True)

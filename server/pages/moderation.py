@@ -1,4 +1,4 @@
-"""``/moderation``: comments that wait or have reports, and the forms that decide on them."""
+"""``/moderation``: comments that wait or have reports, and the forms for decisions on them."""
 
 from collections.abc import Collection, Iterator, Mapping
 from http import HTTPStatus
@@ -18,13 +18,15 @@ from server.pages.sessions import require_own
 _PATH = "/moderation"
 
 _SEEN = "seen:"
-"""The prefix of the fields that choose comments. ``seen:<id>`` is the version that was read."""
+"""The prefix of fields that select comments. The value of ``seen:<id>`` is the version that the
+moderator has read."""
 
 _CHOSEN = "chosen"
-"""The name of the form that decides on all chosen comments. Other forms have a comment's id."""
+"""The name of the form for all selected comments. The form of a single comment has the comment's
+id."""
 
 _IN_HTML = str.maketrans("+/", "-_", "=")
-"""Makes a global id, which is Base64, part of an HTML id."""
+"""Changes a global id, which is Base64, so that it can be part of an HTML id."""
 
 _CAUSES: Mapping[str, str] = {
     "SETTING": gettext_noop("Every new comment waits."),
@@ -34,7 +36,7 @@ _CAUSES: Mapping[str, str] = {
     "EDIT": gettext_noop("The author has edited this comment."),
     "FILE": gettext_noop("The comment was pending in a loaded file."),
 }
-"""Why a comment waits, by the API's cause."""
+"""The message for each cause for which a comment waits."""
 
 _REASONS: Mapping[str, str] = {
     "SPAM": gettext_noop("Advertising"),
@@ -43,7 +45,7 @@ _REASONS: Mapping[str, str] = {
     "PRIVATE": gettext_noop("Personal data"),
     "OTHER": gettext_noop("Another reason"),
 }
-"""Why readers report a comment, by the API's reason."""
+"""The message for each reason of a report."""
 
 _ERRORS: Mapping[str, str] = {
     "CONFLICT": gettext_noop("The author has edited this text: read it again."),
@@ -55,14 +57,14 @@ _REFUSED = gettext_noop("This decision could not be saved. Reload the page and t
 
 
 async def show(request: PageRequest) -> Response:
-    """Show one page of the queue; visitors sign in first."""
+    """Return one page of the queue. Visitors must sign in first."""
     if request.session.username is None:
         return request.to(f"/sign-in?next={quote(request.here, safe='')}")
     return await _page(request)
 
 
 async def decide(request: PageRequest) -> Response:
-    """Approve or reject the chosen comments, and show errors at the rows that failed."""
+    """Approve or reject the selected comments. Show the errors at the comments that failed."""
     fields = await request.form()
     require_own(request.session, fields)
     seen = {
@@ -78,7 +80,7 @@ async def decide(request: PageRequest) -> Response:
         result = await request.run("moderation.decide", input={"decisions": decisions})
         done = result.data["decideComments"]["ids"]
         for error in user_errors(result):
-            # The path is input, decisions, the decision's number and its field.
+            # The path is ``input``, ``decisions``, the index of the decision, and its field.
             _, _, *place = error["field"] or ("", "")
             if place[1:] == ["reason"]:
                 errors[form] = size_message(reason, MAX_TITLE)
@@ -100,7 +102,10 @@ async def _page(
     errors: Mapping[str, str] | None = None,
     done: Collection[str] = (),
 ) -> Response:
-    """Show one page of the queue without ``done``, which the index may still have."""
+    """Return one page of the queue without the comments ``done``.
+
+    The index may still contain these for some moments.
+    """
     part = ListPart.of(request.http.query_params)
     reported = _reported(request)
     result = await request.run(
@@ -111,14 +116,15 @@ async def _page(
     )
     queue = result.data["moderationQueue"]
     info = queue["pageInfo"]
-    if part.chosen and not queue["nodes"]:  # all of this page is decided
+    if part.chosen and not queue["nodes"]:  # all comments of this page were decided
         notice = request.http.query_params.get("notice")
         return request.to(with_query(_PATH, **_kind(request), notice=notice))
     typed, errors = typed or {"form": "", "reason": "", "seen": {}}, errors or {}
     rows = []
     for entry in queue["nodes"]:
         comment = entry["submission"] or entry.get("comment")
-        if comment is None or comment["id"] in done:  # None: deleted or hidden meanwhile
+        # None if the comment was deleted or hidden meanwhile
+        if comment is None or comment["id"] in done:
             continue
         seen = comment["updatedAt"] or comment["createdAt"]
         rows.append(
@@ -130,7 +136,7 @@ async def _page(
                 "seen": seen,
                 "error": errors.get(comment["id"]),
                 "reason": typed["reason"] if typed["form"] == comment["id"] else "",
-                # Not after an edit: the moderator reads the new text first.
+                # Not selected after an edit, because the moderator must read the new text first.
                 "chosen": typed["seen"].get(comment["id"]) == seen and comment["id"] not in errors,
             }
         )
@@ -145,7 +151,7 @@ async def _page(
             (gettext("Waiting"), _PATH, not reported),
             (gettext("Reported"), f"{_PATH}?kind=reported", reported),
         ],
-        # An error of a comment that is no longer in the list is an error of the whole page.
+        # If a comment is not in the list any more, its error is shown at the top of the page.
         errors=[message for name, message in errors.items() if name not in shown],
         failed=bool(errors),
         reason=typed["reason"] if typed["form"] == _CHOSEN else "",
@@ -160,7 +166,7 @@ async def _page(
 
 
 def _address(request: PageRequest, notice: str | None = None) -> str:
-    """Return the address of this page of the queue, with a notice on it."""
+    """Return the address of this page of the queue, with a notice to show."""
     part = ListPart.of(request.http.query_params)
     return with_query(_PATH, **_kind(request), **part.chosen, notice=notice)
 
@@ -170,12 +176,15 @@ def _reported(request: PageRequest) -> bool:
 
 
 def _kind(request: PageRequest) -> dict[str, str]:
-    """Return the queue's parameter of an address."""
+    """Return the address parameter that selects the queue."""
     return {"kind": "reported"} if _reported(request) else {}
 
 
 def _causes(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield why a comment is in the queue; for a reported comment each reason and explanation."""
+    """Yield why a comment is in the queue.
+
+    For a reported comment, yield each reason and explanation.
+    """
     if entry["submission"]:
         cause = _CAUSES[entry["submission"]["cause"]]
         yield gettext(cause)

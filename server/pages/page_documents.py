@@ -1,4 +1,7 @@
-"""The pages' GraphQL documents, and how to run one in process on the schema that clients use."""
+"""The GraphQL documents of the pages.
+
+A document runs in this process, on the schema that clients use.
+"""
 
 import re
 import time
@@ -20,7 +23,7 @@ _PLAN = re.compile(r"\n( +)plan \{.*?\n\1\}", re.DOTALL)
 
 
 def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the operations that select plans, and the operations that do not."""
+    """Return the operations with their plans, and the same operations without plans."""
     found = {path.stem: path.read_text("utf-8") for path in directory.glob("*.graphql")}
     fragment = found.pop("plan.fragment")
     plain = {name: _PLAN.sub("", text) for name, text in found.items()}
@@ -30,17 +33,18 @@ def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 DOCUMENTS: Mapping[str, str]
-"""Every document by its file's name without the suffix, such as ``author.comments``."""
+"""Every document with plans, by the name of its file without the suffix, such as
+``author.comments``."""
 
 PLAIN: Mapping[str, str]
-"""The same documents without plans, which only the schema of a server with ``--explain`` has."""
+"""The same documents without plans. Only a server with ``--explain`` has plans in its schema."""
 
 DOCUMENTS, PLAIN = _documents(TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """The data of a document, its name and variables, and its duration in milliseconds."""
+    """The result of a document: data, name, variables, and duration in milliseconds."""
 
     data: dict[str, Any]
     name: str
@@ -49,12 +53,12 @@ class DocumentResult:
 
     @property
     def graphiql(self) -> str:
-        """The address that opens the same operation in GraphiQL."""
+        """The address of GraphiQL with the same operation."""
         return graphql_address(self.name, self.variables, orjson.OPT_INDENT_2)
 
 
 def graphql_address(name: str, variables: Mapping[str, Any], option: int = 0) -> str:
-    """Return the address at which GraphQL answers a document by GET."""
+    """Return the address where a GET request executes the document."""
     encoded = orjson.dumps(variables, option=option).decode()
     return "/graphql?" + urlencode({"query": DOCUMENTS[name], "variables": encoded})
 
@@ -62,7 +66,7 @@ def graphql_address(name: str, variables: Mapping[str, Any], option: int = 0) ->
 async def run_document(
     schema: BaseSchema, context: Context, name: str, variables: dict[str, Any]
 ) -> DocumentResult:
-    """Run a document; raise its first error as a PageFault."""
+    """Run a document. Raise its first error as a PageFault."""
     started = time.perf_counter()
     text = (DOCUMENTS if context.explain else PLAIN)[name]
     result = await schema.execute(text, variables, context_value=context)
@@ -73,7 +77,7 @@ async def run_document(
 
 
 def languages_of(products: Iterable[dict[str, Any]]) -> list[str]:
-    """Return the languages of some products' comments, the most frequent first."""
+    """Return the languages of these products' comments, the most frequent first."""
     counts: Counter[str] = Counter()
     for product in products:
         fill_statistics(product)
@@ -85,10 +89,10 @@ def languages_of(products: Iterable[dict[str, Any]]) -> list[str]:
 def fill_statistics(
     product: dict[str, Any], ratings: Collection[int] = (), languages: Collection[str] = ()
 ) -> bool:
-    """Return whether a product's comments are counted; if not, set its statistics to zeros.
+    """Return whether a product's comments are counted. If not, set its statistics to zeros.
 
-    Statistics are null while nothing counts the table's comments. ``ratings`` and ``languages``
-    are the selected values of the filters.
+    Statistics are null if the table has no counters. ``ratings`` and ``languages`` are the selected
+    values of the filters.
     """
     counted = product["statistics"] is not None
     if not counted:

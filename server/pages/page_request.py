@@ -44,12 +44,12 @@ NOTICES = {
         "The comment is deleted. It may take a moment to disappear from lists."
     ),
 }
-"""The message on the page after a form, by the query parameter ``notice``."""
+"""The message that the next page shows after a form, by the query parameter ``notice``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """The argument of a page's handler; ``http`` is Starlette's request."""
+    """The argument of every page's handler. ``http`` is Starlette's request."""
 
     http: Request
     view: GraphQLView
@@ -85,13 +85,13 @@ class PageRequest:
         return f"{path}?{query}" if query else path
 
     async def run(self, name: str, **variables: Any) -> DocumentResult:
-        """Run one of the pages' documents for this session; PageFault for its first error."""
+        """Run one of the pages' documents for this session. Raise PageFault for its first error."""
         return await run_document(self.view.schema, self.session.context, name, variables)
 
     async def form(self) -> dict[str, str]:
-        """Return the fields of a form post, with line feeds as line ends.
+        """Return the fields of a posted form. Line ends are line feeds.
 
-        PageFault if the body is not a form, or if another site sends the form.
+        Raises PageFault if the body is not a form, or if another site has sent it.
         """
         if not sessions.from_here(self.http):
             raise PageFault(
@@ -128,7 +128,7 @@ class PageRequest:
         return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
 
     def _facts(self) -> dict[str, Any]:
-        """Return the variables that all templates use: the addresses, the user and messages."""
+        """Return the variables that all templates use: addresses, the user, and messages."""
         notice = NOTICES.get(self.http.query_params.get("notice", ""))
         return {
             "root": self.root,
@@ -144,14 +144,16 @@ class PageRequest:
             "notice": gettext(notice) if notice else None,
             "picture_origins": tuple(self.http.app.state.settings.picture_origins),
             "loading": self.http.app.state.loading(),
-            # After a POST, a link to another language would lose the typed text.
+            # After a POST there are no links to other languages, because a link would lose the
+            # typed text.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
         }
 
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.
 
-        A signed-in user's page has no ETag and stays out of shared caches: it has the form key.
+        The page of a signed-in user contains the form key. So it has no ETag, and shared caches
+        must not keep it.
         """
         headers = rendering.headers(facts["picture_origins"])
         if self.session.username is not None:
@@ -160,7 +162,7 @@ class PageRequest:
         return headers | {"Cache-Control": "no-cache"} | tag
 
     def _kept(self, response: Response) -> Response:
-        """Set the cookie of the address's language, and delete the cookie of an invalid JWT."""
+        """Set a cookie for the language in the address. Delete a cookie with an invalid JWT."""
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and sessions.kept(self.http, sessions.LANGUAGE_COOKIE) != asked:
             name = sessions.LANGUAGE_COOKIE
@@ -175,11 +177,11 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = None) -> Endpoint:
-    """Return a route's endpoint, which calls ``handler`` and shows its faults as pages."""
+    """Return a route's endpoint. It calls ``handler``, and shows its faults as pages."""
 
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
-        if address >= MAX_PAGE_ADDRESS:  # the question mark is another byte
+        if address >= MAX_PAGE_ADDRESS:  # not ``>``, because the question mark adds a byte
             return failure(414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes.")
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
@@ -197,7 +199,7 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 
 
 def fault_page(request: PageRequest, fault: PageFault) -> Response:
-    """Return the page of a fault."""
+    """Return the page that shows a fault."""
     response = request.render("fault.html", fault.status, code=fault.status, message=str(fault))
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "5"

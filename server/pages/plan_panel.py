@@ -1,8 +1,8 @@
-"""The panel of a page's plan: its drawing, the optimizer's reasons, and the counts of rows.
+"""The panel that shows a page's plan: a drawing, the optimizer's reasons, and the counts of rows.
 
-The drawing has a lane for each key range, a dot for each row, and the list below. All lanes share
-one axis, the order of the list. Rows have equal distances on the axis. On a scale of dates, dots
-would overlap, because many comments have the same date.
+The drawing has a lane for each key range with a dot for each row, and the list below all lanes. All
+lanes share one axis, which is the order of the list. Rows have equal distances on the axis. On an
+axis of dates, dots would overlap, because many comments have the same date.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ _LANE, _SKIPPED, _GROUP, _TOP, _LIST = 40, 20, 20, 30, 48
 """Heights of a lane, a skipped lane, a heading, the axis and the list."""
 
 _LABEL, _LINE = 11, 26
-"""Distances of a lane's label and of its dots from its top."""
+"""Distances from a lane's top to its label and to its dots."""
 
 _LEAST, _LARGEST = 2.2, 4.2
 """Minimum and maximum radius of dots. With some hundred rows, dots touch each other."""
@@ -32,7 +32,7 @@ Plan = Mapping[str, Any]
 def plan_account(
     plan: dict[str, Any] | None, result: DocumentResult, playground: str | None = None
 ) -> dict[str, Any] | None:
-    """Return the data of the plan's panel; None unless the server explains plans.
+    """Return the data of the panel; None unless the server has ``--explain``.
 
     ``playground`` is the address of the same list in the playground.
     """
@@ -46,13 +46,13 @@ def plan_account(
 
 
 def draw_plan(plan: Plan) -> dict[str, Any]:
-    """Return the drawing of the API's plan: lanes, key ranges and the costs of other plans."""
+    """Return the drawing of a plan from the API: lanes, key ranges, and costs of other plans."""
     segments = [_counted(plan, place) for place in range(len(plan["segments"]))]
     return {**lanes_of(plan), "segments": segments, "ways": _ways(plan)}
 
 
 def lanes_of(plan: Plan) -> dict[str, Any]:
-    """Return the lanes, dots and list of a plan's steps, segments and rows."""
+    """Return the lanes, the dots and the list, from a plan's steps, segments and rows."""
     steps = _places(plan["rows"])
     radius = round(max(_LEAST, min(_LARGEST, 0.43 * _step(len(steps)))), 2)
     ends = _ends(plan["rows"])
@@ -89,11 +89,12 @@ _POSTED: Mapping[str, Mapping[str, type | UnionType]] = {
     "segments": {"partitionKey": str, "itemsRead": int, "skipReason": str | None},
     "rows": {"position": str, "segment": int, "refill": int, "outcome": str},
 }
-"""The fields that ``lanes_of`` and its template use, except ``residual``."""
+"""The fields that ``lanes_of`` and its template need, with their types. ``residual`` is
+optional."""
 
 
 def check(plan: Any) -> None:
-    """Raise LookupError, TypeError or ValueError unless a client's plan can be drawn."""
+    """Raise LookupError, TypeError or ValueError if a plan from a client cannot be drawn."""
     if not all(isinstance(plan[name], list) for name in ("residual", *_POSTED)):
         raise TypeError("a list")
     for name, fields in _POSTED.items():
@@ -115,14 +116,14 @@ def _step(rows: int) -> float:
 
 
 def _places(rows: Sequence[Plan]) -> dict[str, float]:
-    """Return the distance from the axis's start for each row's position, in list order."""
+    """Return the distance of each row from the start of the axis, by position in the list."""
     positions = list(dict.fromkeys(row["position"] for row in rows))
     step = min(_step(len(positions)), 4 * _LARGEST)
     return {one: round(_MARGIN + (n + 0.5) * step, 2) for n, one in enumerate(positions)}
 
 
 def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield a lane for each segment. The first lane of a further plan has a heading."""
+    """Yield a lane for each segment. If there is a second plan, its first lane has a heading."""
     segments = iter(plan["segments"])
     for place, step in enumerate(plan["steps"]):
         words = _HEADINGS.get(step["purpose"])
@@ -172,14 +173,14 @@ def _counts(rows: Sequence[Plan]) -> dict[str, int]:
 
 
 def _counted(plan: Plan, place: int) -> dict[str, Any]:
-    """Return a segment with the number of its rows that the page shows."""
+    """Return a segment together with the number of its rows that the page shows."""
     counts = _counts([row for row in plan["rows"] if row["segment"] == place])
     segment = plan["segments"][place]
     return {**segment, "shown": counts["shown"], "skipped": skip_reason(segment)}
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return a bar for this plan and for each plan to compare, with the maximum of all bars."""
+    """Return a bar of costs for this plan and for each plan to compare with, and their maximum."""
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (
         (gettext("The articles' plan"), plan["fullPages"]),
@@ -202,7 +203,7 @@ _HEADINGS: Mapping[str, str] = {
 
 
 def reason(alternative: Mapping[str, Any]) -> str:
-    """Return why the optimizer chose an index or not."""
+    """Return why the optimizer chose or rejected an index."""
     sentence = REASONS[alternative["reasonCode"]]
     return gettext(sentence).format(*map(_value_text, alternative["reasonValues"]))
 
@@ -214,7 +215,7 @@ def skip_reason(segment: Mapping[str, Any]) -> str | None:
 
 
 def caption(counts: Mapping[str, int], read: int, residual: Iterable[str]) -> str:
-    """Return a sentence with the number of rows read, shown, read ahead and dropped."""
+    """Return a sentence with the numbers of rows that were read, shown, read ahead and dropped."""
     shown, filtered, around = counts["shown"], counts["filtered"], counts["around"]
     parts = [ngettext("%(count)s shown", "%(count)s shown", shown, count=number(shown))]
     if around:

@@ -1,8 +1,9 @@
 """``/playground``: one page of comments by two plans side by side, Marginalia's and the articles'.
 
-The server runs each plan as one operation of the API with its limits. A page reads at most four
-lists: one for each plan, and two that count the rows before the page. Each list has at most 60
-partitions, so all lists stay within one request's limit (``schema.execution.cost.MAX_REQUESTS``).
+The articles' plan is that of the articles on which the data model is based. The server runs each
+plan as one operation of the API, with the API's limits. A page reads at most four lists: one for
+each plan, and two that count the rows before the page. Each list has at most 60 partitions, so all
+lists stay within one request's limit (``schema.execution.cost.MAX_REQUESTS``).
 """
 
 import hashlib
@@ -33,30 +34,30 @@ LARGEST = 100
 """Maximum number of rows of a page, as in the API."""
 
 DEEPEST = 200
-"""Maximum number of rows before a page. The server reads them, 100 at a time, to count them."""
+"""Maximum rows before a page. The server reads them, 100 at a time, to count them."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
-"""The knowledge that our plan may use (``planBy``), by its name in the address."""
+"""The statistics that Marginalia's plan may use (``planBy``), by their names in the address."""
 
 LARGEST_DRAWING = 2_000
-"""Maximum number of rows and key ranges of a posted plan: more take over 10 ms to draw."""
+"""Maximum rows and key ranges of a posted plan. More would take over 10 ms to draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A list of comments, one of its pages, and the ``planBy`` of our plan."""
+    """The visitor's choice: a list of comments, a page of it, and the ``planBy`` to compare."""
 
     product: str = ""
     filters: Filters = field(default_factory=Filters)
     size: int = SIZE
     page: int = 1
     after: str = ""
-    """The cursor before the page, instead of a number."""
+    """The cursor before the page. It replaces the page's number."""
     by: str = "all"
 
     @classmethod
     def of(cls, given: QueryParams) -> "Choice":
-        """Return the choice of an address; PageFault for invalid values."""
+        """Return the choice in an address. Raise PageFault for invalid values."""
         by = given.get("by") or "all"
         if by not in BASES:
             sentence = gettext("Choose what the plan may use: %(names)s.", names=", ".join(BASES))
@@ -75,7 +76,7 @@ class Choice:
 
     @property
     def before(self) -> int:
-        """The number of rows before the page with this number."""
+        """The number of rows before the page."""
         return (self.page - 1) * self.size
 
     @property
@@ -101,12 +102,12 @@ class Choice:
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return a choice for which both plans differ: some ratings of one language."""
+    """Return the first choice to show: some ratings of one language, where the two plans differ."""
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
-    """Return instructive choices for the same product, each with its name."""
+    """Return examples for the same product, each with its name."""
     first = tuple(languages[:1])
     start = Choice(choice.product, by=choice.by)
 
@@ -127,7 +128,7 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
 
 
 def _number(value: str, usual: int, most: int) -> int:
-    """Return a number in an address; ``usual`` if it is empty."""
+    """Return a number from an address. If it is empty, return ``usual``."""
     if not value:
         return usual
     if value not in map(str, range(1, most + 1)):
@@ -142,10 +143,10 @@ def _number(value: str, usual: int, most: int) -> int:
 
 
 async def draw(request: Request) -> Response:
-    """Draw the plan that GraphiQL posts from the API's response.
+    """Draw the plan in a response of the API, which GraphiQL posts.
 
-    The response is HTML in a JSON string, so that browsers never show it as a page of this site.
-    It is English, as GraphiQL is.
+    The result is HTML in a JSON string, so that a browser never shows it as a page of this site. It
+    is in English, as GraphiQL is.
     """
     if not request.app.state.settings.explain:
         raise HTTPException(404)
@@ -191,7 +192,7 @@ async def show(request: PageRequest) -> Response:
     if choice.product:
         try:
             facts = await _both(request, choice)
-        except PageFault as fault:  # keeps the filled-in form
+        except PageFault as fault:  # show the fault above the form, with the visitor's values
             status, facts["fault"] = fault.status, str(fault)
     return request.render(
         "playground.html",
@@ -207,7 +208,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
-    """Return a choice for the leaderboard's first product, and the product's languages."""
+    """Return a choice for the first product of the leaderboard, and the product's languages."""
     result = await request.run("playground.start")
     for rank in result.data["leaderboard"]["nodes"]:
         languages = languages_of([rank["product"]])
@@ -218,7 +219,8 @@ async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
 async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
     """Return both plans and their rows.
 
-    The articles' plan runs first: it reads the row locations that our plan may use.
+    The articles' plan runs first, because it reads the rows whose locations Marginalia's plan may
+    use.
     """
     after = choice.after or await _depth(request, choice)
     asked = {**choice.variables(), "first": choice.size, "after": after}
@@ -238,7 +240,7 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
 
 
 async def _depth(request: PageRequest, choice: Choice) -> str | None:
-    """Return the cursor of the last row before the page with the chosen number."""
+    """Return the cursor of the last row before the selected page."""
     after, left = None, choice.before
     while left:
         first = min(left, LARGEST)
@@ -263,7 +265,7 @@ def _side(key: str, result: DocumentResult) -> dict[str, Any]:
 
 
 def _compared(sides: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the costs of both plans and of the ideal plan, with the maximum of each column."""
+    """Return the costs of both plans and the ideal plan, with the maximum of each column."""
     ways = [
         {
             "key": side["key"],

@@ -1,6 +1,6 @@
-"""``/products/{id}``: a product's comments, filtered, page by page, and a form for a new one.
+"""``/products/{id}``: a page of a product's comments with filters, and a form for a new comment.
 
-If analytics is set up, the page also shows the product's rating by month.
+If analytics is set up, the page also shows the product's mean rating by month.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ from server.pages.plan_panel import plan_account
 from server.pages.playground import Choice
 
 TREND_TIMEOUT = 0.5
-"""Seconds that a page waits for its trend."""
+"""Maximum seconds that a page waits for its trend."""
 
 _FEWEST_MONTHS, _FEWEST_COMMENTS = 3, 50
-"""Minimum numbers of months and comments for a trend: fewer show chance, not a trend."""
+"""Minimum months and comments for a trend. Fewer would show chance."""
 
 _WIDTH, _HEIGHT = 1000, 100
 """The trend's size in units of the drawing.
@@ -45,7 +45,7 @@ Browsers stretch the drawing, so it has no text and no circles.
 """
 
 _EDGE = 4
-"""Margin above and below the trend's line for the stroke's width."""
+"""The margin above and below the trend's line, for the width of its stroke."""
 
 _BEST, _WORST = 5, 1
 
@@ -53,12 +53,12 @@ Point = dict[str, Any]
 
 
 async def show(request: PageRequest) -> Response:
-    """Show one page of comments."""
+    """Return one page of comments."""
     return await _page(request, CommentForm() if request.session.username else None)
 
 
 async def add(request: PageRequest) -> Response:
-    """Store the form's comment and redirect to it, or show the form again with errors."""
+    """Store the form's comment and redirect to it. On errors, show the form again."""
     fields = await request.form()
     form = CommentForm.typed(fields)
     errors = unchecked(request.session, fields)
@@ -73,7 +73,7 @@ async def add(request: PageRequest) -> Response:
         key = secrets.token_urlsafe() if used_up else form.key
         return await _page(request, form.with_errors(form.messages(refusals), key), status=422)
     comment = result.data["addComment"]["comment"]
-    if comment is None:  # it waits for a moderator
+    if comment is None:  # the comment waits for a moderator
         return request.to(product_path(product_id) + "?notice=held")
     return request.to(comment_path(comment["commentId"]) + "?notice=added")
 
@@ -88,7 +88,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         _draw_trend(request, product_id, filters.languages or None),
     )
     product = result.data["product"]
-    connection = product.pop("comments")  # its costs and cursors are no part of the ETag
+    # Removed from ``product``, because the ETag must not depend on its costs and cursors.
+    connection = product.pop("comments")
     comments, info = connection["nodes"], connection["pageInfo"]
     known = fill_statistics(product, filters.ratings, filters.languages)
     statistics, facets = product["statistics"], product["statistics"]["facets"]
@@ -97,7 +98,9 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
-    if part.before and not info["hasPreviousPage"]:  # the first page, and not always a full one
+    # This is the list's first page. It may have fewer comments than usual, so redirect to a full
+    # one.
+    if part.before and not info["hasPreviousPage"]:
         return request.to(path + filters.query())
     # Comments are not counted by day or by purchases.
     total = facets["total"] if known and filters.counted else None
@@ -120,7 +123,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         facets=facets,
         filters=filters,
         chosen=filters.chosen,
-        # For each order: its name, the list's address in this order, and whether it is chosen.
+        # For each order: its name, the address of the list in this order, and whether it is
+        # selected.
         orders=[
             (
                 gettext(words.name),
@@ -142,7 +146,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
         live=graphql_address("product.live", variables | {"after": events})
-        if events and not filters.verified  # subscriptions have no such filter
+        if events and not filters.verified  # subscriptions cannot filter by purchase
         else None,
         trend=trend,
         linked=connection["jsonLd"],
@@ -165,7 +169,7 @@ def _summary(name: str, statistics: dict[str, Any]) -> str:
 
 
 def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
-    """Return the page's title: the name and the filters; without filters, the rating."""
+    """Return the page's title: the product's name with the filters, or else with the rating."""
     parts = list(_filter_words(filters))
     if older:
         parts.append(gettext(ORDERS[filters.order].further))
@@ -223,8 +227,8 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
-    """Yield filters that match comments where ``filters`` match none, and their counts."""
-    if not filters.counted:  # the counts ignore the days and purchases
+    """If ``filters`` match no comment, yield wider filters that do, with their counts."""
+    if not filters.counted:  # the counts do not depend on days and purchases
         without = replace(filters, since=None, until=None, verified=False)
         words = gettext("Any date") if filters.dated else gettext("Also without a purchase")
         wider = [(words, facets["total"], without)]
@@ -242,9 +246,10 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
 async def _draw_trend(
     request: PageRequest, product_id: str, languages: Sequence[str] | None
 ) -> dict[str, Any] | None:
-    """Return the drawing of a product's trend: the mean rating's line over bars of the counts.
+    """Return the drawing of a product's trend: a line of mean ratings above bars of counts.
 
-    Return None if analytics is absent, down or slow, or has too few points.
+    Return None if there is no analytics store, it is slow or fails, or the trend has too few
+    points.
     """
     try:
         async with asyncio.timeout(TREND_TIMEOUT):
@@ -259,9 +264,11 @@ async def _draw_trend(
     most = max(point["count"] for point in points)
     return {
         "points": points,
-        "as_of": minute(trend["asOf"]),  # with seconds, the page's ETag would change all the time
+        # without seconds, which would change the page's ETag all the time
+        "as_of": minute(trend["asOf"]),
         "most": most,
-        # The months below the drawing: both ends and, where there is room, the middle.
+        # The months that are named below the drawing: the first, the last and, if there is one, the
+        # middle.
         "ticks": points[:: len(points) // 2] if len(points) % 2 else [points[0], points[-1]],
         "bars": list(_bars(points, most)),
         "lines": list(_lines(points)),
@@ -282,9 +289,9 @@ def _bars(points: Sequence[Point], most: int) -> Iterator[dict[str, float]]:
 
 
 def _lines(points: Sequence[Point]) -> Iterator[str]:
-    """Yield the path of each run of months with comments.
+    """Yield an SVG path for each run of consecutive months with comments.
 
-    A month without comments breaks the line.
+    A month without comments interrupts the line.
     """
     step = _WIDTH / len(points)
 
@@ -296,4 +303,5 @@ def _lines(points: Sequence[Point]) -> Iterator[str]:
             places = [
                 f"{(place + 0.5) * step:.2f} {height(point['average']):.2f}" for place, point in run
             ]
-            yield "M" + "L".join(places if len(places) > 1 else places * 2)  # a dot
+            # a run of one month is a dot
+            yield "M" + "L".join(places if len(places) > 1 else places * 2)

@@ -1,7 +1,7 @@
-"""Renders templates: escaped HTML, security headers, and an ETag for repeated requests.
+"""Renders templates as escaped HTML, with security headers and an ETag.
 
-A template is compiled once for each language. A page has about a hundred messages and few of them
-have values, so messages are translated when a template is compiled, not at each request.
+A template is compiled once for each language. A page has about a hundred messages, and few of them
+contain values. So messages are translated when a template is compiled, and not at each request.
 """
 
 import hashlib
@@ -21,12 +21,13 @@ from server.pages import addresses, formats, i18n, plan_panel, static_files
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": content_security_policy(),
-    # Forms of this site send their origin with it; other sites learn nothing.
+    # Forms send their origin to this site. Other sites do not learn the address of a page.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Authorization, Accept-Language",
 }
-"""The headers of every page. Inline scripts and styles are forbidden: widths are SVG attributes."""
+"""The headers of every page. Inline scripts and styles are forbidden, so widths are SVG
+attributes."""
 
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
@@ -35,7 +36,7 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 @cache
 def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers of a page that may show pictures of these other origins."""
+    """Return the headers of a page that may show pictures from these other origins."""
     policy = content_security_policy(img_src=" ".join(["'self'", *picture_origins]))
     return {**HEADERS, "Content-Security-Policy": policy}
 
@@ -46,7 +47,7 @@ def render(template: str, facts: dict[str, Any]) -> str:
 
 
 def _digest_of_files() -> bytes:
-    """Return a hash of all files that pages depend on; it changes with a release."""
+    """Return a hash of all files from which pages are made. A release changes it."""
     files = ("server/pages/templates/**/*.*", "server/pages/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     found = [path.read_bytes() for path in paths]
@@ -57,10 +58,10 @@ _FILES = _digest_of_files()
 
 
 def etag(template: str, facts: dict[str, Any]) -> str:
-    """Return the ETag of a page with ``facts`` in the current language.
+    """Return the ETag of a page with ``facts``, in the current language.
 
-    The ETag is weak, because it excludes the plan's panel and the address of live comments: costs,
-    times and the event cursor differ at each read of the same list.
+    The ETag is weak: the plan's panel and the address of live comments are not part of it, because
+    costs, times and the event cursor differ each time the same list is read.
     """
     shown = {name: fact for name, fact in facts.items() if name not in {"account", "live"}}
     page = f"{template} {i18n.spoken()} ".encode()
@@ -72,11 +73,14 @@ class _Environment(jinja2.Environment):
     """Jinja's environment for indented HTML templates and data from JSON."""
 
     def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
-        """Remove the indentation, which is an eighth of a page's bytes."""
+        """Remove the indentation from a template, which would be an eighth of a page's bytes."""
         return _INDENTATION.sub("", super().preprocess(source, name, filename))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Read ``obj.attribute`` from a dict first: Jinja's own order raises an exception."""
+        """Read ``obj.attribute`` from a dict first.
+
+        Jinja tries the attribute first, which raises and catches an exception for each value.
+        """
         if type(obj) is dict and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
@@ -86,14 +90,15 @@ class _Environment(jinja2.Environment):
 
 
 class _Translation(NodeTransformer):
-    """Replaces the messages of a template's tree by their translations."""
+    """Replaces the messages in a template's syntax tree by their translations."""
 
     def visit_Call(self, node: nodes.Call) -> nodes.Expr:  # noqa: N802 - Jinja's name
         self.generic_visit(node)
         name = getattr(node.node, "name", None)
         if name in {"_", "gettext"} and not node.kwargs:
             return nodes.Const(_translated(node) % {}, lineno=node.lineno)
-        if name == "ngettext":  # as a filter, which Jinja calls more directly than a function
+        # a filter, because Jinja calls a filter more directly than a function
+        if name == "ngettext":
             one, many, count = node.args
             return nodes.Filter(
                 count, "counted", [one, many], node.kwargs, None, None, lineno=node.lineno
@@ -107,7 +112,10 @@ class _Translation(NodeTransformer):
 
 
 def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
-    """Yield a node's output; a message yields its texts and the values between them."""
+    """Yield the nodes that an expression outputs.
+
+    A message yields its texts and the values between them.
+    """
     if not isinstance(node, nodes.Call) or getattr(node.node, "name", "") not in {"_", "gettext"}:
         yield node
         return
@@ -130,7 +138,7 @@ def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
 
 @cache
 def environment(tag: str) -> jinja2.Environment:
-    """Return the environment of the templates in a language of ``LOCALES``."""
+    """Return the environment for the templates in one of the ``LOCALES``."""
     environment = _Environment(
         loader=jinja2.FileSystemLoader(i18n.TEMPLATES),
         autoescape=True,
@@ -141,7 +149,7 @@ def environment(tag: str) -> jinja2.Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.policies["ext.i18n.trimmed"] = True
-    # tojson writes <, > and & as \u003c and so on: no text ends a script element early.
+    # tojson writes <, > and & as escapes such as \u003c, so no text can end a script element.
     as_json = {"json.dumps_function": lambda value: orjson.dumps(value).decode()}
     environment.policies.update(as_json | {"json.dumps_kwargs": {}})
     environment.install_gettext_callables(  # type: ignore[attr-defined] # the extension's

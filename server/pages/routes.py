@@ -31,7 +31,8 @@ from server.settings import Settings
 _ROUTES = (
     ("GET", "/", home.show),
     ("GET", "/products", home.search),
-    # An id may hold slashes, so it ends the path. Forms post to the page's own path.
+    # Forms post to the page's own path. A product's id may contain slashes, so it must be the last
+    # part.
     ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),
@@ -57,11 +58,11 @@ def pages_app(
     provider: SignIn | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
 ) -> Starlette:
-    """Return the pages' application, which runs documents on ``view``'s schema.
+    """Return the pages' application. It runs GraphQL documents on the schema of ``view``.
 
-    Errors of Starlette are a page for browsers and JSON for other clients. ``demo`` is the account
-    of the one-click sign-in, ``provider`` the issuer that signs visitors in. ``loading`` returns
-    the progress of the demo's import.
+    Errors of Starlette become a page for browsers, and JSON for other clients. ``demo`` is the
+    account for sign-in by one click. ``provider`` is the issuer at which visitors sign in.
+    ``loading`` returns the progress of the demo's load.
     """
     shown: dict[int, Endpoint] = {
         HTTPStatus.NOT_FOUND: endpoint(view, home.nothing_here, demo),
@@ -91,7 +92,8 @@ def pages_app(
         ],
         exception_handlers={HTTPException: refusal},
     )
-    app.router.redirect_slashes = False  # Starlette would redirect by the request's Host
+    # Otherwise Starlette redirects to the host that the request's Host header names.
+    app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.provider = provider
     app.state.loading = loading or (lambda: None)

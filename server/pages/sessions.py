@@ -1,8 +1,8 @@
-"""Sessions: a JWT in a cookie, or in the Authorization header as for the API.
+"""Sessions: the JWT in a cookie, or in the Authorization header as in the API.
 
 The cookie is HttpOnly, so scripts cannot read it, and SameSite=Strict, so browsers do not send it
 with links and forms of other sites. Over HTTPS its name begins with ``__Host-``. Each form also has
-a ``form_key`` that is made from the JWT. The GraphQL endpoint ignores cookies.
+a ``form_key``, which is computed from the JWT. The GraphQL endpoint ignores cookies.
 """
 
 import hashlib
@@ -35,14 +35,15 @@ OTHER_SESSION = gettext_noop(
     "You signed in after you opened this form. Check your text and send it again."
 )
 
-# Possessive quantifiers and a match only at a word's start: linear time for any text.
+# Possessive quantifiers, and matches only at the start of a word: so the time is linear for any
+# text.
 _JWT = re.compile(r"(?<![\w-])[\w-]++\.[\w-]++\.[\w-]++", re.ASCII)
 
 _HEAD = "eyJ"
-"""The Base64 of ``{"``, with which a JWT's header begins."""
+"""The Base64 of ``{"``: every JWT begins with it."""
 
 _BROKEN_JWT = re.compile(r"([\w\s-]++)\.([\w\s-]++)\.([\w\s-]++)", re.ASCII)
-"""A JWT with white space inside: terminals and mails break long lines."""
+"""Matches a JWT with white space inside, because terminals and e-mail programs break long lines."""
 
 _SIGNATURES = {
     "HS256": {43},
@@ -50,14 +51,14 @@ _SIGNATURES = {
     "EdDSA": {86, 152},  # Ed25519, Ed448
     "RS256": {342, 512, 683},  # keys of 2048, 3072 and 4096 bits
 }
-"""The characters of each algorithm's signatures."""
+"""For each algorithm, the possible numbers of characters in a signature."""
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The resolvers' context of a visitor, and the visitor's credentials.
+    """A visitor's session: the context for resolvers, and the credentials.
 
-    ``ended`` is the flaw of a cookie's JWT. The visitor is then anonymous.
+    If the JWT in the cookie is invalid, ``ended`` says why, and the visitor is anonymous.
     """
 
     context: Context
@@ -71,7 +72,7 @@ class Session:
 
     @property
     def name(self) -> str | None:
-        """The signed-in user's name, to show; None for an anonymous visitor."""
+        """The signed-in user's display name; None for an anonymous visitor."""
         return self.context.viewer.name if self.context.viewer else None
 
     @property
@@ -81,16 +82,16 @@ class Session:
 
     @property
     def moderates(self) -> bool:
-        """Whether the signed-in user moderates comments."""
+        """Whether the signed-in user is a moderator."""
         return self.context.viewer is not None and is_moderator(self.context.viewer)
 
     @property
     def form_key(self) -> str:
         """The token that protects this session's forms from other sites; empty without a JWT.
 
-        The token is an HMAC with the JWT as its key. Another site cannot make it, because it can
-        read neither the cookie nor our pages. The server does not store it, so forms survive a
-        restart.
+        The token is an HMAC with the JWT as its key. Another site cannot compute it, because it can
+        read neither the cookie nor the pages of this site. The server does not store it, so forms
+        still work after a restart.
         """
         if self.credentials is None:
             return ""
@@ -102,7 +103,7 @@ class Session:
 
 
 async def open_session(view: GraphQLView, request: Request) -> Session:
-    """Return the request's session; InvalidTokenError if the header's JWT is invalid."""
+    """Return the request's session. Raise InvalidTokenError if the JWT in the header is invalid."""
     context = partial(view.context, site=site_of(request))
     header = request.headers.get("authorization")
     if header is not None:
@@ -126,10 +127,10 @@ def site_of(request: Request) -> str:
 
 
 def cookies(request: Request) -> dict[str, str]:
-    """Return a request's cookies by name, without unquoting: our cookies have no quotes.
+    """Return a request's cookies by name. Quotes are not removed: this server's cookies have none.
 
-    Starlette uses Python's parser, which unquotes in quadratic time before Python 3.12.6: 5 s for
-    60 kB of backslashes (CVE-2024-7592).
+    Starlette uses Python's parser, which removes quotes in quadratic time before Python 3.12.6: 5 s
+    for 60 kB of backslashes (CVE-2024-7592).
     """
     sent = ";".join(request.headers.getlist("cookie"))
     pairs = (part.partition("=") for part in sent.split(";"))
@@ -137,11 +138,11 @@ def cookies(request: Request) -> dict[str, str]:
 
 
 def pasted_jwt(text: str) -> str:
-    """Return the JWT in a pasted text, such as a ``Bearer`` header or a JSON object.
+    """Return the JWT in a text that a visitor has pasted, such as a header or a JSON object.
 
     White space inside the JWT is removed. The caller limits the text to ``MAX_JWT`` characters.
     """
-    # search only for the first: a search from each would take quadratic time
+    # Try only the first occurrence: trying each would take quadratic time.
     begin = text.find(_HEAD)
     broken = _BROKEN_JWT.match(text, begin) if begin >= 0 else None
     if broken:
@@ -155,14 +156,14 @@ def pasted_jwt(text: str) -> str:
 
 
 def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
-    """Return the length of the signature at the start of ``words``; other words may follow.
+    """Return the length of the signature at the start of ``words``. Other words may follow it.
 
-    ``lines`` are the JWT's lines up to the first of ``words``. The length shows where the signature
-    ends. A signature by a key of another size ends with the first line that is not full.
+    ``lines`` are the JWT's lines up to the first of ``words``. The usual lengths of signatures show
+    where it ends. A signature by a key of another size ends with the first line that is not full.
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]
-    # Other words may precede the JWT in the first line.
+    # In the first line, other words may precede the JWT.
     full = max(map(len, lines)) if len(lines) > 1 else max(len(lines[0]), following[0])
     for end, size in zip(ends, following, strict=True):
         if end in sizes and size != full:
@@ -174,7 +175,7 @@ def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
 
 
 def _algorithm(header: str) -> str:
-    """Return the algorithm that a JWT's header names; empty if the header cannot be read."""
+    """Return the algorithm in a JWT's header; empty if the header cannot be decoded."""
     try:
         return str(orjson.loads(urlsafe_b64decode(f"{header}==")).get("alg"))
     except (ValueError, AttributeError):
@@ -182,12 +183,12 @@ def _algorithm(header: str) -> str:
 
 
 def keep(response: Response, request: Request, jwt: str) -> None:
-    """Sign the browser in until it is closed or the JWT expires."""
+    """Set the session's cookie. It lasts until the browser is closed or the JWT expires."""
     put(response, request, COOKIE, jwt, samesite="strict")
 
 
 def kept(request: Request, name: str) -> str | None:
-    """Return the value of a cookie that ``put`` has set; None if the browser has none."""
+    """Return the value of a cookie that ``put`` has set; None if the browser does not send it."""
     return cookies(request).get(_full_name(request, name))
 
 
@@ -200,7 +201,10 @@ def put(
     samesite: Literal["lax", "strict"],
     seconds: int | None = None,
 ) -> None:
-    """Set a cookie that scripts cannot read; without ``seconds``, until the browser is closed."""
+    """Set a cookie that scripts cannot read.
+
+    Without ``seconds``, it lasts until the browser is closed.
+    """
     response.set_cookie(
         _full_name(request, name),
         value,
@@ -218,10 +222,10 @@ def drop(response: Response, request: Request, name: str) -> None:
 
 
 def _full_name(request: Request, name: str) -> str:
-    """Return the name of a cookie in the browser.
+    """Return the name of a cookie as the browser stores it.
 
-    With this prefix, browsers take a cookie from this host alone, not from a sibling subdomain
-    (RFC 6265bis, 4.1.3.2). It needs HTTPS and the path ``/``.
+    With the prefix ``__Host-``, browsers accept the cookie from this host only, and not from
+    another subdomain (RFC 6265bis, 4.1.3.2). The prefix requires HTTPS and the path ``/``.
     """
     return f"__Host-{name}" if _is_secure(request) and _path(request) == "/" else name
 
@@ -240,10 +244,10 @@ def language(request: Request) -> str:
 
 
 def from_here(request: Request) -> bool:
-    """Return whether a browser sends this form from one of our own pages.
+    """Return whether one of this site's own pages sends the form.
 
     All current browsers send one of these headers with a form. The sign-in form depends on this
-    check alone, because without a session it has no form key.
+    check alone, because there is no form key without a session.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -256,7 +260,7 @@ PLEASE_SIGN_IN = gettext_noop("Please sign in.")
 
 
 def require_own(session: Session, fields: dict[str, str], anonymous: str = PLEASE_SIGN_IN) -> None:
-    """Raise PageFault unless a form belongs to this session; ``anonymous`` is its message."""
+    """Raise PageFault unless the form belongs to this session. ``anonymous`` is the message."""
     if session.username is None:
         ended = session.ended and flaw_message(session.ended)
         raise PageFault(401, ended or gettext(anonymous))

@@ -1,4 +1,4 @@
-"""``/sign-in`` and ``/sign-out``: sign in by a JWT or at the issuer, and delete the cookie."""
+"""``/sign-in`` and ``/sign-out``: visitors sign in by a JWT or at the issuer, and sign out."""
 
 import logging
 from dataclasses import astuple
@@ -31,10 +31,10 @@ _COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
-    """Show the form, or sign in by the code in the link that a demo prints at its start."""
+    """Return the form. If the address contains the demo's code, sign the visitor in."""
     given = request.http.query_params
     following = given.get("next", "/")
-    # A HEAD request, such as a link preview's, must not use up the code.
+    # A HEAD request, for example for a link preview, must not use up the code.
     signs_in = "code" in given and request.http.method == "GET"
     if signs_in and request.demo and request.demo.code:
         jwt = request.demo.jwt() if request.demo.code.take(given["code"]) else None
@@ -46,7 +46,10 @@ async def show(request: PageRequest) -> Response:
 
 
 async def sign_in(request: PageRequest) -> Response:
-    """Set a valid JWT as a cookie and redirect to the previous page, or show the error."""
+    """Store a valid JWT as a cookie, and redirect to the previous page.
+
+    Otherwise show the error.
+    """
     fields = await request.form()
     following = fields.get("next", "/")
     if len(fields.get("jwt", "")) > MAX_JWT:
@@ -71,24 +74,25 @@ async def sign_in(request: PageRequest) -> Response:
 
 
 async def go_to_provider(request: PageRequest) -> Response:
-    """Redirect to the issuer's sign-in, and keep the attempt in a cookie of ten minutes.
+    """Redirect to the issuer's sign-in page. A cookie keeps the attempt for ten minutes.
 
-    A link and not a form: browsers apply ``form-action`` of our policy to redirects, too.
+    It is a link and not a form, because browsers apply the policy's ``form-action`` to redirects
+    too.
     """
     provider = _provider(request)
     address, attempt = await provider.start(request.site + _CALLBACK)
     following = local(request.http.query_params.get("next", "/"))
     kept = ".".join([*astuple(attempt), quote(following, safe="")])
-    if len(kept) > MAX_JWT:  # browsers drop a larger cookie
+    if len(kept) > MAX_JWT:  # browsers would drop a larger cookie
         kept = ".".join([*astuple(attempt), "/"])
     response = RedirectResponse(address, HTTPStatus.SEE_OTHER)
-    # The issuer is another site: SameSite=Strict would keep the cookie from its way back.
+    # Not ``strict``: the browser comes back from another site, and would not send the cookie.
     sessions.put(response, request.http, _ATTEMPT, kept, samesite="lax", seconds=_ATTEMPT_SECONDS)
     return response
 
 
 async def return_from_provider(request: PageRequest) -> Response:
-    """Sign in the visitor whom the issuer sends back, and lead to the previous page."""
+    """Sign in a visitor who returns from the issuer, and continue with the previous page."""
     provider = _provider(request)
     answer = request.http.query_params
     kept = (sessions.kept(request.http, _ATTEMPT) or "").split(".", 3)
@@ -102,14 +106,14 @@ async def return_from_provider(request: PageRequest) -> Response:
             request.site + _CALLBACK,
         )
     except InvalidTokenError as error:
-        if _FAILURES.adds(str(error)):  # any client can cause some of them
+        if _FAILURES.adds(str(error)):  # a limited number, because any client can cause such errors
             logger.warning("A sign-in at the issuer failed: %s", error)
         message = gettext("You are not signed in. Please try again.")
         response = _form(request, following, message)
         sessions.drop(response, request.http, _ATTEMPT)
         return response
-    # Not a redirect: after a redirect from another site, browsers hold SameSite=Strict cookies
-    # back.
+    # A page and not a redirect: after a redirect from another site, browsers do not send cookies
+    # with SameSite=Strict.
     response = request.render("signed_in.html", next=following)
     response.headers["Cache-Control"] = "no-store"
     response.headers["Refresh"] = f"0;url={request.root}{following}"
@@ -138,7 +142,7 @@ async def sign_out(request: PageRequest) -> Response:
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     following = local(following)
-    # After a POST too, the links to other languages lead to the form.
+    # After a POST too, the links to other languages must lead to the form.
     return request.render(
         "sign_in.html",
         status,

@@ -1,8 +1,8 @@
 """The pages' static files: compressed once, and cached by browsers until a release changes them.
 
-Pages link the files below a digest of all files, so the content of such an address never changes.
-Browsers revalidate files at addresses without the digest, as products' pictures and other sites use
-them.
+Pages link to the files by addresses that contain a digest of all files. So the content at such an
+address never changes. Addresses without the digest are for other sites and products' pictures;
+browsers revalidate them.
 """
 
 import gzip
@@ -37,7 +37,7 @@ STYLES = (
     "lanes",
     "playground",
 )
-"""The parts of ``page.css`` in the order of the cascade: styles of all pages first."""
+"""The files that form ``page.css``, in the order of the cascade: styles for all pages first."""
 
 _MEDIA_TYPES: Mapping[str, str] = {
     ".css": "text/css",
@@ -50,7 +50,8 @@ _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
     "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
     "gzip": partial(gzip.compress, mtime=0),
 }
-"""The codings, smallest result first. Both are slow, so each file is compressed once."""
+"""The content codings, the smallest result first. Both are slow, so each file is compressed only
+once."""
 
 _KEPT = "public, max-age=31536000, immutable"
 
@@ -74,7 +75,7 @@ class StaticFile:
         return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
 
     def response(self, request: Request, cache_control: str) -> Response:
-        """Return the file in an accepted coding, or 304 if the browser has the file."""
+        """Return the file in a coding that the browser accepts, or 304 if the browser has it."""
         headers = self.headers(cache_control)
         known = matching(request.headers.get("if-none-match"), self.tag)
         if known is not None:
@@ -87,7 +88,7 @@ class StaticFile:
         return response
 
     def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
-        """Return the best accepted coding, empty for none, and the content in that coding."""
+        """Return the best accepted coding (empty for none), and the content in it."""
         coding = next((one for one in self._codings if one in accepted), "")
         if coding not in self._coded:
             self._coded[coding] = _CODINGS[coding](self.content)
@@ -107,14 +108,14 @@ def _files() -> dict[str, StaticFile]:
 _FILES: Mapping[str, StaticFile] = _files()
 
 DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).hexdigest()[:12]
-"""A digest of all files. They share it, because scripts import each other by name."""
+"""A digest of all files. They share one, because scripts import each other by name."""
 
 
 async def show(request: Request) -> Response:
-    """Send a file in an accepted coding, or 304 if the browser has the file.
+    """Return a file in a coding that the browser accepts, or 304 if the browser has it.
 
-    During a deployment, pages of another release link files below that release's digest. The
-    server sends its own file then, and browsers must revalidate it.
+    During a deployment, a page of another release may link to a file with that release's digest.
+    The server then returns its own file, and tells browsers to revalidate it.
     """
     found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
     file = _FILES.get(found[2]) if found else None

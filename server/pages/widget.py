@@ -1,4 +1,7 @@
-"""``/widget.js``: comments on a shop's own pages, with its document and its labels filled in."""
+"""``/widget.js``: a script that shows comments on a shop's own pages.
+
+It contains its document and labels.
+"""
 
 import re
 from functools import cache
@@ -17,7 +20,8 @@ _PLACE = b'"WIDGET"'
 _MARGINS = re.compile(r"#.*|\s+")
 
 _HOUR = "public, max-age=3600"
-"""Shops name the script without a version, so a release reaches their visitors after an hour."""
+"""Shops use the script's address without a version, so visitors get a new release within an
+hour."""
 
 
 async def show(request: Request) -> Response:
