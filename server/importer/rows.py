@@ -65,10 +65,8 @@ class Lines(Iterator[Line]):
         except UnicodeDecodeError as error:
             text = content.decode(errors="surrogateescape")
             fault = f"byte {error.start + 1} of the line is not UTF-8"
-            if (
-                self._encoding is not None
-                # the error's place is counted in UTF-8, so it is wrong for a file in another encoding
-            ):
+            if self._encoding is not None:
+                # The error counts bytes of the converted UTF-8, and not of the file.
                 fault = f"the line is not valid {self._encoding}"
         if "\0" in text:
             fault = "the line contains a NUL byte"

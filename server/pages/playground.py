@@ -179,7 +179,7 @@ async def draw(request: Request) -> Response:
 
 
 async def show(request: PageRequest) -> Response:
-    """Show both plans, or how to start a server that explains plans."""
+    """Return the page with both plans, or how to start a server that explains plans."""
     if not request.session.context.explain:
         return request.render("playground.off.html", 404)
     choice = Choice.of(request.http.query_params)
