@@ -105,8 +105,8 @@ async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[st
     async def attempt() -> dict[str, Any]:
         try:
             return await table.call("update_table", StreamSpecification=specification)
-        # ResourceInUseException: another update of the table is in progress
         except AlreadyExistsError:
+            # ResourceInUseException: another update of the table is in progress.
             raise ConflictError(
                 f"The table {table.name} is being changed: wait until it is active, then run this "
                 "again."

@@ -218,8 +218,8 @@ class Boards:
 
         try:
             await in_parallel([move(one) for one in products])
-        # for example a cancellation: ``finish`` then moves all these products
         except BaseException:
+            # For example a cancellation: ``finish`` then moves all these products.
             for product_id in products:
                 self._note(product_id)
             raise

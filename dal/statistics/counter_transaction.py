@@ -214,8 +214,8 @@ class CounterTransactions:
         except ConditionFailedError as error:  # DynamoDB names the failed actions
             await self._write_without_failed(group, error)
             return
-        # DynamoDB does not name the failed actions: try each half
         except InvalidRequestError as error:
+            # DynamoDB does not name the failed actions: try each half.
             if len(group) > 1:
                 middle = len(group) // 2
                 await self._write_group(group[:middle])

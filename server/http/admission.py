@@ -115,9 +115,9 @@ class Clients:
         """Return the client with an address; None for a trusted proxy."""
         try:
             address = ip_address(host)
-        # a proxy may forward a name instead of an address, which must not become a key of any
-        # length
         except ValueError:
+            # A proxy may forward a name instead of an address, which must not become a key of any
+            # length.
             return "unknown"
         if host in self._trusted:
             return None
