@@ -79,6 +79,10 @@ MAX_POINTS = 400
 
 # Work that an operation causes
 
+MAX_SORTED_ROWS = 2_000
+"""Rows that a page by helpful votes is expected to read under filters: about 1 MB. A page whose
+expectation was wrong ends with an error after twice as many."""
+
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation may be expected to send."""
 

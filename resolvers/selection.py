@@ -59,6 +59,7 @@ class CommentOrder(StrEnum):
     OLDEST = "OLDEST"
     HIGHEST_RATING = "HIGHEST_RATING"
     LOWEST_RATING = "LOWEST_RATING"
+    MOST_HELPFUL = "MOST_HELPFUL"
 
     @property
     def order(self) -> Order | None:

@@ -25,12 +25,16 @@ _JSON_LD = (
 
 show_enum(
     CommentOrder,
-    "Sort order of a product's comments. Rows of one rating are sorted newest first.",
+    "Sort order of a product's comments. Comments with equal ratings or votes are sorted newest "
+    "first.",
     {
         CommentOrder.NEWEST: "Newest first.",
         CommentOrder.OLDEST: "Oldest first.",
         CommentOrder.HIGHEST_RATING: "Highest rating first.",
         CommentOrder.LOWEST_RATING: "Lowest rating first.",
+        CommentOrder.MOST_HELPFUL: "Most helpful votes first. With filters that match over 2,000 "
+        "comments but few of the product's, the field is null with the error UNSUPPORTED_FILTER; "
+        "with dates, also if over 2,000 comments match.",
     },
 )
 show_enum(
@@ -213,8 +217,8 @@ class Product(Node):
         graphql_type=CommentConnection | None,
         description="Comments on the product, filtered and sorted. Cursors stay valid under other "
         "filters and dates. NEWEST and OLDEST share cursors; another order's cursor is BAD_CURSOR. "
-        "By rating, each comment that keeps its rating is on exactly one page; a comment that is "
-        "rated anew meanwhile may be on none, or on two.",
+        "In other orders, each comment that keeps its rating and votes is on exactly one page; a "
+        "comment whose rating or votes change meanwhile may be on none, or on two.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,

@@ -51,6 +51,12 @@ def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
     ]
 
 
+def voted(comments: Iterable[Comment]) -> list[Comment]:
+    """The comments with votes, some of them as many as others."""
+    votes = [0, 2, 0, 1, 11]
+    return [one._replace(votes_before=votes[n % 5]) for n, one in enumerate(comments)]
+
+
 def newest_first(comments: Iterable[Comment]) -> list[Comment]:
     """The total order of a product's comments."""
     return sorted(comments, key=comment_position, reverse=True)
@@ -64,6 +70,7 @@ def position_in(order: Order | None, comment: Comment) -> str:
     ranks = {
         Order.HIGHEST_RATING: f"h{comment.rating}",
         Order.LOWEST_RATING: f"l{6 - comment.rating}",
+        Order.MOST_HELPFUL: f"v{comment.helpful_count:012}",
     }
     return f"{ranks[order]}#{position}"
 

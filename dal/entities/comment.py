@@ -27,16 +27,17 @@ def _voted(data: Any) -> str:
     return "true" if "helpful" in data or "helpfulBefore" in data else "false"
 
 
+_PACKS = {
+    "verified": lambda row: _verified(unpacked(row).get("verifiedPurchase", False)),
+    "voted": lambda row: _voted(unpacked(row)),
+}
 _of_product = partial(
     Index,
     entity="PRODUCT",
     order=BY_DATE,
     projects=_SHOWN,
     sort_key="GSISK",
-    packs={
-        "verified": lambda row: _verified(unpacked(row).get("verifiedPurchase", False)),
-        "voted": lambda row: _voted(unpacked(row)),
-    },
+    packs=_PACKS,
 )
 
 ALL = _of_product("all", "GSI4PK", partition=("product",))
@@ -62,6 +63,7 @@ HELPFUL = Index(
     BY_HELPFUL,
     projects=_SHOWN,
     covers={"voted": frozenset({"true"})},
+    packs=_PACKS,
 )
 """A product's comments with at least one helpful vote, in the order of the votes."""
 

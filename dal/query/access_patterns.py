@@ -16,6 +16,7 @@ from dal.entities.comment import (
     BY_LANGUAGE_AND_RATING,
     BY_RATING,
     BY_VERIFIED,
+    HELPFUL,
 )
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import ORGANIZATIONS_OF_USER, USERS_OF_ORGANIZATION
@@ -122,6 +123,12 @@ ACCESS_PATTERNS = (
         "product verified language? rating?",
         "?",
     ),
+    AccessPattern(
+        "AP22",
+        "a product's comments with helpful votes, most votes first",
+        HELPFUL,
+        "product voted language? rating? verified?",
+    ),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),
     AccessPattern("most recent negative", "a product's newest comments rated 1 or 2"),
     AccessPattern("last commented", "the time of a product's newest comment"),
@@ -135,7 +142,7 @@ ACCESS_PATTERNS = (
     *(
         AccessPattern(
             f"AP6 ({words})",
-            f"any of these lists, {words}, and newest first within a rating",
+            f"any of these lists, {words}, then newest first",
             filters="product language? rating? verified?",
             bounds="?",
             order=order,
@@ -143,6 +150,7 @@ ACCESS_PATTERNS = (
         for words, order in (
             ("highest rating first", Order.HIGHEST_RATING),
             ("lowest rating first", Order.LOWEST_RATING),
+            ("most helpful first", Order.MOST_HELPFUL),
         )
     ),
     AccessPattern("AP7", "the number of a product's comments of each rating"),

@@ -26,6 +26,7 @@ from dal.errors import DalError, InvalidArgumentError, InvalidCursorError
 from dal.limits import MAX_OPAQUE
 from dal.model import rules
 from dal.model.key_parts import (
+    COUNT_LENGTH,
     INSTANT_LENGTH,
     TITLE_LENGTH,
     escape,
@@ -55,6 +56,7 @@ class CursorKind(IntEnum):
     TITLE = 0x14
     HIGHEST_RATING = 0x15
     LOWEST_RATING = 0x16
+    MOST_HELPFUL = 0x17
 
 
 class _Rank(NamedTuple):
@@ -66,7 +68,11 @@ class _Rank(NamedTuple):
     """The number of bytes in a cursor."""
 
 
-_RANKS = {Order.HIGHEST_RATING: _Rank("h", 1, 1), Order.LOWEST_RATING: _Rank("l", 1, 1)}
+_RANKS = {
+    Order.HIGHEST_RATING: _Rank("h", 1, 1),
+    Order.LOWEST_RATING: _Rank("l", 1, 1),
+    Order.MOST_HELPFUL: _Rank("v", COUNT_LENGTH, 5),
+}
 _ORDERS = {rank.letter: order for order, rank in _RANKS.items()}
 
 

@@ -38,6 +38,7 @@ class Order(StrEnum):
 
     HIGHEST_RATING = "HIGHEST_RATING"
     LOWEST_RATING = "LOWEST_RATING"
+    MOST_HELPFUL = "MOST_HELPFUL"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,64 +1,105 @@
-"""Stages: a list in another order than by date is a concatenation of lists by date.
+"""Stages: a list in another order than by date is a concatenation of lists that one index has.
 
-HIGHEST_RATING lists the comments rated 5 by date, then those rated 4, and so on. A stage is one of
-these lists. Its query is planned and read like any other list, so an order needs no index. A
-position is the stage's prefix and the position by date. The positions of every order descend:
+HIGHEST_RATING lists the comments rated 5 by date, then those rated 4, and so on. MOST_HELPFUL lists
+the comments with helpful votes, in the order of ``byHelpful``, and then the others by date. A stage
+is one of these lists. Its query is planned and read like any other list. A position is the stage's
+prefix and the position in the stage. The positions of every order descend:
 
     h5#2024-02-01…#b    h5#2024-01-01…#a    h4#2024-03-01…#c
+    v000000000002#2024-01-01…#a    v000000000000#2024-03-01…#c
 
 A comment that keeps its rank is in a walk exactly once. A comment whose rank changes meanwhile may
 be missing, or occur twice.
+
+If few comments pass the filters of MOST_HELPFUL, ``byHelpful`` would be read to find them. Then the
+page reads the filtered list by date, and sorts it in memory. The positions are the same.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
 from dal.client.concurrency import in_parallel
+from dal.entities.comment import COMMENT, HELPFUL
 from dal.entities.entity import Row
+from dal.errors import NoIndexError
+from dal.limits import MAX_SORTED_ROWS
 from dal.model import RATINGS
 from dal.model.key_parts import LAST_CHARACTER
 from dal.query.access_patterns import query_of
-from dal.query.executor import Executor
+from dal.query.executor import Executor, StatisticsProvider
+from dal.query.optimizer import TableStatistics
 from dal.query.pagination import rank_prefix
-from dal.query.plan import WITHOUT_STATISTICS, Order, PlanBasis, Query
+from dal.query.plan import WITHOUT_STATISTICS, EqualityKey, Filters, Order, PlanBasis, Query
+from dal.query.row_locations import RangeRead
 from dal.query.trace import ExecutionStatistics, Trace
-from dal.table.ranges import Range
+from dal.table.index import QueryRequest, QueryResponse, RunQuery
+from dal.table.ranges import UNBOUNDED, Range
+
+_VOTED = "v"
+"""The prefix of the stage of comments with votes; a position in ``byHelpful`` begins with them."""
+
+_SOME = 20
+"""The number of rows to request in order to find one."""
+
+_TOO_MANY = (
+    f"To sort these comments by helpful votes, over {MAX_SORTED_ROWS:,} of them would be read: "
+    "choose other filters or dates, or another order."
+)
 
 
 class Stage(NamedTuple):
-    """The rows of one rank: their query, and the prefix of their positions."""
+    """A part of a list: its query, the prefix of its positions, and its lowest position."""
 
     prefix: str
     query: Query
+    lowest: str
 
     def part(self, span: Range) -> Range:
         """Return the part of ``span`` in this stage, as positions of the stage's query."""
-        whole = Range(self.prefix, self.prefix + LAST_CHARACTER)
+        whole = Range(self.lowest, self.prefix + LAST_CHARACTER)
         within = span & whole
+        if within.empty:
+            return Range("", "", high_open=True)
         size = len(self.prefix)
         low = None if within.low == whole.low else within.low
         high = None if within.high == whole.high else within.high
-        if within.empty:
-            return Range("", "", high_open=True)
         return Range(low and low[size:], high and high[size:], within.low_open, within.high_open)
+
+    def place(self, row: Row) -> Row:
+        """Return a row of the stage at its position in the list."""
+        return row._replace(position=self.prefix + row.position)
 
 
 @lru_cache(maxsize=500)
 def stages(query: Query) -> Sequence[Stage]:
     """Return the stages of a list, in descending order of positions."""
-    order, ratings = query.order, query.filters.get("rating")
+    order, filters = query.order, query.filters
     assert order is not None  # noqa: S101 - lists by date have no stages
-    wanted = [rating for rating in RATINGS if ratings is None or str(rating) in ratings]
+    if order is Order.MOST_HELPFUL:
+        voted = query_of({**filters, "voted": frozenset({"true"})})
+        others = Query(
+            query.access_pattern, {**filters, "voted": frozenset({"false"})}, query.within
+        )
+        return [
+            Stage(_VOTED, voted, rank_prefix(order, 1)),
+            Stage(rank_prefix(order, 0), others, rank_prefix(order, 0)),
+        ]
+    ratings = filters.get("rating")
     found = []
-    for rating in wanted:
-        filters = {**query.filters, "rating": frozenset({str(rating)})}
-        rank = rating if order is Order.HIGHEST_RATING else max(RATINGS) + 1 - rating
-        found.append(Stage(rank_prefix(order, rank), query_of(filters, query.within)))
+    for rating in RATINGS:
+        if ratings is None or str(rating) in ratings:
+            prefix = rank_prefix(
+                order, rating if order is Order.HIGHEST_RATING else max(RATINGS) + 1 - rating
+            )
+            rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
+            found.append(Stage(prefix, rated, prefix))
     # A list of no rating has a plan too: it reads nothing.
-    nothing = Stage(rank_prefix(order, 0), query_of(query.filters, query.within))
+    prefix = rank_prefix(order, 0)
+    nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
 
 
@@ -68,10 +109,39 @@ def by_date(row: Row) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
+class _HelpfulStatistics:
+    """Statistics of the rows of ``byHelpful``: without row locations, which are by date."""
+
+    of: StatisticsProvider
+
+    async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
+        """Return statistics without the filter by votes, which all rows pass."""
+        query = replace(query, filters=_without_votes(query.filters))
+        known = await self.of.inexact(query, spent)
+        if known is None:
+            return None
+        return TableStatistics(
+            lambda filters: known.cardinality(_without_votes(filters)), known.row_bytes
+        )
+
+    async def empty(
+        self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
+    ) -> Collection[EqualityKey]:
+        """Prove nothing: ``byHelpful`` has one segment."""
+        del query, keys, spent
+        return ()
+
+    def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
+        """Learn nothing: the positions are not by date."""
+
+
 class StageReader:
     """Reads lists with stages. It has the interface of ``Executor``, which reads each stage."""
 
-    executor: Executor
+    def __init__(self, executor: Executor) -> None:
+        self._by_date = executor
+        known = executor.statistics
+        self._helpful = Executor(executor.run, [HELPFUL], known and _HelpfulStatistics(known))
 
     async def first(
         self,
@@ -88,15 +158,23 @@ class StageReader:
         The page begins in one stage. If that stage does not fill the page, the counts tell how many
         of the next stages to read in parallel. The counts never skip a stage.
         """
+        dated, voted = self._by_date, self._helpful
+        if query.order is Order.MOST_HELPFUL:
+            run = _limited(dated.run)
+            dated, voted = replace(dated, run=run), replace(voted, run=run)
+            if await self._in_memory(query, count, stats, plan_by):
+                rows = await _sorted(dated, query, stats, plan_by)
+                found = [row for row in rows if not (span & Range(row[0], row[0])).empty]
+                return (found if descending else found[::-1])[:count]
         left = _parts(query, span, descending=descending)
-        rows: dict[str, Row] = {}
+        shown: dict[str, Row] = {}
         missing, together = count, 1
         while left:
             batch, left = left[:together], left[together:]
-            costs = [_statistics(stage, stats) for stage, _ in batch]
-            found = await in_parallel(
+            costs = [_statistics(stage.query, stats) for stage, _ in batch]
+            read = await in_parallel(
                 [
-                    self.executor.first(
+                    (voted if stage.prefix == _VOTED else dated).first(
                         stage.query,
                         part,
                         cost,
@@ -108,32 +186,33 @@ class StageReader:
                 ]
             )
             for (stage, _), cost in zip(batch, costs, strict=True):
-                stats.add(cost, stage.prefix)
-            for number, ((stage, part), read) in enumerate(zip(batch, found, strict=True)):
-                for row in read:
-                    ranked = row._replace(position=stage.prefix + row.position)
-                    rows.setdefault(row.position, ranked)
-                if len(rows) < count and len(read) == missing:
+                stats.add(cost, stage.place)
+            for number, ((stage, part), rows) in enumerate(zip(batch, read, strict=True)):
+                for row in rows:
+                    shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
+                if len(shown) < count and len(rows) == missing:
                     # A row whose rank has just changed was in two stages, and the page shows it
                     # once. So this stage may have further rows before those of the next stage.
-                    rest = part.beyond(read[-1].position, descending=descending)
+                    rest = part.beyond(rows[-1].position, descending=descending)
                     left = [(stage, rest), *batch[number + 1 :], *left]
                     break
-            missing, together = count - len(rows), 1
+            missing, together = count - len(shown), 1
             if missing <= 0:
                 break
             if len(left) > 1:
                 together = await self._together(query, left, missing, stats, plan_by)
-        return list(rows.values())[:count]
+        return list(shown.values())[:count]
 
     async def any(
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
+        if query.order is Order.MOST_HELPFUL:  # a limit of one row would take too many Queries
+            return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
         for stage, part in _parts(query, span, descending=descending):
-            mine = _statistics(stage, stats)
-            found = await self.executor.any(stage.query, part, mine, descending=descending)
-            stats.add(mine, stage.prefix)
+            cost = _statistics(stage.query, stats)
+            found = await self._by_date.any(stage.query, part, cost, descending=descending)
+            stats.add(cost, stage.place)
             if found:
                 return True
         return False
@@ -150,9 +229,7 @@ class StageReader:
 
         Without counts the table has few comments, or is new: all of them.
         """
-        known = None
-        if self.executor.statistics is not None and plan_by not in WITHOUT_STATISTICS:
-            known = await self.executor.statistics.inexact(query, stats)
+        known = await self._known(query, stats, plan_by)
         if known is None:
             return len(left)
         part, expected = known.fraction(query.within), 0.0
@@ -162,6 +239,66 @@ class StageReader:
                 return number
         return len(left)
 
+    async def _in_memory(
+        self, query: Query, count: int, stats: ExecutionStatistics, plan_by: PlanBasis | None
+    ) -> bool:
+        """Return whether to sort the whole list by votes in memory.
+
+        ``byHelpful`` cannot be read between dates. Raise NoIndexError if both ways read too much.
+        """
+        dated = query.within != UNBOUNDED
+        if not dated and query.filters.keys() == {"product"}:
+            return False
+        known = await self._known(query, stats, plan_by)
+        if known is None:
+            return dated
+        every = known.cardinality({"product": query.filters["product"]})
+        matching = known.cardinality(query.filters) * known.fraction(query.within)
+        in_stages = math.inf if dated else count * every / max(1, matching)
+        if min(matching, in_stages) > MAX_SORTED_ROWS:
+            raise NoIndexError(_TOO_MANY)
+        return matching <= in_stages
+
+    async def _known(
+        self, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
+    ) -> TableStatistics | None:
+        if self._by_date.statistics is None or plan_by in WITHOUT_STATISTICS:
+            return None
+        return await self._by_date.statistics.inexact(query, stats)
+
+
+async def _sorted(
+    executor: Executor, query: Query, stats: ExecutionStatistics, plan_by: PlanBasis | None
+) -> list[Row]:
+    """Return all rows of ``query`` in descending order of votes."""
+
+    def place(row: Row) -> Row:
+        prefix = rank_prefix(Order.MOST_HELPFUL, COMMENT.decode_row(row).helpful_count)
+        return row._replace(position=prefix + row.position)
+
+    dated = query_of(query.filters, query.within)
+    cost = _statistics(dated, stats)
+    rows = await executor.first(
+        dated, UNBOUNDED, cost, descending=True, count=2 * MAX_SORTED_ROWS + 1, plan_by=plan_by
+    )
+    stats.add(cost, place)
+    return sorted(map(place, rows), key=itemgetter(0), reverse=True)
+
+
+def _limited(run: RunQuery) -> RunQuery:
+    """Return ``run`` with an error after twice MAX_SORTED_ROWS rows."""
+    read = 0
+
+    async def limited(request: QueryRequest) -> QueryResponse:
+        nonlocal read
+        response = await run(request)
+        read += len(response.items)
+        if read > 2 * MAX_SORTED_ROWS:
+            raise NoIndexError(_TOO_MANY)
+        return response
+
+    return limited
+
 
 def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Stage, Range]]:
     """Return each stage that ``span`` enters with its part, in the direction of the walk."""
@@ -170,7 +307,11 @@ def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Sta
     return found if descending else found[::-1]
 
 
-def _statistics(stage: Stage, of: ExecutionStatistics) -> ExecutionStatistics:
+def _without_votes(filters: Filters) -> Filters:
+    return {name: values for name, values in filters.items() if name != "voted"}
+
+
+def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
     """Return statistics of the read of one stage, traced if the whole page is traced."""
     trace = None if of.trace is None else Trace(descending=of.trace.descending)
-    return ExecutionStatistics(stage.query.access_pattern, trace=trace)
+    return ExecutionStatistics(query.access_pattern, trace=trace)

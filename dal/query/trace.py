@@ -4,7 +4,7 @@ Every page has execution statistics. Only a page with ``explain`` has a trace.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -156,12 +156,12 @@ class Trace:
     stages: list["Trace"] = field(default_factory=list)
     """The traces of the stages of a list with an order, which this trace contains too."""
 
-    def add(self, stage: "Trace", prefix: str) -> None:
-        """Add the trace of a stage. Positions in the list are ``prefix`` and the stage's own."""
+    def add(self, stage: "Trace", place: Callable[[Row], Row]) -> None:
+        """Add the trace of a stage; ``place`` returns a row at its position in the list."""
         before = sum(step.segments for step in self.steps)
         self.steps += stage.steps
         for query in stage.queries:
-            rows = [row._replace(position=prefix + row.position) for row in query.rows]
+            rows = list(map(place, query.rows))
             self.queries.append(query._replace(segment=query.segment + before, rows=rows))
         self.alternatives = self.alternatives or stage.alternatives
         self.stages.append(stage)
@@ -303,8 +303,8 @@ class ExecutionStatistics:
         if self.trace is not None:
             self.trace.steps.append(Step(purpose, plan))
 
-    def add(self, stage: "ExecutionStatistics", prefix: str) -> None:
-        """Add the cost of a stage, whose positions in the list begin with ``prefix``."""
+    def add(self, stage: "ExecutionStatistics", place: Callable[[Row], Row]) -> None:
+        """Add the cost of a stage; ``place`` returns a row at its position in the list."""
         self.estimated_capacity = (
             stage.estimated_capacity
             if not self.segments or None in {self.estimated_capacity, stage.estimated_capacity}
@@ -319,7 +319,7 @@ class ExecutionStatistics:
         self.planning_requests += stage.planning_requests
         self.planning_capacity += stage.planning_capacity
         if self.trace is not None and stage.trace is not None:
-            self.trace.add(stage.trace, prefix)
+            self.trace.add(stage.trace, place)
 
     def count(
         self,

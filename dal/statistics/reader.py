@@ -14,13 +14,13 @@ Exact statistics count every comment whose write was acknowledged before the req
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from cachetools import LRUCache, TTLCache
 
-from dal.entities.comment import ALL, BY_VERIFIED
+from dal.entities.comment import ALL
 from dal.entities.entity import Row
 from dal.entities.product import details_in
 from dal.model import ProductDetails
@@ -138,7 +138,8 @@ class ProductStatisticsProvider:
         self._reader = reader
         self._maintenance = maintenance
         self._row_bytes: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
-        self._verified: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
+        self._shares: LRUCache[str, Mapping[str, float]] = LRUCache(MEASURED_PRODUCTS)
+        """The share of each product's comments with the value ``true`` in an uncounted field."""
         self._extents: LRUCache[str, tuple[str, str]] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
@@ -151,7 +152,7 @@ class ProductStatisticsProvider:
         if product not in self._row_bytes:
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
             self._weigh(product, [_bytes(row, product) for row in newest])
-            self._note_verified(product, newest)
+            self._note_shares(product, newest)
         if query.within != UNBOUNDED and product not in self._extents:
             newest = await self._sample(product, spent, 1, descending=True)
             oldest = await self._sample(product, spent, 1, descending=False)
@@ -165,11 +166,13 @@ class ProductStatisticsProvider:
         locations = self.locations.get(product) if counted else None
         extent = self._extents.get(product, ("", ""))
         cardinality = counts.cardinality
-        if "verified" in query.filters:
-            verified = self._verified.get(product, 1.0)
+        if not counted:
+            shares = self._shares.get(product, {})
 
             def cardinality(filters: Filters) -> int:
-                share = verified if "verified" in filters else 1.0
+                share = 1.0
+                for name in shares.keys() & filters.keys():
+                    share *= shares[name] if "true" in filters[name] else 1.0 - shares[name]
                 return math.ceil(counts.cardinality(filters) * share)
 
         return TableStatistics(cardinality, row_bytes, locations, *extent)
@@ -205,14 +208,12 @@ class ProductStatisticsProvider:
             ends += self._extents[product]
             self._extents[product] = min(ends), max(ends)
 
-    def _note_verified(self, product: str, newest: Sequence[Row]) -> None:
-        """Estimate the share of verified purchases.
-
-        It is never 0 or 1, because a few rows prove neither.
-        """
-        of = BY_VERIFIED.packs["verified"]
-        verified = sum(of(row.item) == "true" for row in newest)
-        self._verified[product] = (verified + 0.5) / (len(newest) + 1)
+    def _note_shares(self, product: str, newest: Sequence[Row]) -> None:
+        """Estimate the shares of uncounted fields; never 0 or 1, as few rows prove neither."""
+        self._shares[product] = {
+            name: (sum(of(row.item) == "true" for row in newest) + 0.5) / (len(newest) + 1)
+            for name, of in ALL.packs.items()
+        }
 
     def _weigh(self, product: str, sizes: Sequence[int]) -> None:
         if sizes:

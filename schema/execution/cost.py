@@ -62,9 +62,8 @@ _LOOK_UPS = {
 }
 """Fields that return one object for each value of an argument."""
 
-_BY_RATING = frozenset({Order.HIGHEST_RATING, Order.LOWEST_RATING})
 _RATINGS_OF_PAGE = 2
-"""Orders by rating, and how many ratings a page of one usually has at the most."""
+"""The usual maximum number of ratings on a page in an order by rating."""
 
 _SIZING = frozenset({"first", "last", "after", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()})
 """Arguments that decide how many rows are read, from how many partitions, and from where on."""
@@ -176,7 +175,7 @@ def _size_in(value: object) -> object:
     if isinstance(value, list):
         return len(value), len(set(map(str, value)))
     decides = value is None or value is Undefined or isinstance(value, int)
-    return value if decides or _without_statistics(value) or _by_rating(value) else ""
+    return value if decides or _without_statistics(value) or _ordered(value) else ""
 
 
 def _without_statistics(plan_by: object) -> bool:
@@ -184,9 +183,9 @@ def _without_statistics(plan_by: object) -> bool:
     return isinstance(plan_by, str) and plan_by in WITHOUT_STATISTICS
 
 
-def _by_rating(order_by: object) -> bool:
-    """Return whether a page with this ``orderBy`` reads the ratings one after the other."""
-    return isinstance(order_by, str) and order_by in _BY_RATING
+def _ordered(order_by: object) -> bool:
+    """Return whether a list with this ``orderBy`` is a concatenation of lists by date."""
+    return isinstance(order_by, str) and order_by in Order.__members__
 
 
 def predicted(
@@ -311,10 +310,12 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     """Return how many partitions a page may be read from; execution refuses too many."""
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
-    if _by_rating(arguments.get("orderBy")):
+    order_by = arguments.get("orderBy")
+    helpful = order_by == Order.MOST_HELPFUL  # comments with votes, and then those without
+    if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
         sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
-    return min(prod(sizes.values()), MAX_SEGMENTS)
+    return min(prod(sizes.values()), MAX_SEGMENTS) + helpful
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:

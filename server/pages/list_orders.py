@@ -64,5 +64,12 @@ ORDERS: Mapping[str, ListOrder] = {
         gettext_noop("Lowest rated comments"),
         *_FURTHER,
     ),
+    "helpful": ListOrder(
+        "MOST_HELPFUL",
+        gettext_noop("Most helpful"),
+        gettext_noop("most helpful first"),
+        gettext_noop("Most helpful comments"),
+        *_FURTHER,
+    ),
 }
 """By the name in an address. The first is the default."""

@@ -33,6 +33,7 @@ rows = st.builds(
     rating=st.sampled_from(RATINGS),
     language=st.sampled_from(LANGUAGES),
     verified_purchase=st.booleans(),
+    votes_before=st.sampled_from([0, 0, 1, 2, 11]),
 )
 row_lists = st.lists(rows, unique_by=lambda row: row.comment_id, max_size=len(IDS))
 selections = st.builds(
@@ -55,7 +56,8 @@ def placed(cut: Slice, selection: Selection) -> Slice:
     def end(position: str | None) -> str | None:
         if position is None or selection.order is None:
             return position
-        some = dense("any", rating=1 + zlib.crc32(position.encode()) % 5)
+        number = zlib.crc32(position.encode()) % 5
+        some = dense("any", rating=1 + number, votes_before=max(0, number - 1))
         return oracle.position_in(selection.order, some).partition("#")[0] + "#" + position
 
     return replace(cut, after=end(cut.after), before=end(cut.before))

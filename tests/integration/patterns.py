@@ -104,6 +104,7 @@ def _comment(number: int) -> Comment:
         language=("de", "en")[number % 2],
         created_at=DAYS[number],
         verified_purchase=number % 2 == 0,
+        votes_before={3: 2, 6: 1}.get(number, 0),
     )
 
 

@@ -26,6 +26,7 @@ def deep(count: int) -> list[Comment]:
             language=("en", "de")[number % 2],
             title="Same size",
             text="x" * 300,
+            votes_before=number % 9 + 1,
             created_at=oracle.START + timedelta(minutes=number // 3),
         )
         for number in range(count)
@@ -37,6 +38,7 @@ SELECTIONS = (
     Selection("deep", languages=frozenset({"en"})),
     Selection("deep", frozenset({1, 3, 4}), frozenset({"de"})),
     Selection("deep", order=Order.HIGHEST_RATING),
+    Selection("deep", order=Order.MOST_HELPFUL),
 )
 
 

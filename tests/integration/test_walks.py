@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from dal.client.table import Table
 from dal.model import RATINGS, Comment
+from dal.model.loaded import LoadedComment
 from dal.query.pagination import Slice, decode_cursor
 from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
@@ -52,7 +53,7 @@ async def data() -> list[Comment]:
     return [
         comment._replace(verified_purchase=number % 3 > 0)
         for seed, product in enumerate(PRODUCTS)
-        for number, comment in enumerate(oracle.make_comments(product, 24, seed=seed))
+        for number, comment in enumerate(oracle.voted(oracle.make_comments(product, 24, seed=seed)))
     ]
 
 
@@ -103,7 +104,7 @@ dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelt
 @st.composite
 def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     """What happens before each page: rows added at, or deleted from, places in the order."""
-    change = st.tuples(st.sampled_from(["insert", "delete", "rate"]), st.integers(0, 10**6))
+    change = st.tuples(st.sampled_from(["insert", "delete", "rate", "vote"]), st.integers(0, 10**6))
     return draw(st.lists(st.lists(change, max_size=3), min_size=1, max_size=6))
 
 
@@ -139,7 +140,8 @@ async def test_rows_present_throughout_appear_once_in_order(
 ) -> None:
     """Also if the store read all rows before, and plans by their locations.
 
-    Where the order is not by date, a row that is rated anew may be missing or occur twice.
+    In another order than by date, a row whose rating or votes change may be missing or occur
+    twice. Every other row occurs once.
     """
     store = Stores(each_table).comments
     product = uuid.uuid4().hex
@@ -151,7 +153,7 @@ async def test_rows_present_throughout_appear_once_in_order(
         verified_only,
         order,
     )
-    made = enumerate(oracle.make_comments(product, 24, seed=seed))
+    made = enumerate(oracle.voted(oracle.make_comments(product, 24, seed=seed)))
     before = [comment._replace(verified_purchase=number % 3 > 0) for number, comment in made]
     await store.put_many(before)
     if remembers:
@@ -189,7 +191,7 @@ async def _happen(
     place: int,
     new_id: str,
 ) -> None:
-    """Insert, delete or re-rate a comment somewhere in the list."""
+    """Insert, delete, re-rate or vote for a comment somewhere in the list."""
     chosen = oracle.newest_first(live.values())[place % len(live)]
     always.discard(chosen.comment_id) if kind != "insert" else None
     if kind == "delete" and len(live) > 1:
@@ -200,6 +202,10 @@ async def _happen(
             await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
         )
         live[chosen.comment_id] = edge.node
+    elif kind == "vote":
+        voted = chosen._replace(votes_before=place % 4)
+        await store.put_many([LoadedComment(voted, {"votes_before": voted.votes_before})])
+        live[chosen.comment_id] = voted
     elif kind == "insert":
         new = chosen._replace(comment_id=new_id, rating=place % 5 + 1)
         await store.add(new)

@@ -18,7 +18,7 @@ from tests.schema.conftest import STAFF, Run, explaining
 from tests.schema.execution.test_cost import cost_of
 from tests.strategies import TIES, order
 
-DATA = oracle.make_comments("42", 120, seed=5)
+DATA = oracle.voted(oracle.make_comments("42", 120, seed=5))
 TRACE = """
 requests itemsRead consumedCapacity estimatedCapacity index
 segments { itemsRead refills skipped skipReason }
@@ -75,6 +75,8 @@ def adds_up(page: dict[str, Any]) -> Counter[str]:
         {"rating": [1, 2, 3, 4], "language": ["en"], "orderBy": "OLDEST"},
         {"rating": [2, 3], "last": 7},
         {"orderBy": "HIGHEST_RATING"},
+        {"orderBy": "MOST_HELPFUL"},
+        {"orderBy": "MOST_HELPFUL", "language": ["de"], "rating": [1]},
         {"rating": [1, 4], "language": ["en", "de"], "orderBy": "LOWEST_RATING"},
         {"language": [*oracle.LANGUAGES, "pt", "fi", "sv", "nb"], "rating": [1]},
     ],

@@ -10,6 +10,7 @@ from dal.model import Comment
 from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
 from resolvers.context import Viewer
+from resolvers.selection import CommentOrder
 from tests import oracle
 from tests.schema.conftest import ANN, STAFF, Answer, Run
 
@@ -27,7 +28,7 @@ query ($product: String!, $rating: [Int!], $language: [String!],
 }
 """
 
-DATA = oracle.make_comments("4/2#%é", 50, seed=3)
+DATA = oracle.voted(oracle.make_comments("4/2#%é", 50, seed=3))
 PRODUCT = DATA[0].product_id
 
 
@@ -108,8 +109,8 @@ async def test_dates_and_order(run: Run, order: str | None) -> None:
     assert shown == wanted[5:9]
 
 
-@pytest.mark.parametrize("order", ["HIGHEST_RATING", "LOWEST_RATING"])
-async def test_comments_by_rating(run: Run, order: str) -> None:
+@pytest.mark.parametrize("order", ["HIGHEST_RATING", "LOWEST_RATING", "MOST_HELPFUL"])
+async def test_comments_in_another_order(run: Run, order: str) -> None:
     """With each filter, in both directions; and no other order accepts the cursors."""
     start = oracle.START + timedelta(hours=3)
     selection = Selection(PRODUCT, frozenset({1, 2, 5}), None, start, order=Order[order])
@@ -123,7 +124,7 @@ async def test_comments_by_rating(run: Run, order: str) -> None:
     assert (await dated(run, **given, last=4, before=info["endCursor"]))[0] == wanted[4:8]
     assert (await dated(run, **given, last=7))[0] == wanted[-7:]
     assert (await dated(run, order=order))[1]["totalCount"] == len(DATA)
-    for other in {"NEWEST", "OLDEST", "HIGHEST_RATING", "LOWEST_RATING"} - {order}:
+    for other in {*CommentOrder} - {order}:
         answer = await run(DATED, product=PRODUCT, order=other, after=info["endCursor"])
         assert [error["extensions"]["code"] for error in answer["errors"]] == ["BAD_CURSOR"]
 

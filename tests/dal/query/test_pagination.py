@@ -101,6 +101,7 @@ async def test_changes_between_pages_do_not_repeat_or_skip_unchanged_rows(
     selection: Selection,
     data: st.DataObject,
 ) -> None:
+    """Votes are changes, too: in order of votes, a comment that they move is no unchanged row."""
     staying = [one for one in comments if one.comment_id < "06"]
     passing = [one for one in comments if one.comment_id >= "06"]
     engine = engine_of(staying)
@@ -109,7 +110,8 @@ async def test_changes_between_pages_do_not_repeat_or_skip_unchanged_rows(
     while True:
         for one in data.draw(st.lists(st.sampled_from(passing)) if passing else st.just([])):
             if data.draw(st.booleans()):
-                engine.put(COMMENT.encode(one))
+                votes = data.draw(st.sampled_from([0, 1, 2]))
+                engine.put(COMMENT.encode(one._replace(votes_before=votes)))
             else:
                 engine.delete(COMMENT.encode(one))
         cut = next_cut(3, end, backward=backward, reverse=reverse)

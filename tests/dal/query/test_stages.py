@@ -1,11 +1,16 @@
 """How many Queries a page in order of rating takes. ``test_pagination`` compares its rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from dal.entities.comment import COMMENT
+from dal.errors import NoIndexError
 from dal.model import Comment
+from dal.query import stages
 from dal.query.pagination import Slice
 from dal.query.plan import Order, PlanBasis
 from dal.query.trace import Purpose
@@ -77,3 +82,82 @@ async def test_no_ratings_are_no_rows(comments: list[Comment]) -> None:
     page = await read(engine, nothing, Slice(2, next_page=True, explain=True))
     assert (page.nodes, page.page_info.has_next_page, engine.requests) == ([], False, [])
     assert page.stats.index == "byRating"
+
+
+USEFUL = Selection(PRODUCT, order=Order.MOST_HELPFUL)
+VOTED = [
+    dense(
+        f"{number:03}",
+        rating=number % 5 + 1,
+        votes_before=max(0, number - 150),
+        created_at=oracle.START + timedelta(hours=number),
+    )
+    for number in range(300)
+]
+
+
+def read_from(product: KnownProduct) -> list[tuple[str | None, int]]:
+    """Return the index and limit of each Query for rows."""
+    requests = [one for one in product.engine.requests if one.index.name]
+    return [(request.index.name, request.limit) for request in requests]
+
+
+async def test_a_page_of_voted_comments_takes_one_query_at_any_depth() -> None:
+    product = KnownProduct(COMMENT, VOTED)
+    start = oracle.position_in(USEFUL.order, oracle.selected(VOTED, USEFUL)[99])
+    page = await product.read(USEFUL.query(), Slice(20, after=start, next_page=True))
+    assert [node.helpful_count for node in page.nodes] == list(range(49, 29, -1))
+    assert read_from(product) == [("byHelpful", 21)]
+
+
+async def test_the_comments_without_votes_follow_by_date() -> None:
+    product = KnownProduct(COMMENT, VOTED)
+    rows = oracle.selected(VOTED, USEFUL)
+    start = oracle.position_in(USEFUL.order, rows[139])
+    page = await product.read(USEFUL.query(), Slice(20, after=start))
+    assert page.nodes == rows[140:160]
+    indexes = [index for index, _ in read_from(product)]
+    assert (indexes[0], {*indexes[1:]}) == ("byHelpful", {"all"})
+
+
+async def test_a_frequent_filter_is_applied_to_the_rows_of_the_index_of_votes() -> None:
+    product = KnownProduct(COMMENT, VOTED)
+    often = Selection(PRODUCT, frozenset({2, 3, 4, 5}), order=Order.MOST_HELPFUL)
+    page = await product.read(often.query(), Slice(20))
+    assert page.nodes == oracle.selected(VOTED, often)[:20]
+    assert ("byHelpful", 20) not in read_from(product)  # it reads the rows to drop, too
+    assert page.stats.requests == 1
+    assert page.stats.index == "byHelpful"
+
+
+@pytest.mark.parametrize("few", [{"ratings": frozenset({2})}, {"created_from": oracle.START}])
+async def test_a_rare_filter_and_dates_are_sorted_in_memory(few: Any) -> None:
+    comments = VOTED[::5] + VOTED[1:40:5]
+    product = KnownProduct(COMMENT, comments)
+    rare = replace(USEFUL, **few)
+    page = await product.read(rare.query(), Slice(5, next_page=True))
+    assert page.nodes == oracle.selected(comments, rare)[:5]
+    assert page.page_info.has_next_page
+    assert "byHelpful" not in {index for index, _ in read_from(product)}
+
+
+async def test_too_many_comments_to_sort_are_refused_before_they_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stages, "MAX_SORTED_ROWS", 100)
+    product = KnownProduct(COMMENT, VOTED)
+    dated = replace(USEFUL, created_from=oracle.START)
+    with pytest.raises(NoIndexError, match="choose other filters or dates, or another order"):
+        await product.read(dated.query(), Slice(5))
+    assert {limit for _, limit in read_from(product)} <= {1, 8}  # statistics alone
+
+
+async def test_a_page_stops_after_twice_the_rows_that_it_may_be_expected_to_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The last page of a product, where every comment has votes and the statistics know of none."""
+    monkeypatch.setattr(stages, "MAX_SORTED_ROWS", 100)
+    engine = engine_of([one._replace(votes_before=1) for one in VOTED])
+    with pytest.raises(NoIndexError, match="another order"):
+        await read(engine, USEFUL, Slice(5, backward=True))
+    assert engine.rows_answered <= 205

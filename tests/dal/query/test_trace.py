@@ -18,7 +18,7 @@ from tests import oracle
 from tests.dal.known import KnownProduct
 from tests.dal.paging import cuts, engine_of, placed, read, row_lists, selections
 
-ROWS = oracle.make_comments("42", 240, seed=3)
+ROWS = oracle.voted(oracle.make_comments("42", 240, seed=3))
 SHOWN, FILTERED, AROUND = RowOutcome.SHOWN, RowOutcome.FILTERED, RowOutcome.AROUND
 
 
@@ -47,7 +47,10 @@ def agrees(page: Page[Comment]) -> None:
     assert (ideal.requests <= stats.requests, ideal.items_read) == (True, len(shown))
     assert sum(one.chosen for one in trace.alternatives) == 1
     assert trace.alternatives[0].chosen
-    assert {one.index for one in trace.alternatives} == {one.name for one in COMMENT.indexes}
+    every = {one.name for one in COMMENT.indexes}
+    if trace.steps[0].index == "byHelpful":  # nothing else has its order
+        every = {"byHelpful"}
+    assert {one.index for one in trace.alternatives} == every
     assert all(one.reason for one in trace.alternatives)
 
 

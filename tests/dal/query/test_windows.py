@@ -14,7 +14,7 @@ from dal.repositories.comments import Selection
 from tests import oracle
 from tests.dal.known import KnownProduct
 
-ROWS = oracle.make_comments("42", 240, seed=3)
+ROWS = oracle.voted(oracle.make_comments("42", 240, seed=3))
 FIRST = oracle.START
 PRODUCT = KnownProduct(COMMENT, ROWS)
 WIDE = Selection("42", frozenset({1, 2, 3}), frozenset(oracle.LANGUAGES))

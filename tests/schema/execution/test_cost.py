@@ -77,6 +77,8 @@ def product(selection: str) -> str:
         (product("comments(first: 1000000) { nodes { id } }"), 1, 202),
         (product("comments(orderBy: HIGHEST_RATING) { plan { index } }"), 2, 4),
         (product("comments(orderBy: LOWEST_RATING, rating: 1) { plan { index } }"), 1, 4),
+        (product("comments(orderBy: MOST_HELPFUL) { plan { index } }"), 2, 4),
+        (product("comments(orderBy: MOST_HELPFUL, rating: [1, 2]) { plan { index } }"), 3, 4),
         (
             product(
                 'comments(orderBy: LOWEST_RATING, rating: [1, 2, 3], language: ["a", "b"])'

@@ -108,7 +108,7 @@ NAMED = {
     PAGE % "first: 2147483648": "first: expected Int of 32 bits, got 2147483648.",
     PAGE % 'rating: [1, "a"]': 'rating.1: expected Int, got "a".',
     PAGE % "orderBy: UP": "orderBy: expected CommentOrder (NEWEST or OLDEST or "
-    "HIGHEST_RATING or LOWEST_RATING), got UP.",
+    "HIGHEST_RATING or LOWEST_RATING or MOST_HELPFUL), got UP.",
     PAGE % 'createdFrom: "yesterday"': f'createdFrom: expected {OFFSET}, got "yesterday".',
     PAGE % 'createdFrom: "2024-12-01T00:00"': (
         f'createdFrom: expected {OFFSET}, got "2024-12-01T00:00".'

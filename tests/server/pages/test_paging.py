@@ -34,7 +34,9 @@ def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str, list[
     ]
 
 
-@pytest.mark.parametrize("query", ["", "?rating=1&rating=4", "?order=oldest", "?order=highest"])
+@pytest.mark.parametrize(
+    "query", ["", "?rating=1&rating=4", "?order=oldest", "?order=highest", "?order=helpful"]
+)
 async def test_a_list_is_walked_to_its_end_and_back(
     client: httpx.AsyncClient, table: Table, query: str
 ) -> None:

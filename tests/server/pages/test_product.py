@@ -153,7 +153,7 @@ async def test_a_page_has_one_address(
         (
             "?order=best",
             400,
-            "'best' is not a sort order. Choose one of these: newest, oldest, highest, lowest.",
+            "Choose one of these: newest, oldest, highest, lowest, helpful.",
         ),
         ("?after=nonsense", 400, "This link does not lead to a page of the list."),
         ("?before=nonsense", 400, "This link does not lead to a page of the list."),

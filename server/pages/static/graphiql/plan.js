@@ -62,7 +62,7 @@ const planned = (() => {
     const query = new URLSearchParams();
     for (const one of [rating ?? []].flat()) query.append("rating", one);
     for (const one of [language ?? []].flat()) query.append("language", one);
-    const order = { OLDEST: "oldest", HIGHEST_RATING: "highest", LOWEST_RATING: "lowest" }[orderBy];
+    const order = { OLDEST: "oldest", HIGHEST_RATING: "highest", LOWEST_RATING: "lowest", MOST_HELPFUL: "helpful" }[orderBy];
     if (order) query.set("order", order);
     query.set("product", productId);
     if (first) query.set("size", first);
