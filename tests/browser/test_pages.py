@@ -162,6 +162,18 @@ async def test_days_and_the_oldest_first(reader: Reader) -> None:
     await expect(reader.filters.get_by_label("From")).to_have_value("")
 
 
+async def test_the_order_and_verified_purchases_are_kept_while_filters_change(
+    reader: Reader,
+) -> None:
+    await reader.open("/products/1")
+    await reader.page.get_by_role("link", name="Highest rating").click()
+    await reader.toggle("Verified purchases")
+    await expect(reader.page).to_have_title(
+        "Copper kettle, 1.2 l, verified purchases only, highest rating first · Marginalia"
+    )
+    assert reader.query == {"verified": ["yes"], "order": ["highest"]}
+
+
 async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
     page: Page, server: Server
 ) -> None:
