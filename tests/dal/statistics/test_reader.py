@@ -28,7 +28,7 @@ from dal.statistics.reader import (
     StatisticsReader,
 )
 from dal.stores import Stores
-from dal.table.index import TABLE, QueryRequest, QueryResponse
+from dal.table.index import BY_DATE, TABLE, QueryRequest, QueryResponse
 from dal.table.items import Item
 from dal.table.ranges import UNBOUNDED, Range
 from tests import oracle
