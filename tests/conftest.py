@@ -45,20 +45,21 @@ LONG = (
     "tests/tools/bench/test_cost.py",
     "tests/tools/bench/test_growth.py",
 )
-"""Modules that take seconds with few tests, and would begin last while the other process waits."""
+"""Modules that take many seconds with few tests. pytest-xdist would start them last, so they go
+first."""
 
 AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/")
 """The tests that ``--amazon`` runs."""
 
 BARE = ("tests/dal/client/test_wire.py", "tests/dal/stream/test_kills.py", "tests/dal/live/")
-"""Two of them that it leaves out: one compares the wire with the SDK, and the other has processes
-that reach the engine without Amazon's fake."""
+"""Tests that ``--amazon`` does not run: one compares the wire with the SDK, and the others start
+processes that connect to the engine directly."""
 
-# A shell that runs the tests in the background makes them ignore Ctrl-C, and also every process
-# that they start. Some tests need Ctrl-C.
+# A shell that runs the tests in the background lets them, and their child processes, ignore Ctrl-C.
+# Some tests need Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A fixture's table serves all examples of a property: each example uses a different product.
+# All examples of a property share the fixture's table, and each example uses a different product.
 _SHARED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 settings.register_profile(
     "short", max_examples=60, deadline=None, suppress_health_check=_SHARED, derandomize=True
@@ -69,7 +70,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "short"))
 
 @pytest.fixture(autouse=True)
 def usual_umask() -> Iterator[None]:
-    """Commands that tests run in this process close it to other users."""
+    """Restore the umask after each test: commands that a test runs in this process change it."""
     mask = os.umask(0o022)
     yield
     os.umask(mask)
@@ -77,7 +78,7 @@ def usual_umask() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """On a busy machine, slow answers are neither repeated nor abandoned."""
+    """Let requests wait longer, so that a busy machine does not cause retries and timeouts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
         patch.setattr(retries, "DEADLINE", 60.0)
@@ -87,7 +88,7 @@ def patience() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def compiled_at_once() -> Iterator[None]:
-    """Compile documents at once: tests send most documents once, and should see what servers do."""
+    """Compile documents at their first execution, because tests send most documents only once."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "PLAINLY", 0)
         yield
@@ -106,9 +107,9 @@ def ministack_url() -> Iterator[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give the long hunts two hours, as `make soak` gives everything, also when run by hand.
+    """Give long searches two hours.
 
-    With ``--amazon``, select the tests of what reads and writes tables, on the fake's one engine.
+    With ``--amazon``, select only the tests of reads and writes.
     """
     if config.getoption("--amazon"):
         kept = [
@@ -126,15 +127,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Keep modules and items out of garbage collections, which otherwise take a second each."""
+    """Exclude modules and tests from garbage collections, which would otherwise take a second."""
     gc.collect()
     gc.freeze()
 
 
 class Scopes(LoadScopeScheduling):  # type: ignore[misc]
-    """Keeps a module in one process, and all that share a browser: its server and it take long.
+    """Runs all tests of a module in one process, and all tests that share a browser in one process.
 
-    A module with more tests is begun earlier, but for those that are long with few.
+    Starting a browser and its server takes long. A module with more tests starts earlier, except
+    the modules in ``LONG``.
     """
 
     def schedule(self) -> None:
@@ -150,7 +152,10 @@ class Scopes(LoadScopeScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Use a process more than cores, four at most: tests wait for processes that they start."""
+    """Return the number of processes: one more than cores, at most four.
+
+    Tests often wait for processes that they start.
+    """
     return min(len(os.sched_getaffinity(0)) + 1, 4)
 
 
@@ -160,16 +165,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scopes | Non
 
 
 def pytest_unconfigure() -> None:
-    """Drop hypothesis' callback of the garbage collector, and return to it what was kept out.
+    """Remove hypothesis' callback from the garbage collector, and let it collect all objects again.
 
-    Both would outlive the interpreter's modules and DuckDB's, and print them as leaked.
+    Otherwise both would outlive the modules of the interpreter and DuckDB, and would be reported as
+    leaks.
     """
     gc.callbacks.clear()
     gc.unfreeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what tests have recorded, such as how much they compared."""
+    """Print what tests have recorded, such as the number of comparisons."""
     for report in terminalreporter.getreports(""):
         for name, value in report.user_properties:
             terminalreporter.write_line(f"{report.nodeid}: {name} {value}")
@@ -177,7 +183,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """A data directory that ``serve --demo`` has filled, once for all processes: for copies."""
+    """Return a data directory with the demo data, to be copied. All processes share it."""
     root = tmp_path_factory.getbasetemp()
     root = root if worker_id == "master" else root.parent
     data_dir, done = root / "demo", root / "demo.done"
@@ -192,7 +198,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 
 def _loaded(server: Served) -> bool:
-    """Wait until the pages no longer show that demo data is being loaded."""
+    """Return whether the pages no longer show that the demo data is being loaded."""
     until = time.monotonic() + 120
     while "Loading demo data" in httpx.get(server.url, timeout=60).text:
         time.sleep(0.05)
@@ -205,7 +211,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Clients:
-    """A client for each engine, opened for the first test that needs it."""
+    """Opens a client for each engine when the first test needs it."""
 
     def __init__(self, stack: AsyncExitStack) -> None:
         self._stack = stack
@@ -221,16 +227,16 @@ class Clients:
 
 @pytest.fixture(scope="session")
 async def clients() -> AsyncIterator[Clients]:
-    """The tables share a client: opening a client costs more CPU than most tests."""
+    """Yield the clients that all tables share: opening a client costs more CPU than most tests."""
     async with AsyncExitStack() as stack:
         yield Clients(stack)
 
 
 class Tables:
-    """The fresh tables of an engine, of which the latest alone are kept.
+    """Creates tables on an engine, and deletes all but the latest ones.
 
-    To dynoxide a new table costs the more the more there are: with 400, eight times as much. What
-    a test has left running has until then to end.
+    Creating a table on dynoxide takes longer if there are more tables: with 400, eight times as
+    long. Tasks that a test leaves running must end before its table is deleted.
     """
 
     KEPT = 8
@@ -241,12 +247,12 @@ class Tables:
         self._names: dict[str, deque[str]] = defaultdict(deque)
 
     async def fresh(self, url: str) -> Table:
-        """Return a table on the engine at ``url``, and delete the one before the latest."""
+        """Return a new table on the engine at ``url``. Delete the table before the latest."""
         table = await fresh_table(self._clients, url, amazon=self._amazon)
         names = self._names[url]
         names.append(table.name)
         if len(names) > self.KEPT and not self._amazon:
-            with suppress(StoreRefusedError):  # a test deletes its own
+            with suppress(StoreRefusedError):  # the test has deleted its table itself
                 await Table(await self._clients.of(url), names.popleft()).call("delete_table")
         return table
 
@@ -258,13 +264,13 @@ def tables(clients: Clients, pytestconfig: pytest.Config) -> Tables:
 
 @pytest.fixture
 async def table(tables: Tables, dynoxide_url: str) -> Table:
-    """A fresh table on dynoxide."""
+    """Return a new table on dynoxide."""
     return await tables.fresh(dynoxide_url)
 
 
 @pytest.fixture(params=["dynoxide_url", "ministack_url"])
 async def each_table(tables: Tables, request: pytest.FixtureRequest) -> Table:
-    """A fresh table on each engine in turn."""
+    """Return a new table; the test runs once on each engine."""
     return await tables.fresh(request.getfixturevalue(request.param))
 
 
@@ -279,7 +285,7 @@ def comments(stores: Stores) -> CommentRepository:
 
 
 async def fresh_table(clients: Clients, url: str, *, amazon: bool = False) -> Table:
-    """Return a table of its own name, which holds nothing and is counted by its writers."""
+    """Return an empty table with its own name, in mode transactional."""
     service = await clients.of(url)
     if amazon:
         service = Amazon.documented(service, settles_when_quiet=True)

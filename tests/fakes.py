@@ -1,4 +1,4 @@
-"""Fakes that fail, lag and change on demand, as no real engine does."""
+"""Fakes that fail, lag or change on request, as no real engine does."""
 
 import asyncio
 from collections import Counter
@@ -20,11 +20,11 @@ from dal.table.ranges import Range
 
 @dataclass
 class FakeEngine:
-    """DynamoDB's Query over items in memory; an instance is a ``dal.query.executor.RunQuery``.
+    """DynamoDB's Query over items in memory. An instance is a ``dal.query.executor.RunQuery``.
 
-    Requests are numbered from 0. ``most_rows`` cuts an answer short as 1 MB does; ``hollow`` puts
-    an answer with a last key and no row before each real one; ``delays`` are seconds by partition;
-    ``changes`` run when the request of that number arrives.
+    Requests are numbered from 0. ``most_rows`` ends a response early, as DynamoDB does at 1 MB.
+    With ``hollow``, a response with a last key and no row precedes each real one. ``delays`` are
+    seconds by partition. ``changes`` are called when the request with their number arrives.
     """
 
     items: dict[tuple[str, str], Item] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class FakeEngine:
 
     @property
     def asked(self) -> Counter[str]:
-        """How many requests each partition has had."""
+        """The number of requests to each partition."""
         return Counter(request.partition for request in self.requests)
 
     async def __call__(self, request: QueryRequest) -> QueryResponse:
@@ -74,14 +74,15 @@ class FakeEngine:
         left = self._rows_left(request)
         most = min(request.limit, self.most_rows or request.limit)
         rows = left[:most]
-        # As DynamoDB: reaching the limit ends the answer with a last key even at the range's end.
+        # As in DynamoDB: a response that reaches the limit has a last key, even at the end of the
+        # range.
         ended = len(rows) < request.limit and len(rows) == len(left)
         last_key = None if ended else _keys_of(rows[-1], request)
         self.rows_answered += len(rows)
         return QueryResponse(rows, last_key, 0.5)
 
     def _projected(self, item: Item, request: QueryRequest) -> Item:
-        """Return the row of an item in a request's index; in the table itself, the whole item."""
+        """Return an item's row in the request's index; for the table itself, the whole item."""
         if request.index.name is None:
             return dict(item)
         kinds = [index for index in self.indexes if index.name == request.index.name]
@@ -109,7 +110,7 @@ def _primary(item: Item) -> tuple[str, str]:
 
 
 def within(span: Range, key: str) -> bool:
-    """Say whether a sort key lies in a range, by the bytes that DynamoDB compares."""
+    """Return whether a sort key is in a range, by the bytes that DynamoDB compares."""
     at = key.encode()
     if span.low is not None and (at < span.low.encode() or (span.low_open and key == span.low)):
         return False
@@ -132,7 +133,7 @@ def _keys_of(item: Item, request: QueryRequest) -> Item:
 
 
 def _edge_key(request: QueryRequest) -> Item:
-    """Return a last key before every row."""
+    """Return a last key that sorts before every row."""
     edge = {"S": "\U0010ffff" if request.descending else ""}
     keys = {request.index.partition_key: {"S": request.partition}, request.index.sort_key: edge}
     return {"PK": edge, "SK": edge, **keys}
@@ -154,10 +155,10 @@ Fault = Callable[[Operation, Answer], Awaitable[Answer]]
 
 
 class FaultyClient:
-    """A service whose first calls meet ``faults`` in turn; the rest reach the engine.
+    """A service whose first calls have ``faults``, one each. Further calls reach the engine.
 
-    How the counters are maintained is asked now and then, between any calls, and once which table
-    this is; that is neither noted nor disturbed.
+    Reads of the maintenance mode and of the table's id can happen between any calls. They have no
+    fault and are not recorded.
     """
 
     def __init__(self, client: Service, *faults: Fault) -> None:
@@ -191,7 +192,7 @@ def error_response(code: str, status: int = 400, reasons: tuple[str, ...] = ()) 
 
 
 def refuse(error: Exception) -> Fault:
-    """Fail before the operation is done."""
+    """Return a fault: raise ``error`` without executing the operation."""
 
     async def fault(real: Operation, arguments: Answer) -> Answer:
         raise error
@@ -200,7 +201,7 @@ def refuse(error: Exception) -> Fault:
 
 
 async def let_pass(real: Operation, arguments: Answer) -> Answer:
-    """Do the operation."""
+    """Execute the operation without a fault."""
     return await real(**arguments)
 
 
@@ -209,6 +210,6 @@ def anybody(_: object) -> None:
 
 
 async def lose_answer(real: Operation, arguments: Answer) -> Answer:
-    """Do the operation, and lose its answer on the way back."""
+    """Execute the operation, but lose its response."""
     await real(**arguments)
     raise unreachable("http://lost")

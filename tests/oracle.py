@@ -1,4 +1,4 @@
-"""The oracle: what pages must hold, computed from a plain sorted list."""
+"""The oracle: computes from a plain sorted list what pages must contain."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ LANGUAGE_CHOICES: list[frozenset[str] | None] = [
 
 
 def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
-    """Comments of one product in which a third share their instant with another."""
+    """Return comments on one product. A third of them have the same instant as another."""
     chance = random.Random(seed)
     instants = [START + timedelta(hours=hour) for hour in range(count)]
     for position in range(0, count - 1, 6):
@@ -58,12 +58,12 @@ def voted(comments: Iterable[Comment]) -> list[Comment]:
 
 
 def newest_first(comments: Iterable[Comment]) -> list[Comment]:
-    """The total order of a product's comments."""
+    """Return comments in the total order of a product's list."""
     return sorted(comments, key=comment_position, reverse=True)
 
 
 def position_in(order: Order | None, comment: Comment) -> str:
-    """The position of a comment in a product's list in this order."""
+    """Return the position of a comment in a product's list with this order."""
     position = comment_position(comment)
     if order is None:
         return position
@@ -84,11 +84,12 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
     "order": lambda comment, wanted: True,
 }
-"""What each field of a selection keeps: all of them, or the oracle would miss one silently."""
+"""For each field of a selection, whether it selects a comment. A field that is missing here fails a
+test."""
 
 
 def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]:
-    """The comments that a selection keeps, in its order, newest first."""
+    """Return the comments that a selection selects, in its order."""
     assert _KEPT_BY.keys() == {field.name for field in fields(selection)}
     kept = (
         comment
@@ -99,7 +100,7 @@ def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]
 
 
 def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[Comment]:
-    """The comments of one page of a selection, in list order."""
+    """Return the comments of one page of a selection, in list order."""
     place = partial(position_in, selection.order)
     rows = {place(comment): comment for comment in selected(comments, selection)}
     shown, *_ = page_of(list(rows), cut)
@@ -107,7 +108,7 @@ def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[
 
 
 def page_of(positions: Sequence[str], cut: Slice) -> tuple[list[str], bool, bool]:
-    """A page by the letter, of positions that descend: itself, whether any follow, any precede."""
+    """Return a page of descending positions, whether rows follow, and whether rows precede it."""
 
     def behind(one: str, other: str) -> bool:
         return one > other if cut.reverse else one < other
@@ -129,13 +130,13 @@ def page_of(positions: Sequence[str], cut: Slice) -> tuple[list[str], bool, bool
 
 
 def next_cut(size: int, end: str | None, *, backward: bool, reverse: bool = False) -> Slice:
-    """The page that goes on from ``end``, with both flags."""
+    """Return the slice that continues from the cursor ``end``, with both flags."""
     after, before = (None, end) if backward else (end, None)
     return Slice(size, backward, after, before, True, True, reverse)
 
 
 def selections(product_id: str) -> Iterator[Selection]:
-    """Every rating subset under every choice of languages, and no rating filter at all."""
+    """Yield every subset of ratings, and no rating filter, each with every choice of languages."""
     for languages in LANGUAGE_CHOICES:
         for ratings in (None, *RATING_SUBSETS):
             yield Selection(product_id, ratings, languages)
@@ -149,7 +150,7 @@ async def walk(
     backward: bool,
     reverse: bool = False,
 ) -> list[Comment]:
-    """Walk a selection page by page from one end to the other; rows in list order."""
+    """Read a selection page by page from one end to the other. Return the rows in list order."""
     read = partial(store.page, selection)
     return await walk_pages(read, size, backward=backward, reverse=reverse)
 
@@ -161,7 +162,7 @@ async def walk_pages(
     backward: bool,
     reverse: bool = False,
 ) -> list[Row]:
-    """Walk any list, page by page: flags must be right and pages full.
+    """Read a list page by page. Check the flags and that pages are full.
 
     Return the rows in list order.
     """

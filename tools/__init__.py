@@ -1,1 +1,1 @@
-"""Programs for developers: not in the wheel and not in the image."""
+"""Programs for developers. The wheel and the container image do not contain them."""

@@ -1,7 +1,6 @@
-"""Attacks on a server: responses to attackers, delays of a neighbour, and the server's memory.
+"""Attacks a server: checks responses, delays of another client, and the server's memory.
 
-The neighbour is another client of the server, in another process, so that attackers do not delay
-its clock.
+The other client, the neighbour, runs in another process, so that attackers do not delay its clock.
 """
 
 import asyncio
@@ -32,25 +31,27 @@ from tests.trials.reporting import CONSOLE
 from tests.trials.serving import serving
 
 LIMIT = 1.0
-"""Seconds: the neighbour's 99th percentile."""
+"""Maximum seconds of the neighbour's 99th percentile."""
 
 GROWN_MB = 128
 KEPT_MB = 64
 """Maximum growth of the server's memory during an attack, and after it."""
 
 GIVE_UP = 5.0
-"""Seconds without a response to the neighbour, after which an attack ends."""
+"""If the neighbour gets no response for these seconds, the attack ends."""
 
 SLICE = 2.0
 QUIET = 3
-"""Seconds of a slice, and slices before and after an attack. The median of the slices' percentiles
-counts, because a busy machine stalls now and then."""
+"""Seconds of a slice, and number of slices before and after an attack. The median of the slices'
+percentiles is used, because a busy machine stalls now and then."""
 
 MARGIN = 5
-"""Allowed requests to DynamoDB beyond the predicted ones: retries, and statistics of a plan."""
+"""Requests to DynamoDB that are allowed beyond the predicted ones, for retries and a plan's
+statistics."""
 
 SERVER_FAULTS = ("500", "502", "504")
-"""Faults of the server. 503 is a response to too many requests, 501 and 505 to malformed ones."""
+"""Status codes that are faults of the server. 503 refuses too many requests, and 501 and 505
+malformed ones."""
 
 _PAUSE = 0.02
 _SHOWN = 400
@@ -64,14 +65,14 @@ _PAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Requests of some clients, ``rate`` a second. Each client waits for its response."""
+    """Requests of several clients, ``rate`` per second. Each client waits for its response."""
 
     name: str
     requests: Iterable[Sent]
     clients: int = 1
     rate: float = inf
     times: float = inf
-    """The neighbour's 99th percentile may be so many times the one before the attack."""
+    """By what factor the attack may increase the neighbour's 99th percentile."""
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Answers:
             self.example = f"{', '.join(found)}: {_shown(number, sent)}"
 
     def wait(self, number: int, sent: Sent, seconds: float) -> None:
-        """Keep the longest time that a request waited for a required response."""
+        """Record the longest time that a request has waited for a required response."""
         if sent.patience >= PATIENCE and seconds > self.worst:
             self.worst, self.slowest = seconds, f"slowest: {_shown(number, sent)}"
 
@@ -124,7 +125,7 @@ def _reads_more(answer: bytes) -> bool:
 
 
 async def exchange(url: str, sent: Sent) -> bytes:
-    """Send one request; return the response as far as it came in time."""
+    """Send one request, and return what arrived of the response in time."""
     address = urlsplit(url)
     answer = bytearray()
     # The server may respond before the end of the body, and close the connection.
@@ -154,7 +155,7 @@ async def send(url: str, attack: Attack, answers: Answers) -> None:
             began = time.monotonic()
             try:
                 answer = await exchange(url, sent)
-            finally:  # also without a response at the attack's end
+            finally:  # also if there is no response at the end of the attack
                 seconds = time.monotonic() - began
                 answers.wait(number, sent, seconds)
             answers.note(number, sent, answer, seconds)
@@ -193,7 +194,7 @@ def memory(pid: int) -> float:
 
 
 def neighbour(url: str, pid: int) -> Slice:
-    """Request pages now and then, until one fails to come or the time is over."""
+    """Request pages now and then, until a request has no response or the time is over."""
     client = "X-Forwarded-For: 198.51.100.7", authorization("bob")
     page = Sent(post(body(_PAGE), *client), patience=GIVE_UP)
 
@@ -234,7 +235,7 @@ class Row:
 
     @property
     def found(self) -> list[str]:
-        """The broken promises."""
+        """The promises that the server has broken."""
         slices, p99 = self.quiet + self.during, _percentile(self.during, 99)
         times = self.attack.times
         reasons = {
@@ -271,7 +272,7 @@ Serve = Callable[[], AbstractAsyncContextManager[Served]]
 
 @asynccontextmanager
 async def demo(directory: Path, *options: str) -> AsyncIterator[Served]:
-    """Serve the demo data, loaded completely."""
+    """Run a server with the demo data, completely loaded."""
     async with serving(directory, "--demo", "--explain", *options) as server:
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             while 'http-equiv="refresh"' in (await client.get("/")).text:  # noqa: ASYNC110
@@ -280,7 +281,7 @@ async def demo(directory: Path, *options: str) -> AsyncIterator[Served]:
 
 
 async def rows_of(serve: Serve, attacks: Iterable[Attack], most: float = inf) -> AsyncIterator[Row]:
-    """Yield a row for each attack, which ends after ``most`` slices of the neighbour.
+    """Yield a row for each attack, which lasts at most ``most`` slices of the neighbour.
 
     After a broken promise the server is killed, and the next attack gets a new one.
     """
@@ -331,7 +332,10 @@ def _tracebacks(server: Served) -> int:
 
 
 async def report(rows: AsyncIterator[Row]) -> list[str]:
-    """Print the rows as they come; return the broken promises, with a request of each."""
+    """Print the rows as they arrive.
+
+    Return the broken promises, each with a request that shows it.
+    """
     table = Table(
         *("attack", "found", "responses", "worst s", "p50 ms", "p99 ms", "quiet p99"),
         *("MB before", "peak", "after"),

@@ -65,7 +65,7 @@ VIEWERS: Sequence[dict[str, str]] = (
 
 _HEADERS = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
 _PER_REQUEST = {"date", "x-request-id"}
-"""Headers that differ between equal responses."""
+"""Response headers that differ even between equal responses."""
 
 
 async def fill(table: Table, broker: Broker | None = None) -> Stores:
@@ -82,7 +82,7 @@ async def fill(table: Table, broker: Broker | None = None) -> Stores:
 
 @asynccontextmanager
 async def movers(directory: Path) -> AsyncIterator[Analytics]:
-    """Yield answers about the same comments, which moved from none to some in the last month."""
+    """Yield an analytics store with the same comments, moved into the last month."""
     store = DuckDBStore(directory / "analytics")
     later = max(one.created_at for one in COMMENTS) + timedelta(days=31)
     await store.fill(write_export(directory / "export.parquet", COMMENTS), later)
@@ -96,7 +96,10 @@ async def movers(directory: Path) -> AsyncIterator[Analytics]:
 
 @contextmanager
 def counts_kept() -> Iterator[None]:
-    """Let stores of the block keep counts until its end: plans would differ after they expire."""
+    """In the ``with`` block, let stores cache counts without expiry.
+
+    Otherwise plans would change when the counts expire.
+    """
     with (
         mock.patch("dal.statistics.reader.KEPT_SECONDS", 3600.0),
         mock.patch("dal.statistics.mode.KEPT_SECONDS", 3600.0),
@@ -105,7 +108,10 @@ def counts_kept() -> Iterator[None]:
 
 
 class Clock:
-    """The ids and times that writes get; after the same ``ticks`` they are the same."""
+    """Supplies the ids and times of writes.
+
+    They are the same after the same number of ``ticks``.
+    """
 
     def __init__(self) -> None:
         self.ticks = 0
@@ -122,7 +128,7 @@ class Clock:
 
     @contextmanager
     def set(self) -> Iterator[None]:
-        """Have this process's writes use the clock."""
+        """Use the clock for this process's writes."""
         with ExitStack() as patches:
             for module in ("resolvers.comments", "resolvers.mutations"):
                 patches.enter_context(mock.patch(f"{module}.uuid", self))
@@ -140,7 +146,10 @@ class Clock:
 
 
 async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter[str], str]:
-    """Return how much two servers answered the same, and their first difference or nothing."""
+    """Compare two servers.
+
+    Return how many responses were equal, and the first difference, if any.
+    """
     clock, counts = Clock(), Counter[str]()
     schema = build_schema(explain=True)._schema
     async with AsyncExitStack() as stack:
@@ -192,7 +201,7 @@ async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter
 
 
 def _drawn(random: Random, schema: GraphQLSchema) -> tuple[str, dict[str, Any]]:
-    """Return a document and variables, of ten that are refused before execution only one."""
+    """Return a random document with variables. About one in ten is refused before its execution."""
     while True:
         text, variables = document(random, schema, awkward=0.01)
         (operation,) = operations_of(parse(text))
@@ -203,7 +212,7 @@ def _drawn(random: Random, schema: GraphQLSchema) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def _noted_executions() -> Iterator[list[None]]:
-    """Yield a list that grows by each time that an operation's compiled function is fetched."""
+    """Yield a list that grows each time an operation's compiled function is fetched."""
     fetched: list[None] = []
     original = CompiledOperation.selection
 
@@ -218,7 +227,7 @@ def _noted_executions() -> Iterator[list[None]]:
 
 
 def _told(response: httpx.Response) -> tuple[object, ...]:
-    """Return a response without what differs for each request, its errors sorted."""
+    """Return a response without the parts that differ for each request, and with sorted errors."""
     headers = [one for one in response.headers.raw if one[0].decode().lower() not in _PER_REQUEST]
     head, found, errors = response.content.partition(b'"errors":')
     if not found:
@@ -246,7 +255,7 @@ async def _run(count: int) -> None:
 
 
 def main() -> None:
-    """Compare as many documents as the command line says."""
+    """Compare the number of documents that the command line gives."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

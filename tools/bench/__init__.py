@@ -1,1 +1,1 @@
-"""Benchmarks: what pages cost, measured on a real engine."""
+"""Benchmarks: the cost of pages, measured on a real engine."""

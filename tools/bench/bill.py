@@ -1,7 +1,8 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
-The repositories run each operation once on a temporary engine. ``tools.bench.capacity`` computes
-the operation's capacity from the declared table. The bill compares this with the engine's figure.
+The repositories execute each operation once on a temporary engine. ``tools.bench.capacity``
+computes the operation's capacity from the declared table. The bill compares it with the capacity
+that the engine reports.
 """
 
 import asyncio
@@ -61,12 +62,13 @@ _START = datetime(2024, 5, 1, tzinfo=UTC)
 _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the cord is short. "
 _TEXT_LENGTH = 400
 TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
-"""Characters of short texts up to the longest; from 759 on an item has more than 1 KB."""
+"""Numbers of characters, from short texts to the longest. From 759 characters on, an item has more
+than 1 KB."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a million units, with their region and date."""
+    """Prices of a million units, with the region and the date of the prices."""
 
     place: str
     date: date
@@ -74,7 +76,7 @@ class Prices:
     write_units: float
     read_units: float
     storage: float
-    """A GB (2**30 bytes) for a month."""
+    """The price of a GB (2**30 bytes) for a month."""
 
     def of(self, consumed: Consumed) -> float:
         """Return the price of a million operations with this capacity."""
@@ -114,9 +116,9 @@ Act: TypeAlias = Callable[[MeteredStores], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of an application, and the operation before it, which is not counted.
+    """An operation of an application, and another that prepares it and is not counted.
 
-    ``act`` runs the operation ``times`` times at once; the bill shows the average.
+    ``act`` executes the operation ``times`` times in parallel. The bill shows the average.
     """
 
     name: str
@@ -171,7 +173,7 @@ _FROM_THE_MIDDLE = Slice(20, after=comment_position(comment("stored", 1, number=
 
 
 def _anybody(_: object) -> None:
-    """Allow every change."""
+    """Allow every change: the check for the operations of the bill."""
 
 
 def _edit(of: Comment, **changes: object) -> Act:
@@ -239,7 +241,7 @@ async def _move_and_add_a_five(stores: Stores) -> None:
 
 
 def _add_and_count(name: str, count: int) -> Act:
-    """Add comments, and count them by one delivery to the function."""
+    """Add comments, and count them by one call of the Lambda handler."""
 
     async def act(stores: MeteredStores) -> None:
         added = [comment(f"{name}{number}", 3) for number in range(count)]
@@ -251,7 +253,7 @@ def _add_and_count(name: str, count: int) -> Act:
 
 
 def _record(added: Comment) -> Record:
-    """Return an add as Lambda delivers it, as far as the function reads it."""
+    """Return the record of an added comment, with the parts that the Lambda handler reads."""
     item = COMMENT.encode(added)
     return {
         "eventID": added.comment_id,
@@ -325,8 +327,8 @@ ONLY_PRINTED = frozenset(
         "delete one, not counted yet",
     }
 )
-"""Operations that the command prints, but docs/costs.md leaves out: another one costs the same, or
-they are rare."""
+"""Operations that the command prints, but docs/costs.md omits, because another one costs the same
+or they are rare."""
 
 OPERATIONS: Mapping[str, Sequence[Operation]] = {
     "Comments are written": (
@@ -515,7 +517,7 @@ def stored(name: str, count: int) -> list[Comment]:
 
 
 async def measure(table: Table) -> AsyncIterator[Line]:
-    """Do every operation on an empty table, and yield its capacity."""
+    """Execute every operation on an empty table, and yield its capacity."""
     await _fill(Stores(table))
     meter = Meter(table.service)
     stores = MeteredStores(Table(meter, table.name))
@@ -553,7 +555,7 @@ def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
 
 
 def page_sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
-    """Return what docs/costs.md shows: fewer operations, and no requests."""
+    """Return the tables of docs/costs.md: fewer operations, and no numbers of requests."""
     found = []
     for full in (*sections(lines, prices), storage(prices)):
         kept = [place for place, name in enumerate(full.columns) if name != "requests"]
@@ -563,7 +565,7 @@ def page_sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
 
 
 def storage(prices: Prices) -> Section:
-    """Return a table of what a stored comment takes, by the length of its text."""
+    """Return a table of the storage that a comment needs, by the length of its text."""
     rows = []
     for length in TEXT_LENGTHS:
         item = COMMENT.encode(comment("size", 3, length=length))
@@ -575,7 +577,7 @@ def storage(prices: Prices) -> Section:
 
 
 def notes(prices: Prices) -> list[str]:
-    """Return notes on the items' sizes and the prices."""
+    """Return notes on the sizes of the items and on the prices."""
     item = COMMENT.encode(comment("size", 3))
     row = {name: item[name] for name in ALL.attributes}
     return [

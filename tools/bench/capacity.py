@@ -1,9 +1,9 @@
-"""Consumed capacity, computed by DynamoDB's rules from the declared table.
+"""Computes the consumed capacity by DynamoDB's rules, from the declared table.
 
-A write is 1 WCU for each started kilobyte of the item, before or after the write, whichever is
-larger. A transaction doubles the table's units. A change of an index row is another write, of the
-projected attributes, and two writes if the row's keys change. A read is 1 RCU for each started 4
-KB, or half if it may lag.
+A write costs 1 WCU for each started kilobyte of the item before or after the write, whichever is
+larger. A transaction doubles the units of the table itself. A change of an index row is another
+write, of the projected attributes; if the row's keys change, it is two writes. A consistent read
+costs 1 RCU for each started 4 KB, an eventually consistent read half of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from dal.table.items import Item
 
 _WRITE_UNIT, _READ_UNIT = 1024, 4096
 _STORED_WITH = 100
-"""Bytes that DynamoDB bills for each stored item in addition to the item's own bytes."""
+"""Bytes that DynamoDB bills for each stored item besides the item's own bytes."""
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ class Consumed:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """The attributes of an index's rows; an item without its keys has no row."""
+    """The attributes of an index's rows. An item without the index's keys has no row."""
 
     keys: tuple[str, ...]
     attributes: frozenset[str]
@@ -48,7 +48,7 @@ class _Shown:
         return {name: value for name, value in item.items() if name in self.attributes}
 
     def units(self, old: Item | None, new: Item | None) -> int:
-        """Return the index's WCU of an item's change; None means that the item is missing."""
+        """Return the WCU in the index for an item's change; None means that there is no item."""
         before, after = self.row(old), self.row(new)
         if before == after:
             return 0
@@ -99,7 +99,7 @@ def stored_size(item: Item) -> int:
 
 
 def write_units(*images: Item | None) -> int:
-    """Return the WCU of a write, by the larger of the item's ``images`` before and after it."""
+    """Return the WCU of a write. The larger of the item's ``images`` before and after it counts."""
     return max(1, ceil(max(size_of(one) for one in images if one is not None) / _WRITE_UNIT))
 
 
@@ -109,15 +109,15 @@ def read_units(size: int, *, consistent: bool) -> float:
 
 
 def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> int:
-    """Return the WCU of an item's change, including its rows of all indexes."""
+    """Return the WCU of an item's change, in the table and in all indexes."""
     table = write_units(old, new) if old or new else 1
     return table * (1 + transaction) + sum(index.units(old, new) for index in _INDEXES)
 
 
 class Meter:
-    """A service that computes each request's capacity, and records the engine's own figure.
+    """A service that computes each request's capacity, and records what the engine reports.
 
-    It reads each item before and after a write, with requests that it does not count.
+    It reads each item before and after a write, by requests that it does not count.
     """
 
     def __init__(self, service: Service) -> None:
@@ -131,7 +131,7 @@ class Meter:
         self.computed, self.reported = Consumed(), Consumed()
 
     def counted(self, times: int) -> tuple[Consumed, Consumed]:
-        """Return the average of ``times`` operations: the computed and the reported figure."""
+        """Return the average of ``times`` operations, first as computed and then as reported."""
         return self.computed.one_of(times), self.reported.one_of(times)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class Meter:
     async def _images(
         self, arguments: Mapping[str, Any], keys: Sequence[Item]
     ) -> list[Item | None]:
-        """Return the items as they are now."""
+        """Return the items with these keys as they are now."""
         name = arguments.get("TableName")
         if "RequestItems" in arguments:
             (name,) = arguments["RequestItems"]

@@ -1,15 +1,16 @@
 """The cost of pages: requests, rows and capacity of several ways to read the same pages.
 
-- *Articles* reads a full page of every selected partition, as in the articles that this project
-  started from.
-- *Counts only* is the API's plan without row locations, by counts alone.
+- *Articles* reads a full page of every selected partition, as in the articles on which the data
+  model is based.
+- *Counts only* is the API's plan from counts alone, without row locations.
 - *Marginalia* is the API's plan with the row locations of earlier pages.
-- *Foreseen* is the least cost with these indexes if the page's rows were known before the read.
-- *Ideal* is one Query that reads exactly the page's rows. No five indexes could offer this Query
-  for each of the 31 combinations of ratings.
+- *Foreseen* is the least possible cost with these indexes, if the page's rows were known before the
+  read.
+- *Ideal* is one Query that reads exactly the page's rows. No five indexes allow such a Query for
+  each of the 31 combinations of ratings.
 
-Two sets of data are read: the demo's, and a product with 70 % of its comments rated 5, as real
-shops have.
+It reads two sets of data: the demo's, and a product with 70 % of its comments rated 5, as is usual
+in real shops.
 """
 
 import asyncio
@@ -48,10 +49,10 @@ PAGES = 5
 SIZE = 20
 
 _SHUFFLED = 7
-"""The seed of the order in which shuffled filters are walked."""
+"""The seed of the random order of filters."""
 
 _SKEWED = 3_000
-"""Comments of the skewed product."""
+"""Number of comments of the product with 70 % rated 5."""
 _START = datetime(2022, 1, 1, tzinfo=UTC)
 _WEIGHTS = (6, 4, 7, 13, 70)
 _LANGUAGES = {"en": 60, "de": 25, "fr": 15}
@@ -60,7 +61,7 @@ _WORDS = tuple(_SENTENCE.split())
 
 
 def skewed_comments() -> Iterator[Comment]:
-    """Yield the same comments each time, oldest first, with sizes like those of the demo data."""
+    """Yield always the same comments, oldest first, with sizes like those of the demo data."""
     chance = random.Random(70)  # noqa: S311 - data, not secrets
     for number in range(_SKEWED):
         yield Comment(
@@ -82,7 +83,7 @@ def capacity_of(comments: Iterable[Comment], index: Index) -> float:
 
 
 class Foresight:
-    """Comments of several products in the order of lists."""
+    """The comments of several products, in the order of their lists."""
 
     def __init__(self, comments: Iterable[Comment]) -> None:
         self._rows: dict[str, list[Comment]] = {}
@@ -93,7 +94,7 @@ class Foresight:
         }
 
     def cheapest(self, query: Query, after: str | None, last: str) -> tuple[int, int, float]:
-        """Return the Queries, rows and RCU of the cheapest read of a page.
+        """Return the Queries, rows and RCU of the cheapest way to read a page.
 
         The page begins after the position ``after`` and ends with ``last``.
         """
@@ -110,7 +111,7 @@ class Foresight:
 
 
 def _read(index: Index, query: Query, rows: Sequence[Comment]) -> tuple[int, int, float]:
-    """Return the cost of reading ``rows`` from their partitions; empty partitions are left out."""
+    """Return the cost of reading ``rows`` from their partitions. Empty partitions are not read."""
     parts: dict[str, list[Comment]] = {}
     for row in rows:
         values = COMMENT.values(row)
@@ -122,7 +123,7 @@ def _read(index: Index, query: Query, rows: Sequence[Comment]) -> tuple[int, int
 
 @dataclass(slots=True)
 class Tally:
-    """What many pages cost together; capacity is in RCU."""
+    """The total cost of many pages. Capacity is in RCU."""
 
     pages: int = 0
     rows: int = 0
@@ -151,11 +152,12 @@ WAYS = ("articles", "counts only", "Marginalia", "foreseen", "ideal")
 
 @dataclass(slots=True)
 class Comparison:
-    """The ways to read one set of data."""
+    """The costs of all ways to read one set of data."""
 
     tallies: dict[str, Tally] = field(default_factory=lambda: {way: Tally() for way in WAYS})
     differing: int = 0
-    """Pages for which the first three plans return different rows: 0 unless there is a bug."""
+    """The number of pages for which the first three plans return different rows. It is 0 unless
+    there is a bug."""
 
     def __add__(self, other: "Comparison") -> "Comparison":
         tallies = {way: self.tallies[way] + other.tallies[way] for way in WAYS}
@@ -163,7 +165,7 @@ class Comparison:
 
 
 def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
-    """Yield every rating subset of each product, in any language and in one."""
+    """Yield every subset of ratings for each product, in any language and in one language."""
     for product in products:
         for languages in (None, frozenset({language})):
             for size in range(1, len(RATINGS) + 1):
@@ -177,7 +179,7 @@ async def compare(
     comments: Sequence[Comment],
     chosen: Iterable[Selection],
 ) -> Comparison:
-    """Walk the first pages of each selection of ``comments``, which are the table's comments."""
+    """Read the first pages of each selection. ``comments`` are all comments of the table."""
     provider = ProductStatisticsProvider(table.query, stores.statistics, stores.maintenance)
     articles, counted = (
         PageReader(Executor(table.query, COMMENT.indexes, one), COMMENT.decode_row, descending=True)

@@ -35,7 +35,7 @@ from tools.bench.report import Section, write_report
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("examples", "tests/clients", "tests/fixtures/documents")
 LEAST = 0.95
-"""The least share of all documents' fields that must be compiled."""
+"""The minimum share of all documents' fields that must be compiled."""
 
 COMPILED_AWAY = {
     "_unmask",
@@ -49,7 +49,7 @@ COMPILED_AWAY = {
     "raw_response_type",
     "refetchable",
 }
-"""Directives for Relay's compiler and gql.tada, which do not send them."""
+"""Directives for Relay's compiler and gql.tada, which remove them before they send a document."""
 
 _LITERAL = re.compile(r"(?:\bgraphql(?:\(\s*)?|/\* GraphQL \*/ )`([^`]+)`")
 _SUFFIXES = {".graphql", ".js", ".mjs", ".ts", ".tsx"}
@@ -62,11 +62,12 @@ class _Sent(Visitor):
         return REMOVE if node.name.value in COMPILED_AWAY else None
 
     def enter_field(self, node: FieldNode, *_: Any) -> Any:
-        return REMOVE if node.name.value == "__id" else None  # of Relay's store
+        # a field of Relay's store, which Relay does not send
+        return REMOVE if node.name.value == "__id" else None
 
 
 def documents_in(directory: Path) -> Iterator[tuple[Path, DocumentNode]]:
-    """Yield documents as clients send them: of each GraphQL file, and of a front end's sources."""
+    """Yield documents as clients send them, from GraphQL files and from front ends' source code."""
     texts: dict[Path, list[str]] = {}
     for path in sorted(directory.rglob("*.*")):
         if path.suffix in _SUFFIXES and _MADE.isdisjoint(path.parts):
@@ -81,13 +82,13 @@ def documents_in(directory: Path) -> Iterator[tuple[Path, DocumentNode]]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The fields of an operation; a field of a fragment counts once."""
+    """The fields of an operation. A fragment's field counts once, however often it is spread."""
 
     place: str
     operation: str
     fields: int
     left: Sequence[tuple[str, str]]
-    """Fields that graphql-core executes, and why."""
+    """The fields that graphql-core executes, each with the reason."""
 
 
 def coverage(schema: GraphQLSchema, place: str, document: DocumentNode) -> Iterator[Coverage]:
@@ -105,7 +106,7 @@ def coverage(schema: GraphQLSchema, place: str, document: DocumentNode) -> Itera
 def _compiled(
     schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode
 ) -> set[int]:
-    """Return the fields that are compiled for any variables."""
+    """Return the fields that are compiled for at least some values of the variables."""
     compiled: set[int] = set()
 
     def record(of: Any, grouped: Any, selected: Any) -> Selection:

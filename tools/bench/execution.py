@@ -1,4 +1,4 @@
-"""The CPU of compiled execution against graphql-core's, over answers that DynamoDB gave before."""
+"""Compares the CPU time of compiled execution with graphql-core's, over stored responses."""
 
 import asyncio
 import tempfile
@@ -38,7 +38,10 @@ DOCUMENTS = {
 
 
 class Answers:
-    """A service that sends each distinct request once to another service."""
+    """A service that sends each distinct request only once to another service.
+
+    It stores the response for later requests.
+    """
 
     def __init__(self, service: Service) -> None:
         self.endpoint_url = service.endpoint_url
@@ -46,7 +49,7 @@ class Answers:
         self._kept: dict[str, dict[str, Any]] = {}
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to the first equal request."""
+        """Return the stored response to an equal request; without one, send the request."""
         key = f"{operation} {arguments}"
         if key not in self._kept:
             self._kept[key] = await self._service.call(operation, arguments)
@@ -86,7 +89,7 @@ async def _compared(name: str, text: str, context: Context, rounds: int, times: 
                 result = await schema.execute(text, variables, context)
                 if result.errors:
                     raise result.errors[0]
-            if number:  # the first one warms up
+            if number:  # the first round only warms up
                 seconds.append((process_time() - began) / times)
     compiled, plain = (median(one) for one in spent)
     return [name, f"{1000 * compiled:.3f}", f"{1000 * plain:.3f}", f"{compiled / plain:.2f}"]

@@ -1,4 +1,7 @@
-"""Sections of a report: shown by a terminal, or written between marks of a page of docs/."""
+"""The sections of a report.
+
+They are shown on a terminal, or written between marks in a page of docs/.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,12 +17,12 @@ from server.errors import CommandError
 DOCS = Path(__file__).parents[2] / "docs"
 
 _WIDTH = 140
-"""Columns of the output without a terminal."""
+"""Number of columns of the output if there is no terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table; its first ``names`` columns are words, the others numbers."""
+    """A table. Its first ``names`` columns contain words, the others numbers."""
 
     title: str
     columns: Sequence[str]

@@ -1,5 +1,5 @@
-"""Relay conformance of any GraphQL server's connection, checked from outside.
+"""Checks any GraphQL server's connection for conformance with Relay, by its responses.
 
-Each check sends requests over HTTP and compares the responses with two specifications: GraphQL
+Each check sends requests over HTTP, and compares the responses with two specifications: GraphQL
 Cursor Connections and Global Object Identification. The package imports nothing else of Marginalia.
 """

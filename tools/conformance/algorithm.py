@@ -1,4 +1,4 @@
-"""The specification's pagination algorithm, over the positions of a list's rows."""
+"""The pagination algorithm of Relay's specification, applied to positions of a list's rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Ask:
         return range(low, max(low, high))
 
     def edges_to_return(self, length: int) -> range:
-        """Return the positions of EdgesToReturn."""
+        """Return the positions that the specification's function EdgesToReturn returns."""
         left = self.between_cursors(length)
         if self.first is not None:
             left = left[: self.first]
@@ -44,7 +44,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """The values that the specification allows for a flag, and the exact one."""
+    """The values that the specification allows for a flag, and the exact value."""
 
     allowed: frozenset[bool]
     exact: bool | None
@@ -65,10 +65,10 @@ def flags(ask: Ask, length: int) -> dict[str, Flag]:
 
 
 def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag:  # noqa: FBT001 - a fact
-    """Return the rule for a flag; ``around``: rows lie beyond the page.
+    """Return the rule for a flag. ``around``: there are rows beyond the page in its direction.
 
-    Without a size the client does not page in the flag's direction. The server may then return
-    false even if rows follow, but not true if none do.
+    Without a size, the client does not page in this direction. Then the server may return false
+    even if there are further rows, but it must not return true if there are none.
     """
     if size is None:
         return Flag(frozenset({False, around}), None if unclear else around)

@@ -11,7 +11,7 @@ SPECIFICATIONS = "https://relay.dev/graphql/"
 
 
 class Level(StrEnum):
-    """Requirement levels of RFC 2119."""
+    """The requirement levels of RFC 2119."""
 
     MUST = "must"
     SHOULD = "should"

@@ -13,16 +13,16 @@ MEDIA_TYPES = "application/graphql-response+json, application/json;q=0.9"
 
 BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
 PATIENCE = 6
-"""Attempts of a request to a busy server."""
+"""Maximum attempts of a request to a busy server."""
 LONGEST_PAUSE = 30.0
-"""Seconds."""
+"""Maximum seconds between two attempts."""
 
 SHOWN = 500
-"""Characters of a non-GraphQL response in an error message."""
+"""Maximum characters of a response that is not GraphQL, in an error message."""
 
 
 class ConformanceError(Exception):
-    """An error that prevents the checks; the message explains the fix."""
+    """An error that prevents all checks. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Answer:
 
 
 class Endpoint:
-    """Sends requests to one URL and counts them; a context manager.
+    """Sends requests to one URL and counts them. It is a context manager.
 
     Raises ConformanceError if the server cannot be reached or stays busy.
     """

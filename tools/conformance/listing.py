@@ -31,7 +31,7 @@ class Page:
     info: dict[str, Any]
     errors: tuple[str, ...]
     whole: bool
-    """Whether the response has the connection."""
+    """Whether the response contains the connection."""
 
     @property
     def keys(self) -> list[str]:
@@ -50,7 +50,7 @@ Between = Callable[[int], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Reads one connection; a list of more than ``most`` rows is refused."""
+    """Reads one connection. A list with more than ``most`` rows is refused."""
 
     endpoint: Endpoint
     target: Target
@@ -58,7 +58,7 @@ class Listing:
     most: int
 
     async def attempt(self, **arguments: Any) -> Page:
-        """Return the page of these pagination arguments, or the refusal."""
+        """Return the page for these pagination arguments, or the page's errors."""
         answer = await self.endpoint.ask(self._document(*arguments), arguments)
         found = answer.at(self.target.path)
         whole = isinstance(found, dict) and isinstance(found.get("edges"), list)
@@ -82,7 +82,10 @@ class Listing:
         return page
 
     def faults(self) -> list[str]:
-        """Return validation errors of a page's operation; they are caused by ``--connection``."""
+        """Return the validation errors of a page's operation.
+
+        Their cause is the option ``--connection``.
+        """
         names = [name for name in ("first", "last") if name in self.shape.field.args]
         document = parse(self._document(*names))
         return [fault.message for fault in validate(self.shape.schema, document)]

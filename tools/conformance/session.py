@@ -33,7 +33,7 @@ class Session:
     fault: Finding | None = None
     """The reason why the whole list could not be read."""
     lacks: Sequence[Need] = ()
-    """Requirements of checks that are not met."""
+    """The requirements of checks that this connection does not meet."""
     _pages: dict[Ask, Page] = field(default_factory=dict)
     """A cache of some dozens of pages: checks request the same ones."""
 

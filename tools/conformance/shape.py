@@ -1,4 +1,4 @@
-"""The connection in the schema: its field, its types, and the selection of a page."""
+"""How the schema declares the connection: its field, its types, and the selection of a page."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +74,10 @@ class Shape:
         return {"last", "before"} <= self.field.args.keys()
 
     def selection(self) -> str:
-        """Return the selection set of a page; a row's key is its id, or else its plain fields."""
+        """Return the selection set of a page.
+
+        A row's key is its id, or its plain fields if it has none.
+        """
         flags = [flag for flag in _FLAGS if field_of(self.page_info, flag) is not None]
         info = f" pageInfo {{ {' '.join(flags)} }}" if flags else ""
         own = ["id"] if field_of(self.node, "id") is not None else plain_fields(self.node)

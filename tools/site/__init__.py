@@ -1,1 +1,1 @@
-"""The documentation as a site: Zensical over the Markdown of the repository."""
+"""The documentation as a site, which Zensical builds from the repository's Markdown."""

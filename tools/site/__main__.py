@@ -37,7 +37,10 @@ _FOREIGN = re.compile(r'<(?:script|img|iframe|source)\b[^>]* src="(?:https?:)?//
 
 
 def main() -> None:
-    """Build the site; exit with 1 where Zensical warns, or a page loads from the network."""
+    """Build the site.
+
+    Exit with 1 if Zensical warns, or if a page loads something from the network.
+    """
     stage(BUILD)
     bin_ = ROOT / ".venv/site/bin"
     if not (bin_ / "zensical").is_file():
@@ -77,7 +80,7 @@ def sources() -> dict[str, str]:
 
 
 def place_of(path: str) -> str | None:
-    """Return where a file of the repository is in the site; None if the site does not have it."""
+    """Return the path in the site for a file of the repository; None if the site lacks the file."""
     if path in AROUND:
         return AROUND[path]
     if path.startswith("examples/pictures/"):
@@ -88,12 +91,12 @@ def place_of(path: str) -> str | None:
 
 
 def resolved(path: str, link: str) -> str:
-    """Return the path in the repository that a link of the page at ``path`` leads to."""
+    """Return the repository's path to which a link on the page at ``path`` leads."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
 
 
 def _adapted(path: str, text: str) -> str:
-    """Return a page with its links as they are in the site."""
+    """Return a page whose links are adapted to the site."""
 
     def adapt(found: re.Match[str]) -> str:
         target = found["target"]

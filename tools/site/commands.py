@@ -1,4 +1,4 @@
-"""Imports every command of the command line, so that Typer can make a page of them."""
+"""Imports every command of the command line, so that Typer can write their page."""
 
 from server.cli.main import COMMANDS, build
 

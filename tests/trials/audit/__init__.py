@@ -1,1 +1,1 @@
-"""Tools of other projects on a running server: protocol, browsers, attacks, schema."""
+"""Tools of other projects that check a running server: protocol, browsers, attacks, schema."""

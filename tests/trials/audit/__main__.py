@@ -1,6 +1,6 @@
-"""Audits a server with the tools and clients of other projects.
+"""Audits a server with tools and clients of other projects.
 
-Prints a table, and exits with 1 if a check does not hold.
+Prints a table, and exits with 1 if a check fails.
 """
 
 import asyncio

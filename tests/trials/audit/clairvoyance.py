@@ -1,4 +1,4 @@
-"""clairvoyance, which guesses a schema from a server's errors."""
+"""Runs clairvoyance, which guesses a schema from a server's errors."""
 
 import json
 import subprocess
@@ -15,14 +15,14 @@ from tests.trials.audit.findings import Finding
 _PROGRAM = Path(sys.prefix) / "audit/bin/clairvoyance"
 
 _SOME = ("leaderboard", "order", "produkt", "rank", "total")
-"""Enough for a server with introspection."""
+"""A few words are enough for a server with introspection."""
 
 
 def findings(open_url: str, closed_url: str) -> list[Finding]:
-    """Return how many fields it recovers with and without introspection.
+    """Return how many fields the tool recovers, with and without introspection.
 
-    With introspection and 5 names, to see that the tool works. Without, it gets every name of the
-    schema.
+    With introspection it gets five names, to see that the tool works. Without introspection it gets
+    every name of the schema.
     """
     names = sorted({name for fields in _fields(build_schema()).values() for name in fields})
     shown, hidden, own = (

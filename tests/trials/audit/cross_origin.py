@@ -1,4 +1,7 @@
-"""Chromium on pages of two other origins, of which the server allows one."""
+"""Checks in Chromium what pages of two other origins can read.
+
+The server allows only one of them.
+"""
 
 import threading
 from collections.abc import Iterator

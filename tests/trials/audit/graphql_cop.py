@@ -1,6 +1,6 @@
-"""The checks of graphql-cop, by their names: the tool itself is on no registry.
+"""The checks of graphql-cop by their names. The tool itself is in no package registry.
 
-Some reports are by design. They are expected, so a change of them fails the audit, too.
+Some of its findings are intended. The audit expects these, so it also fails if they disappear.
 """
 
 from collections.abc import Callable

@@ -23,7 +23,7 @@ def graphql_http(url: str) -> list[Finding]:
 
 
 def clients(url: str) -> list[Finding]:
-    """Return whether urql and Apollo, with and without persisted queries, read the server."""
+    """Return whether urql and Apollo can read the server, with and without persisted queries."""
     return [
         Finding(run["name"], run["answer"] == "42", ", then ".join(run["sent"]))
         for run in _output("clients.mjs", f"{url}/graphql")
@@ -31,7 +31,7 @@ def clients(url: str) -> list[Finding]:
 
 
 def relay() -> list[Finding]:
-    """Return whether Relay's compiler takes lists, mutations and refetched objects."""
+    """Return whether Relay's compiler accepts lists, mutations and refetched objects."""
     with TemporaryDirectory() as directory:
         place = Path(directory)
         done = compiled(HERE / "relay", place)

@@ -1,8 +1,8 @@
-"""Puts a caching proxy before a server: hit ratio, private data.
+"""Puts a caching proxy in front of a server, measures its hits, and searches for private data.
 
-Serves the demo data, requests popular product pages directly and through nginx in turn, and then
-requests everything private through nginx. A careless nginx, which stores every response, shows that
-the search finds private data. Needs Debian's nginx-light.
+Serves the demo data. Requests popular product pages directly and through nginx in turn. Then
+requests all private data through nginx. To show that the search works, another nginx stores every
+response. Needs Debian's nginx-light.
 """
 
 import argparse
@@ -36,7 +36,7 @@ class Load:
     url: str
     seconds: float
     answers: Counter[str] = field(default_factory=Counter)
-    """Responses by the proxy's X-Cache, or as failed."""
+    """Responses by nginx's X-Cache header, or failed ones."""
     cpu: float = 0.0
     """CPU seconds of the server and its engine."""
     _asked: int = 0
@@ -71,7 +71,7 @@ class Load:
 
     @property
     def hits(self) -> int:
-        """Number of pages from the store, fresh or while nginx requests a new one."""
+        """The number of pages from nginx's store, fresh or while it requests a new one."""
         return sum(self.answers[one] for one in ("hit", "stale", "updating", "revalidated"))
 
 
@@ -92,7 +92,7 @@ def _row(way: str, runs: list[Load]) -> list[str]:
 
 
 def misses(loads: dict[str, list[Load]], found: dict[str, Found]) -> list[str]:
-    """Return the broken promises."""
+    """Return the promises that were broken."""
     careful, careless = found["careful"], found["careless"]
     held = {
         "no request fails": not any(

@@ -1,4 +1,4 @@
-"""nginx as a caching proxy before a server, with its own store."""
+"""Runs nginx as a caching proxy in front of a server, with its own store."""
 
 import os
 import shutil
@@ -63,7 +63,10 @@ class Proxy:
 
 @contextmanager
 def proxied(directory: Path, url: str, *, careless: bool = False) -> Iterator[Proxy]:
-    """Run nginx before ``url`` until the block ends; a ``careless`` one stores everything."""
+    """Run nginx in front of ``url`` in the ``with`` block.
+
+    A ``careless`` nginx stores every response.
+    """
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         sys.exit("This trial needs nginx: on Debian, 'apt-get install nginx-light'.")

@@ -1,4 +1,4 @@
-"""The documents of the trial are valid, which rarely runs."""
+"""The documents of the trial are valid. This is a test because the trial seldom runs."""
 
 import pytest
 from graphql import parse, validate

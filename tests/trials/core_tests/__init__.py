@@ -1,1 +1,1 @@
-"""Execution tests of graphql-core and Strawberry, run through compiled execution."""
+"""Runs the execution tests of graphql-core and Strawberry with compiled execution."""

@@ -28,7 +28,7 @@ PLUGINS = (
     *("asgiref", "asttokens", "executing", "freezegun", "inline-snapshot"),
     *("pytest-emoji", "pytest-mock", "pytest-snapshot"),
 )
-"""What the tests of graphql-core and those of Strawberry need besides pytest."""
+"""The plugins that the tests of graphql-core and Strawberry need."""
 STRAWBERRY: tuple[str, ...] = (
     "tests/schema",
     "tests/relay",
@@ -43,7 +43,7 @@ _OPERATIONS = re.compile(r"^operations: (\d+) compiled.*", re.MULTILINE)
 
 
 def main() -> None:
-    """Run each suite plainly and compiled, and show both."""
+    """Run each suite without and with compiled execution, and show both results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

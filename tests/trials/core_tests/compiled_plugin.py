@@ -104,6 +104,6 @@ def pytest_configure() -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how many operations ran compiled."""
+    """Print how many operations were executed compiled."""
     told = f"operations: {operations['compiled']} compiled, {operations['plain']} plain"
     terminalreporter.write_line(told)

@@ -1,4 +1,4 @@
-"""A tab with an example's page, as a person reads and uses it."""
+"""A browser tab with an example's page, as a visitor reads and uses it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from playwright.async_api import Locator, Page, expect
 
 PATIENCE = 60_000
-"""Milliseconds: the machine may be busy."""
+"""Milliseconds to wait for a page, because the machine may be busy."""
 
 END = "These were all comments."
 
@@ -20,7 +20,7 @@ class Shop:
     page: Page
 
     async def open(self, url: str) -> None:
-        """Read the page until comments are there and those to come are listened to."""
+        """Open the page. Wait until it shows comments and has subscribed to new ones."""
         await self.page.goto(url)
         await self.ready()
 
@@ -45,7 +45,7 @@ class Shop:
         )
 
     async def total(self) -> int:
-        """Return how many comments the product has, as the page says."""
+        """Return the number of comments that the page shows for the product."""
         said = await self.page.locator(".summary").text_content() or ""
         return int(said.rpartition("·")[2].split()[0].replace(",", ""))
 
@@ -56,7 +56,7 @@ class Shop:
         return await place.text_content() or ""
 
     async def delete(self, text: str) -> None:
-        """Delete a comment of one's own."""
+        """Delete one of the visitor's own comments."""
         card = self.cards.filter(has_text=text)
         await card.get_by_role("button", name="Delete").click(timeout=PATIENCE)
 
@@ -90,7 +90,7 @@ class Shop:
             await self.page.locator(".filters button", has_text=name).first.click()
 
     async def order(self, name: str) -> None:
-        """Choose what comes first."""
+        """Select the order of the list."""
         await self.page.get_by_label("Order", exact=True).last.select_option(name)
 
     async def write(self, text: str, *, rating: int = 5) -> None:

@@ -15,7 +15,7 @@ from tests.trials.examples.running import Api
 from tests.trials.examples.shop import PATIENCE, Shop
 
 NOT_SENT = "new:"
-"""Ids of comments that the server has not taken yet begin so."""
+"""The prefix of the ids of comments that the server has not stored yet."""
 
 
 @dataclass
@@ -131,7 +131,7 @@ async def _filter(trial: _Trial) -> None:
 
 
 async def _live(trial: _Trial) -> None:
-    """What one tab writes and deletes, another one shows, if its filters let it."""
+    """One tab writes and deletes comments, and another tab shows it if its filters match."""
     reader, strict, writer = await trial.tab(), await trial.tab(), await trial.tab("bea")
     await strict.toggle("1 ★")
     await strict.begins(trial.api.listed(rating=[1]))

@@ -1,1 +1,1 @@
-"""Faults between a server and its store: responses to clients, and lost writes."""
+"""Faults between a server and its store: what clients receive, and whether writes are lost."""

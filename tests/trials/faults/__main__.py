@@ -111,7 +111,7 @@ class Trial:
     rows: list[Comment]
 
     async def run(self, case: Case, kind: str) -> Row:
-        """Do one kind of work under a fault, and verify the table afterwards."""
+        """Do one kind of work during a fault, and verify the table afterwards."""
         ledger: list[Entry] = []
         product = f"{case.name}-{kind}"
         api, after = Api(self.client), Api(self.client)
@@ -157,7 +157,7 @@ async def trial() -> AsyncIterator[Trial]:
 
 
 async def run(wanted: Sequence[str]) -> list[Row]:
-    """Run the faults whose names are ``wanted``, or all."""
+    """Run the faults with the names ``wanted``; without names, all."""
     rows: list[Row] = []
     async with trial() as running:
         for case in cases():
@@ -181,7 +181,7 @@ def main() -> None:
     lines = [_HEADING, ["---"] * len(_HEADING), *(row.cells() for row in rows)]
     CONSOLE.print(f"\n{_table(lines)}")
     if given.write:
-        # The last two columns only say whether the trial has passed.
+        # Omit the last two columns, which only say whether the trial has passed.
         made = f"<!-- faults -->\n{_table(line[:-2] for line in lines)}\n<!-- end -->"
         DOCUMENT.write_text(_TABLE.sub(lambda _: made, DOCUMENT.read_text()))
     finish(f"{row.case.name}, {row.kind}: {one}." for row in rows for one in row.failings())

@@ -1,4 +1,4 @@
-"""The faults as data: the calls of the store that fail, how, and during which work."""
+"""The faults as data: which calls of the store fail, how, and during which work."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -24,9 +24,12 @@ _BOTH = (READS, WRITES)
 
 @dataclass
 class Case:
-    """A fault; ``share`` of the calls of ``operations`` (none: of all) meet one of ``faults``.
+    """A fault.
 
-    ``part`` is a text in the body of such a call. A case without faults stops the engine.
+    The fraction ``share`` of the calls of ``operations`` (none: of all) have one of ``faults``.
+
+    If ``part`` is given, only calls with this text in their body have a fault. A case without
+    faults stops the engine.
     """
 
     name: str
@@ -57,15 +60,15 @@ def _of_writes(name: str, fault: Fault, operation: str = "TransactWriteItems") -
 
 
 def _lost_or(name: str, retry: Fault) -> Case:
-    """Lose the responses of writes, or respond with ``retry`` without the engine."""
+    """Lose the responses to writes, or respond with ``retry`` without executing them."""
     operations = {"TransactWriteItems", "PutItem", "DeleteItem"}
     faults = [reset_after, retry]
     return Case(f"response lost, or {name}", faults, 0.5, operations, kinds=(WRITES,))
 
 
 def cases() -> list[Case]:
-    """Return the faults in the order of the table; half of the calls meet most of them."""
-    # Not ``{}``, which is a valid response to a write, or for an item that does not exist.
+    """Return the faults in the order of the table. Most of them affect half of the calls."""
+    # Not ``{}``, because it is a valid response to a write, or to a read of a missing item.
     wrong = [spoilt(body) for body in (b"", b"<html>Sign in</html>")]
     return [
         Case("none", [slow(0)]),

@@ -19,7 +19,7 @@ from tests import oracle
 
 OK = "ok"
 FIXED = "fixed"
-"""A product with comments that do not change, so its pages are known."""
+"""A product whose comments do not change, so that the right pages are known."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A server of Strawberry and aioboto3, written as in the libraries' documentation.
+"""A server for comparison, written with Strawberry and aioboto3 as in their documentation.
 
 It has the articles' plan: it reads a full page of every selected partition.
 
@@ -163,7 +163,7 @@ class Query:
 
 @asynccontextmanager
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
-    """Hold one client of DynamoDB open."""
+    """Keep one client of DynamoDB open while the server runs."""
     config = Config(max_pool_connections=64)
     session = aioboto3.Session()
     async with session.client("dynamodb", endpoint_url=ENDPOINT, config=config) as client:

@@ -1,1 +1,1 @@
-"""Speed: what a page costs this server and others, over the same rows."""
+"""Speed: compares the cost of a page on this server with other servers, over the same rows."""

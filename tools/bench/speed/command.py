@@ -1,4 +1,4 @@
-"""The commands ``speed`` and ``growth``: pages of servers, and pages of growing products."""
+"""The commands ``speed``, which compares servers, and ``growth``, which compares products."""
 
 import asyncio
 import resource
@@ -47,7 +47,7 @@ RowsDir = Annotated[
 Write = Annotated[bool, typer.Option("--write", help="Write the tables into docs/speed.md.")]
 
 _PICTURED = 16
-"""The number of clients in the tables of docs/speed.md and in the picture, if it was measured."""
+"""If this number of clients was measured, the tables of docs/speed.md and the picture show it."""
 
 
 def speed(
@@ -151,7 +151,10 @@ async def _measured(names: list[str], plan: Plan, programs: Programs, rows: Rows
 
 
 def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
-    """Run a measurement; SIGTERM ends it as Ctrl-C does, with the servers that it has started."""
+    """Run a measurement.
+
+    SIGTERM ends it like Ctrl-C, so that the servers that it has started end too.
+    """
 
     async def until_ended() -> Outcome:
         task = asyncio.current_task()
@@ -159,7 +162,7 @@ def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         return await work
 
-    if not Path("/proc/self/schedstat").exists():  # the CPU time of threads
+    if not Path("/proc/self/schedstat").exists():  # schedstat has the CPU time of threads
         raise CommandError("This kernel has no /proc/PID/schedstat: use a Linux that has it.")
     # A crowd needs as many connections as the system allows.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

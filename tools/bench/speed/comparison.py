@@ -1,4 +1,4 @@
-"""The comparison: every server answers every load in alternating rounds."""
+"""The comparison: every server receives every load, in alternating rounds."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class Cost:
 
     requests: float
     capacity: float
-    """RCU; of a write, WCU."""
+    """The capacity in RCU; for a write in WCU."""
 
 
 Costs = Mapping[tuple[str, str], Cost]
@@ -39,12 +39,12 @@ class Plan:
     rounds: int
     seconds: float
     token: str
-    """JWT of the writing user."""
+    """The JWT of the user who writes."""
     crowd: int = 0
-    """Number of clients that send requests at once, at the end."""
+    """The number of clients that send requests at the same time after the rounds; 0 for none."""
 
     def most_steps(self, contestants: int) -> int:
-        """Return the steps if every server takes every load."""
+        """Return the number of steps if every server receives every load."""
         return len(self.loads) * contestants * (2 + self.rounds * len(self.clients)) + contestants
 
 
@@ -68,7 +68,7 @@ class Outcome:
     """Requests that every server answered with the same content."""
     footprints: list[Footprint] = field(default_factory=list)
     crowds: list[Sample] = field(default_factory=list)
-    """Results of many clients at once."""
+    """The results of the loads with very many clients."""
     machine: str = ""
     versions: str = ""
     titles: dict[str, str] = field(default_factory=dict)

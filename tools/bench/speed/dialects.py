@@ -1,4 +1,4 @@
-"""Requests and responses of each server: the same page in its schema, with its cursors."""
+"""The requests and responses of each server: the same page in its schema, with its cursors."""
 
 import json
 from base64 import b64decode, b64encode, urlsafe_b64encode
@@ -31,12 +31,12 @@ class CommentsApi:
 
     name: str
     own_cursors: bool
-    """Whether cursors have Marginalia's form; else they are the position alone."""
+    """Whether cursors have Marginalia's form. Otherwise a cursor is only the position."""
     writes: bool
     pages: bool = False
     """Whether the server has pages for browsers."""
     tells_cost: bool = False
-    """Whether responses have ``extensions.cost`` on request."""
+    """Whether a response has ``extensions.cost`` if the client requests it."""
     counts_cost: bool = False
     """Whether ``/cost`` returns the requests and capacity since the start."""
 
@@ -54,7 +54,7 @@ class CommentsApi:
             case CommentAsked(comment_id):
                 return {"query": _ONE, "variables": {"i": comment_id}}
             case CommentAdded(product) if self.writes:
-                # Each server counts comments in a different way, so each needs a separate product.
+                # Each server counts comments in another way, so each writes to its own product.
                 own = {"productId": f"{product}-{self.name}"}
                 added = {name: getattr(asked, name) for name in _GIVEN} | own
                 return {"query": _ADD, "variables": {"input": added}}
@@ -67,7 +67,7 @@ class PostGraphileApi:
     """The schema that PostGraphile generates from the table ``comments``."""
 
     cursor: str
-    """Any cursor of the list; its first part is the order."""
+    """Any cursor of the list. Its first part is the list's order."""
     pages: bool = False
     tells_cost: bool = False
     counts_cost: bool = False

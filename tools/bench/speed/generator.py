@@ -1,7 +1,7 @@
-"""The load generator: HTTP/1.1 clients that send the next request after each response.
+"""The load generator: HTTP/1.1 clients, each of which sends its next request after each response.
 
-A client is an asyncio protocol, without a task or stream between a response and the next
-request, so that one Python process keeps several servers busy.
+A client is an asyncio protocol. There is no task or stream between a response and the next request,
+so one Python process can keep several servers busy.
 """
 
 import asyncio
@@ -25,12 +25,13 @@ class Answer:
     """The response to one request."""
 
     status: bytes
-    """Three digits; empty if the connection broke or the client gave up."""
+    """The three digits of the status. Empty if the connection broke or the client gave up."""
     head: bytes
-    """In lower case."""
+    """The head of the response in lower case."""
     body: bytes
     asked: float
-    """Time of ``time.perf_counter``, like ``ended``."""
+    """When the request was sent, as ``time.perf_counter``. ``ended`` is the same for the
+    response."""
     ended: float
 
     @property
@@ -43,10 +44,10 @@ class Asking(Protocol):
     """Supplies requests, and receives their responses."""
 
     def next(self) -> tuple[int, bytes] | None:
-        """Return the next request and its number; None after the last, and from then on."""
+        """Return the next request and its number. After the last request, always return None."""
 
     def note(self, number: int, answer: Answer) -> None:
-        """Take the response to a request."""
+        """Receive the response to a request."""
 
 
 def request(url: str, path: str, body: bytes | None = None, headers: tuple[str, ...] = ()) -> bytes:
@@ -114,7 +115,7 @@ class Once:
         return next(self._left, None)
 
     def note(self, number: int, answer: Answer) -> None:
-        """Take the response to a request."""
+        """Receive the response to a request."""
         self._keep(number, answer)
 
 
@@ -127,11 +128,11 @@ async def _watch(present: set["_Client"], patience: float) -> None:
 
 
 class _Client(asyncio.Protocol):
-    """One connection; ``gone`` is done after the last response, or after the connection breaks."""
+    """One connection. ``gone`` is done after the last response, or when the connection breaks."""
 
     def __init__(self, asking: Asking, first: tuple[int, bytes], pause: float) -> None:
         self.asked = time.perf_counter()
-        """Time of the request; for the first one, time before connecting."""
+        """When the request was sent. For the first request, when the connection was begun."""
         self.gone: asyncio.Future[None] = asyncio.Future()
         self._asking = asking
         self._number, self._request = first
@@ -157,7 +158,7 @@ class _Client(asyncio.Protocol):
         self.broke()
 
     def broke(self) -> None:
-        """Note an empty response if the request has none."""
+        """Record an empty response, if the request has no response yet."""
         if self._waiting:
             self._note(b"", b"", b"")
         if not self.gone.done():
@@ -180,7 +181,7 @@ class _Client(asyncio.Protocol):
             return
         head = self._parts[:end].lower()
         at = head.find(_LENGTH)
-        if at < 0:  # every server here sends the header
+        if at < 0:  # all servers in this comparison send the header
             self.leave()
             return
         length = int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0])

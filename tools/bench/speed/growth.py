@@ -1,6 +1,7 @@
-"""Growth: the cost of a page by the product's comments, and by the number of key ranges.
+"""Growth: the cost of a page for more and more comments of a product, and more and more key ranges.
 
-A constant cost has the exponent 0, a cost in proportion to the size the exponent 1.
+If the cost does not depend on the size, the exponent is 0. If it is in proportion to the size, it
+is 1.
 """
 
 import math
@@ -15,7 +16,7 @@ from tools.bench.speed.loads import LANGUAGES, MIDDLE, Asked, Load, PageAsked, c
 from tools.bench.speed.tables import Line, lines
 
 _FAN_OUTS = ((1, 1), (2, 1), (3, 1), (2, 2), (3, 2), (2, 4), (2, 5))
-"""Ratings by languages: up to ten ranges."""
+"""Numbers of ratings and languages. Their product is the number of key ranges, up to ten."""
 
 
 def product_of(size: int) -> str:
@@ -24,7 +25,7 @@ def product_of(size: int) -> str:
 
 
 def grown(sizes: Sequence[int]) -> Iterator[Comment]:
-    """Yield the comments of every size."""
+    """Yield the comments of the products of all sizes."""
     for size in sizes:
         yield from comments_of(product_of(size), size)
 
@@ -32,7 +33,7 @@ def grown(sizes: Sequence[int]) -> Iterator[Comment]:
 def size_loads(size: int) -> list[Load]:
     """Return pages of one product: at the start, in the middle, and of three ratings."""
     product = product_of(size)
-    # A cursor may be any position in the list, even one without a comment.
+    # A cursor may be any position in the list, even a position without a comment.
     middle = f"{format_instant(MIDDLE)}#middle"
     pages: dict[str, Asked] = {
         "first page": PageAsked(product),
@@ -97,6 +98,6 @@ def _cells(outcome: Outcome, line: Line) -> list[str]:
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float:
-    """Return the power of the size with which values grow, by least squares over logarithms."""
+    """Return the exponent with which values grow with the size, by least squares of logarithms."""
     slope = linear_regression([math.log(one) for one in sizes], [math.log(one) for one in values])
     return slope.slope

@@ -1,6 +1,6 @@
-"""The rows of a measurement, and the loads: the requests that clients send for them.
+"""The rows of a measurement, and the loads, which are the requests that clients send.
 
-A load is independent of the server; each server's requests are made from it.
+A load does not depend on the server. Each server's requests are made from it.
 """
 
 import random
@@ -16,7 +16,7 @@ LARGEST = "p1"
 
 SIZES = {LARGEST: 20_000, "p2": 3_000, "p3": 1_500, "p4": 1_000, "p5": 700, "p6": 400, "p7": 250}
 SIZES |= {"p8": 150}
-"""Comments of each product."""
+"""The number of comments of each product."""
 
 LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt-BR": 4}
 """The percentage of comments in each language, and below with each rating."""
@@ -25,9 +25,9 @@ _RATINGS = (7, 5, 9, 21, 58)
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 _SPAN = 4 * 365 * 86_400
 MIDDLE = _START + timedelta(seconds=_SPAN / 2)
-"""When about half of the comments were written."""
+"""A time at which about half of the comments were written."""
 _TEXT = (200, 40)
-"""Characters of a text: the mean, and the usual deviation from the mean."""
+"""Characters of a text: the mean and the standard deviation."""
 _SENTENCE = """the kettle pours well and stays warm after two years of daily use but its lid is
 loose when it boils we would buy one again for friends because colour and weight fit our small
 kitchen while für très año 良い não come from elsewhere"""
@@ -44,15 +44,15 @@ _SEED = 12
 _FROM_THE_START = 0.2
 """In the load ``mixed``, the fraction of requests for the first page of a list."""
 _TRIPLES = 9
-"""Number of sets of three ratings, in addition to all sets of none, one and two."""
+"""Number of sets of three ratings in the load ``mixed``. It also has all sets of none, one and
+two."""
 
 
 def comments_of(product: str, count: int) -> Iterator[Comment]:
-    """Yield the comments of a product, always the same, in no order."""
+    """Yield the comments of a product. They are always the same, and not sorted."""
     chance = random.Random(product)  # noqa: S311 - data, not secrets
     for number in range(count):
-        # With another order of random draws the rows would differ, and figures could not be
-        # compared.
+        # Do not change the order of random draws: other rows would make figures incomparable.
         yield Comment(
             comment_id=f"{product}-{number:06}",
             product_id=product,
@@ -109,7 +109,7 @@ class CommentAdded:
 
 @dataclass(frozen=True, slots=True)
 class HtmlAsked:
-    """The page of a product as a browser gets it."""
+    """The HTML page of a product, as a browser requests it."""
 
     product: str
 
@@ -156,7 +156,7 @@ def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list
 
 
 def _mixed(rows: list[Comment], count: int, chance: random.Random) -> list[PageAsked]:
-    """Return pages by Zipf's law over the lists: first pages, and pages at any depth."""
+    """Return pages of lists that are chosen by Zipf's law: first pages, and pages at any depth."""
     lists = lists_asked()
     chance.shuffle(lists)
     weights = [1 / rank for rank in range(1, len(lists) + 1)]

@@ -21,18 +21,19 @@ from tools.bench.speed.processes import cpu_between, cpu_times
 
 _ADDED = re.compile(rb'{"data":{"addComment":{"comment":{"id":"[^"]+"}}}}')
 _EVENTS = re.compile(rb' data-live="[^"]*"')
-"""The address of an HTML page's events: its cursor changes with each write of the server."""
+"""The address of an HTML page's live events. Its cursor changes with each write, so it is not
+compared."""
 
 _CODE = re.compile(rb'"code": ?"(\w+)"')
 _OK = b"200"
 _RECORDERS = 4
 _STEP = 331
-"""Requests between the starts of two rounds, so that each round starts at another request."""
+"""Number of requests by which the starts of two rounds differ, so that no round repeats another."""
 
 
 @dataclass(slots=True)
 class Script:
-    """Requests by number. A request that does not write always has the same response."""
+    """Numbered requests. A request that does not write always has the same response."""
 
     url: str
     load: Load
@@ -41,7 +42,7 @@ class Script:
     """Digests of the right bodies; empty if all responses differ."""
 
     def right(self, number: int, answer: Answer) -> bool:
-        """Return whether an answer is right: equal to the right body, if that is known."""
+        """Return whether a response is right: its body is the recorded one, if there is one."""
         if answer.status != _OK:
             return False
         if not self.digests:
@@ -68,7 +69,7 @@ def script(
 
 
 async def each(script: Script, keep: Callable[[int, Answer], None], clients: int = 1) -> None:
-    """Ask each request once; CommandError when an answer has another status than 200."""
+    """Send each request once. Raise CommandError if a response has another status than 200."""
     failed: list[Answer] = []
 
     def note(number: int, answer: Answer) -> None:
@@ -84,7 +85,10 @@ async def each(script: Script, keep: Callable[[int, Answer], None], clients: int
 
 
 async def record(script: Script) -> list[int]:
-    """Record the right responses; return digests of their contents, equal on all servers."""
+    """Record the right responses.
+
+    Return digests of their contents, which are equal for all servers.
+    """
     first = script.load.asked[0]
     if isinstance(first, CommentAdded):
         return []
@@ -115,7 +119,7 @@ def _request(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A server and its database, as processes."""
+    """A server and its database, with the processes whose CPU is measured."""
 
     name: str
     title: str
@@ -125,7 +129,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The results of one measurement; CPU times are in milliseconds per page."""
+    """The results of one measurement. CPU times are in milliseconds per page."""
 
     subject: str
     title: str
@@ -136,20 +140,21 @@ class Sample:
     refused: int
     """Responses with status 503, and requests without a response."""
     rate: float
-    """Pages a second."""
+    """Pages per second."""
     server_cpu: float
     database_cpu: float
     generator_share: float
-    """The part of one core that the clients used. If it is near 1, the clients were the limit."""
+    """The part of one core that the clients used. If it is near 1, the clients limited the
+    result."""
     p50: float
-    """Milliseconds."""
+    """The median time of a response, in milliseconds."""
     p99: float
     statuses: Counter[str] = field(default_factory=Counter)
     """The number of answers by outcome."""
 
 
 class _Timed:
-    """Sends a script's requests in turn until the time is over, and at least one."""
+    """Sends a script's requests one after another, at least one, until the time is over."""
 
     def __init__(self, script: Script, seconds: float, offset: int) -> None:
         self._script = script
@@ -185,7 +190,7 @@ class _Timed:
 async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
-    """Send requests for some seconds, beginning at ``part``."""
+    """Send requests for some seconds. ``part`` is the number of the first request."""
     server, database = cpu_times(subject.pid), cpu_times(subject.database_pid)
     timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()

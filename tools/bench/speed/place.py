@@ -1,8 +1,8 @@
 """The place of a measurement: an engine with the rows.
 
-The embedded engine imports an export in Amazon's format, which contains the counters, too. A
-million comments take minutes. ``marginalia load`` would take longer: it counts in every
-transaction, and the engine waits for the disk after each.
+The embedded engine imports an export in Amazon's format, which also contains the counters. A
+million comments take minutes. ``marginalia load`` would take longer, because it counts comments in
+every transaction, and the engine waits for the disk after each.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from server.settings import Settings
 
 _SCHEMA = "schema.json"
 _SHOWN_EVERY = 1_000
-"""Comments between two messages of progress."""
+"""Number of comments between two messages of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Programs:
     marginalia: Path
     other: Path | None
     rows_dir: Path | None
-    """If None, a temporary directory."""
+    """None for a temporary directory."""
     secret: str = field(default_factory=secrets.token_hex)
 
     def token(self) -> str:
@@ -76,7 +76,7 @@ class Place:
 
 @asynccontextmanager
 async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
-    """Run an engine that holds the rows until the block ends."""
+    """Run an engine with the rows in the ``with`` block."""
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=programs.rows_dir or Path(directory))
         data = DataDirectory(settings.data_dir)
@@ -96,7 +96,7 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
 
 
 async def _fill(data: DataDirectory, rows: Rows) -> None:
-    """Make the data file of a directory that has none."""
+    """Create the data file in a directory that has none."""
     data.prepare()
     with (
         TemporaryDirectory(dir=data.path) as directory,
@@ -130,7 +130,7 @@ def _items(comments: Iterable[Comment], progress: ProgressBar) -> Iterator[Item]
 
 
 def _import(engine: Path, export: Path, database: Path) -> None:
-    """Make an engine's file of an export."""
+    """Create an engine's data file from an export."""
     draft = export / database.name
     command = [str(engine), "import", "--source", str(export), "--output", str(draft)]
     done = subprocess.run(  # noqa: S603 - the engine

@@ -49,7 +49,7 @@ class Database:
 
 @contextmanager
 def database(comments: Iterable[Comment]) -> Iterator[Database]:
-    """Run a PostgreSQL that holds the comments until the block ends."""
+    """Run PostgreSQL with the comments in the ``with`` block."""
     programs, user = _programs(), _user()
     port = free_port()
     with TemporaryDirectory(ignore_cleanup_errors=True) as directory:
@@ -80,7 +80,7 @@ def database(comments: Iterable[Comment]) -> Iterator[Database]:
 
 
 def _programs() -> Path:
-    """Return the directory of the newest PostgreSQL; CommandError when there is none."""
+    """Return the directory of the newest PostgreSQL. Raise CommandError if there is none."""
     found = sorted(_DEBIAN.glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     on_path = shutil.which("initdb")
     if not found and on_path is None:
@@ -92,7 +92,7 @@ def _programs() -> Path:
 
 
 def _user() -> str | None:
-    """Return the user to run PostgreSQL as, because it refuses root; None for the current user."""
+    """Return the user that runs PostgreSQL, because it refuses root; None for the current user."""
     if os.geteuid():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Processes that are measured: ports, stopping, and CPU time and memory with all descendants."""
+"""The processes that are measured: ports, stopping, CPU time and memory with all descendants."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ import psutil
 STOP_SECONDS = 10.0
 
 Times = Mapping[tuple[int, str], int]
-"""Nanoseconds of CPU by process and thread."""
+"""Nanoseconds of CPU time, by process and thread."""
 
 
 def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:
@@ -36,7 +36,7 @@ def cpu_times(pid: int) -> Times:
     """Return the scheduler's count for each thread of a process and its descendants."""
     times: dict[tuple[int, str], int] = {}
     for process in _family(pid):
-        # A process or a thread may end at any time.
+        # a process or a thread may end at any time
         with suppress(FileNotFoundError, ProcessLookupError):
             for thread in Path(f"/proc/{process.pid}/task").iterdir():
                 with suppress(FileNotFoundError, ProcessLookupError):
@@ -46,7 +46,7 @@ def cpu_times(pid: int) -> Times:
 
 
 def cpu_between(before: Times, after: Times) -> float:
-    """Return the seconds of CPU between two counts. Threads that ended in between are left out."""
+    """Return the CPU seconds between two counts. Threads that ended in between are not counted."""
     return sum(time - before.get(thread, 0) for thread, time in after.items()) / 1e9
 
 

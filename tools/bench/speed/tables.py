@@ -1,8 +1,8 @@
-"""The figures of a comparison as tables, and the picture of them.
+"""The figures of a comparison as tables, and as a picture.
 
-A figure is the median of several rounds, with its range. The picture is an SVG with bars of the CPU
-that a page takes. Its colours have medium lightness and it has no background, so that it is
-readable on light and dark pages.
+A figure is the median of several rounds, with its range. The picture is an SVG with a bar for the
+CPU time of a page. It has no background and colours of medium lightness, so that it is readable on
+light and dark pages.
 """
 
 from collections import defaultdict
@@ -43,13 +43,13 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The rounds of one load, server and number of clients."""
+    """The rounds of one load, one server and one number of clients."""
 
     rounds: list[Sample]
 
     @property
     def first(self) -> Sample:
-        """The first round, for values that all rounds share."""
+        """The first round, for values that are the same in all rounds."""
         return self.rounds[0]
 
     def figure(self, name: str) -> Figure:
@@ -101,7 +101,7 @@ def page_sections(outcome: Outcome, clients: int) -> list[Section]:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return a sentence on how far the figures can be trusted."""
+    """Return a sentence from which readers see how far they can trust the figures."""
     answers = sum(sample.pages for sample in outcome.samples)
     busiest = max(sample.generator_share for sample in outcome.samples)
     return (
@@ -112,7 +112,10 @@ def summary(outcome: Outcome) -> str:
 
 
 def wrong(outcome: Outcome) -> int:
-    """Return how many answers were wrong. Refusals count as wrong, except in the crowd's load."""
+    """Return the number of wrong responses.
+
+    Refusals are wrong too, except under the crowd's load.
+    """
     in_rounds = sum(sample.wrong + sample.refused for sample in outcome.samples)
     return in_rounds + sum(sample.wrong for sample in outcome.crowds)
 
@@ -165,9 +168,11 @@ def _crowds(outcome: Outcome) -> Section:
 
 
 def picture(outcome: Outcome, clients: int, first: str) -> str:
-    """Return the picture of lines with ``clients`` clients; the server ``first`` is highlighted.
+    """Return the picture of the lines with ``clients`` clients.
 
-    Loads that only one server answers are left out.
+    The server ``first`` is highlighted.
+
+    Loads that only one server can answer are omitted.
     """
     lines = [line for line in ordered(outcome) if line.first.clients == clients]
     groups = {

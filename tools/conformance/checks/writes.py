@@ -17,7 +17,7 @@ from tools.conformance.session import Session
 from tools.conformance.writing import Writer
 
 BOUNDARIES = 3
-"""Pages that are followed by a write."""
+"""Number of page boundaries at which a row is written."""
 PAGES = 6
 """Minimum number of pages of a walk, if the list is long enough."""
 WRITERS = 3
@@ -25,7 +25,7 @@ WALKS = 2
 """Walks in each direction during concurrent writes."""
 
 PATIENCE = 40
-"""Reads of the list until a write must be visible."""
+"""Maximum reads of the list until a write is visible."""
 PAUSE = 0.25
 """Seconds between these reads."""
 
