@@ -80,8 +80,8 @@ MAX_POINTS = 400
 # Work that an operation causes
 
 MAX_SORTED_ROWS = 2_000
-"""Rows that a page by helpful votes is expected to read under filters: about 1 MB. A page whose
-expectation was wrong ends with an error after twice as many."""
+"""Maximum rows that a page in the order of helpful votes is expected to read under filters: about 1
+MB. If the page needs more than twice as many, it ends with an error."""
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation may be expected to send."""
@@ -133,7 +133,8 @@ MAX_REPLY = 2_000
 
 MAX_PHOTOS = 10
 MAX_ALT = 200
-"""Photos of a comment, and characters of a photo's text: lists read them with the comment."""
+"""Maximum photos of a comment, and maximum characters of a photo's text. Lists read them together
+with the comments."""
 
 MAX_LANGUAGE = 35
 """Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to

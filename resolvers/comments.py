@@ -55,7 +55,7 @@ _REPLIED = {**_WHICH, "text": rules.stated_reply}
 
 @strawberry.input(description="A photo of a comment.")
 class PhotoInput:
-    """The address of a photo, and its text."""
+    """A photo of a comment: its URL and its text."""
 
     url: str = strawberry.field(description="URL: https. Maximum 2,048 characters.")
     alt: str = strawberry.field(

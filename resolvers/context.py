@@ -71,7 +71,7 @@ class RequestCache:
         return result
 
     def known(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> bool:
-        """Return whether ``store(*of)`` was called in this request."""
+        """Return whether this request has called ``store(*of)`` before."""
         return (store, *of) in self._tasks
 
     def forget(self) -> None:
@@ -187,7 +187,7 @@ class Context:
     stores: Stores
     explain: bool = False
     site: str | None = None
-    """The pages' absolute address, without a slash at its end; None if it is not known."""
+    """The absolute address of the HTML pages, without a slash at its end; None if it is unknown."""
     known_products_only: bool = False
     """Whether comments on products without stored details are refused."""
     buyers_only: bool = False

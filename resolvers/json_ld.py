@@ -25,13 +25,13 @@ _CONTEXT = "https://schema.org"
 _RATING = {"@type": "Rating", "bestRating": 5, "worstRating": 1}
 
 _MAX_AUTHOR = 99
-"""The most characters of an author's name that Google accepts."""
+"""Maximum characters of an author's name that Google accepts."""
 
 
 async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | None:
     """Return the JSON-LD of a page's products, each with the page's comments on it.
 
-    None without comments.
+    Return None if the page has no comments.
     """
     reviews = dict[str, list[Facts]]()
     for comment in root.nodes:
@@ -51,7 +51,7 @@ async def of_comment(root: strawberry.Parent[Comment], info: Info) -> str:
 
 
 def _script(facts: Facts) -> str:
-    """Return JSON that can stand in a script element: ``</script>`` in a text does not end it.
+    """Return JSON for a script element. ``</script>`` in a text must not end the element.
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """
@@ -101,7 +101,7 @@ def _facts(
     }
     found: Facts = {"@type": "Product", "name": details.title or product_id}
     found |= {name: address for name, address in addresses.items() if address}
-    if statistics and statistics.total:  # a rating of no reviews is invalid
+    if statistics and statistics.total:  # Google rejects an AggregateRating without reviews
         found["aggregateRating"] = {
             **_RATING,
             "@type": "AggregateRating",

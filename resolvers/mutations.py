@@ -117,7 +117,8 @@ def reported(
             except tuple(_CODES) as error:
                 return payload(user_errors=[_user_error(error)])
             finally:
-                info.context.cache.forget()  # the payload's fields read what was written
+                # so that the payload's fields read what the mutation has written
+                info.context.cache.forget()
 
         # Strawberry passes `info` by name, which the type of Mutation does not know.
         return reporting  # type: ignore[return-value]

@@ -53,7 +53,7 @@ class DateOrder(StrEnum):
 
 
 class CommentOrder(StrEnum):
-    """Orders of a product's comments."""
+    """The sort orders of a product's comments."""
 
     NEWEST = "NEWEST"
     OLDEST = "OLDEST"
@@ -63,7 +63,7 @@ class CommentOrder(StrEnum):
 
     @property
     def order(self) -> Order | None:
-        """The order of a selection; None is by date."""
+        """The order for a selection of comments. None is by date."""
         return Order.__members__.get(self.name)
 
     @property

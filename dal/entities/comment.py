@@ -1,9 +1,9 @@
 """Comments as items: keys, indexes, codec.
 
-An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S) and one
-packed ``data`` (S). ``data`` contains title, text, username, the author's name if it differs
-from the username, the shop's reply, the number of helpful votes, and the photos. The indexes that
-list a product's comments project ``rating``, ``language`` and ``data``. Their keys contain the
+An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S), and the
+packed attribute ``data`` (S). ``data`` contains title, text, username, the shop's reply, the number
+of helpful votes, the photos, and the author's name if it differs from the username. The indexes
+that list a product's comments project ``rating``, ``language`` and ``data``. Their keys contain the
 product and the time.
 """
 
@@ -81,7 +81,8 @@ STATE = "state"
 """The attribute (S) with the state of an unpublished comment. Published comments do not have it."""
 
 _COUNT_DIGITS = 12
-"""The digits of the number of votes in a position. A date has no ``#`` after so many characters."""
+"""The number of digits of the votes in a position. In a position by date, no ``#`` follows so many
+characters, so the two kinds of positions can be distinguished."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)

@@ -290,8 +290,8 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # Compare a product's title, which is in the product's keys, and a comment's purchase and votes,
-    # but not a comment's text, which is in no key and may be long.
+    # The values that become keys are compared: a product's title, and a comment's purchase and
+    # votes. A comment's text may be long and is in no key, so it is not compared.
     of_data = {"data", BY_VERIFIED.partition_key, HELPFUL.sort_key}
     update = entity.unchanged(
         item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)

@@ -45,7 +45,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A customer's photo of a product: an https URL, and a text for those who cannot see it."""
+    """A customer's photo of a product: an https URL, and a text for users who cannot see it."""
 
     url: str
     alt: str = ""
@@ -76,14 +76,14 @@ class Comment(NamedTuple):
     reply: Reply | None = None
     """The shop's reply. It stays while the comment is not published."""
     votes: int = 0
-    """The number of users who found the comment helpful, some seconds late."""
+    """The number of users who found the comment helpful. It may be some seconds old."""
     votes_before: int = 0
-    """The number of such users of an earlier shop software, as a file gives it."""
+    """The number of helpful votes in an earlier shop software, from a loaded file."""
     photos: tuple[Photo, ...] = ()
 
     @property
     def content(self) -> object:
-        """What a moderator decides on: the title, the text and the photos."""
+        """The content on which a moderator decides: title, text and photos."""
         return self.title, self.text, self.photos
 
     @property

@@ -249,7 +249,7 @@ def address(argument: str, value: str) -> str:
 
 
 def photo_address(argument: str, value: str) -> str:
-    """Return ``value`` if it is a URL as ``address`` allows, with https."""
+    """Return ``value`` if it is valid as a photo's address: an https URL, as in ``address``."""
     if not _is_https(_measured(argument, value, MAX_ADDRESS)):
         raise InvalidArgumentError(
             argument, f"{argument} is not a URL such as 'https://shop.example/kettle.jpg'."
@@ -258,13 +258,16 @@ def photo_address(argument: str, value: str) -> str:
 
 
 def alternative_text(argument: str, value: str) -> str:
-    """Return ``value``, the text of a photo, if it is short enough; empty if it is blank."""
+    """Return ``value`` if it is valid as a photo's text: not too long.
+
+    A blank text becomes empty.
+    """
     value = _characters(argument, value, MAX_ALT)
     return "" if _is_blank(value) else value
 
 
 def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
-    """Return ``photos`` if a comment may have that many."""
+    """Return ``photos`` if a comment may have this number of photos."""
     if len(photos) > MAX_PHOTOS:
         raise InvalidArgumentError(
             argument, f"{argument} has {len(photos):,} entries; the most is {MAX_PHOTOS}."

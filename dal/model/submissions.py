@@ -50,7 +50,7 @@ class Submission:
 
     @property
     def content(self) -> object:
-        """What a moderator decides on, as ``Comment.content``."""
+        """The content on which a moderator decides: see ``Comment.content``."""
         return self.title, self.text, self.photos
 
     @property

@@ -52,7 +52,7 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """The order of a list that several Queries form, each by date (``stages``)."""
+    """An order that needs several Queries, each in the order of dates: see ``stages``."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
         """Return whether this pattern has exactly these filters and bounds."""

@@ -60,7 +60,7 @@ class CursorKind(IntEnum):
 
 
 class _Rank(NamedTuple):
-    """How positions and cursors of a list in another order than by date begin."""
+    """The prefix of positions, and of their cursors, in a list with an order other than by date."""
 
     letter: str
     digits: int
@@ -77,7 +77,7 @@ _ORDERS = {rank.letter: order for order, rank in _RANKS.items()}
 
 
 def rank_prefix(order: Order, rank: int) -> str:
-    """Return the part of a position before ``<instant>#<id>``, in a list that has ranks."""
+    """Return the prefix that a rank adds to ``<instant>#<id>`` in a list with an order."""
     letter, digits, _ = _RANKS[order]
     return f"{letter}{rank:0{digits}}#"
 

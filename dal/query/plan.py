@@ -34,7 +34,10 @@ def filters_of(key: EqualityKey) -> Filters:
 
 
 class Order(StrEnum):
-    """Orders of a list of comments other than by date. Rows of one rank are sorted newest first."""
+    """The orders of a list of comments other than by date.
+
+    Rows of the same rank are sorted newest first.
+    """
 
     HIGHEST_RATING = "HIGHEST_RATING"
     LOWEST_RATING = "LOWEST_RATING"
@@ -55,7 +58,8 @@ class Query:
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
     order: Order | None = None
-    """The order of the list, which ``stages`` reads; None is the order of the index's sort keys."""
+    """The order of the list, if ``stages`` must read it. None is the order of the index's sort
+    keys."""
     _hash: int = field(init=False, repr=False, compare=False)
     """The hash, computed once: every page looks up its access paths by the query."""
 

@@ -1,18 +1,22 @@
-"""Stages: a list in another order than by date is a concatenation of lists that one index has.
+"""Stages: reads a list in another order than by date, as several lists that an index has.
 
 HIGHEST_RATING lists the comments rated 5 by date, then those rated 4, and so on. MOST_HELPFUL lists
-the comments with helpful votes, in the order of ``byHelpful``, and then the others by date. A stage
-is one of these lists. Its query is planned and read like any other list. A position is the stage's
-prefix and the position in the stage. The positions of every order descend:
+the comments with helpful votes, in the order of the index ``byHelpful``, and then the others by
+date. Each of these lists is a stage. A stage's query is planned and read like that of any other
+list.
 
-    h5#2024-02-01…#b    h5#2024-01-01…#a    h4#2024-03-01…#c
-    v000000000002#2024-01-01…#a    v000000000000#2024-03-01…#c
+A position consists of the stage's prefix and the position in the stage. In every order, positions
+descend:
 
-A comment that keeps its rank is in a walk exactly once. A comment whose rank changes meanwhile may
-be missing, or occur twice.
+    h5#2024-02-01…#b   h5#2024-01-01…#a   h4#2024-03-01…#c
+    v000000000002#2024-01-01…#a   v000000000000#2024-03-01…#c
 
-If few comments pass the filters of MOST_HELPFUL, ``byHelpful`` would be read to find them. Then the
-page reads the filtered list by date, and sorts it in memory. The positions are the same.
+A client that reads all pages gets each comment exactly once, if the comment's rank does not change
+meanwhile. If it changes, the comment may be missing, or occur twice.
+
+If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
+to find them. In that case the server reads the filtered list by date, and sorts it in memory. The
+positions are the same.
 """
 
 import math
@@ -40,10 +44,11 @@ from dal.table.index import QueryRequest, QueryResponse, RunQuery
 from dal.table.ranges import UNBOUNDED, Range
 
 _VOTED = "v"
-"""The prefix of the stage of comments with votes; a position in ``byHelpful`` begins with them."""
+"""The prefix of the stage of comments with votes. A position in ``byHelpful`` already begins with
+the votes."""
 
 _SOME = 20
-"""The number of rows to request in order to find one."""
+"""The number of rows that are requested if only one row is needed."""
 
 _TOO_MANY = (
     f"To sort these comments by helpful votes, over {MAX_SORTED_ROWS:,} of them would be read: "
@@ -52,14 +57,14 @@ _TOO_MANY = (
 
 
 class Stage(NamedTuple):
-    """A part of a list: its query, the prefix of its positions, and its lowest position."""
+    """A stage: its query, the prefix of its positions, and its lowest position."""
 
     prefix: str
     query: Query
     lowest: str
 
     def part(self, span: Range) -> Range:
-        """Return the part of ``span`` in this stage, as positions of the stage's query."""
+        """Return the part of ``span`` that is in this stage, as positions of the stage's query."""
         whole = Range(self.lowest, self.prefix + LAST_CHARACTER)
         within = span & whole
         if within.empty:
@@ -70,7 +75,7 @@ class Stage(NamedTuple):
         return Range(low and low[size:], high and high[size:], within.low_open, within.high_open)
 
     def place(self, row: Row) -> Row:
-        """Return a row of the stage at its position in the list."""
+        """Return a row of the stage with its position in the whole list."""
         return row._replace(position=self.prefix + row.position)
 
 
@@ -97,20 +102,23 @@ def stages(query: Query) -> Sequence[Stage]:
             )
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
-    # A list of no rating has a plan too: it reads nothing.
+    # A list without any rating needs a plan too, which reads nothing.
     prefix = rank_prefix(order, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]
 
 
 def by_date(row: Row) -> Row:
-    """Return a row of a list with stages at its position by date."""
+    """Return a row with its position by date, in place of its position in a list with stages."""
     return row._replace(position=row.position.partition("#")[2])
 
 
 @dataclass(frozen=True, slots=True)
 class _HelpfulStatistics:
-    """Statistics of the rows of ``byHelpful``: without row locations, which are by date."""
+    """Statistics for ``byHelpful``.
+
+    It uses no row locations, because these are positions by date.
+    """
 
     of: StatisticsProvider
 
@@ -127,16 +135,16 @@ class _HelpfulStatistics:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Prove nothing: ``byHelpful`` has one segment."""
+        """Return no keys: ``byHelpful`` has only one segment, so there is nothing to skip."""
         del query, keys, spent
         return ()
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
-        """Learn nothing: the positions are not by date."""
+        """Do nothing, because row locations must be positions by date."""
 
 
 class StageReader:
-    """Reads lists with stages. It has the interface of ``Executor``, which reads each stage."""
+    """Reads lists with stages, with the interface of ``Executor``. Executors read the stages."""
 
     def __init__(self, executor: Executor) -> None:
         self._by_date = executor
@@ -155,8 +163,9 @@ class StageReader:
     ) -> list[Row]:
         """Return the first ``count`` rows of ``query`` within ``span``.
 
-        The page begins in one stage. If that stage does not fill the page, the counts tell how many
-        of the next stages to read in parallel. The counts never skip a stage.
+        The first rows come from one stage. If that stage does not fill the page, the counts
+        determine how many of the next stages are read in parallel. No stage is skipped because of
+        counts.
         """
         dated, voted = self._by_date, self._helpful
         if query.order is Order.MOST_HELPFUL:
@@ -191,8 +200,8 @@ class StageReader:
                 for row in rows:
                     shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
                 if len(shown) < count and len(rows) == missing:
-                    # A row whose rank has just changed was in two stages, and the page shows it
-                    # once. So this stage may have further rows before those of the next stage.
+                    # A row whose rank has just changed can be in two stages, but the page shows it
+                    # once. So this stage may still have rows that precede those of the next stage.
                     rest = part.beyond(rows[-1].position, descending=descending)
                     left = [(stage, rest), *batch[number + 1 :], *left]
                     break
@@ -225,9 +234,9 @@ class StageReader:
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> int:
-        """Return how many of the stages ``left`` are expected to have the ``missing`` rows.
+        """Return how many of the stages ``left`` are expected to contain the ``missing`` rows.
 
-        Without counts the table has few comments, or is new: all of them.
+        Without counts, return all: the product has few comments, or the table is new.
         """
         known = await self._known(query, stats, plan_by)
         if known is None:
@@ -242,9 +251,10 @@ class StageReader:
     async def _in_memory(
         self, query: Query, count: int, stats: ExecutionStatistics, plan_by: PlanBasis | None
     ) -> bool:
-        """Return whether to sort the whole list by votes in memory.
+        """Return whether the whole list must be sorted by votes in memory.
 
-        ``byHelpful`` cannot be read between dates. Raise NoIndexError if both ways read too much.
+        This is always so with dates, because ``byHelpful`` is not sorted by date. Raises
+        NoIndexError if both ways would read too much.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:
@@ -286,7 +296,7 @@ async def _sorted(
 
 
 def _limited(run: RunQuery) -> RunQuery:
-    """Return ``run`` with an error after twice MAX_SORTED_ROWS rows."""
+    """Return a ``run`` that raises an error after it has read twice MAX_SORTED_ROWS rows."""
     read = 0
 
     async def limited(request: QueryRequest) -> QueryResponse:
@@ -301,7 +311,7 @@ def _limited(run: RunQuery) -> RunQuery:
 
 
 def _parts(query: Query, span: Range, *, descending: bool) -> Sequence[tuple[Stage, Range]]:
-    """Return each stage that ``span`` enters with its part, in the direction of the walk."""
+    """Return each stage that has a part of ``span``, with the part, in the direction of reading."""
     every = [(stage, stage.part(span)) for stage in stages(query)]
     found = [one for one in every if not one[1].empty] or every[:1]
     return found if descending else found[::-1]
@@ -312,6 +322,9 @@ def _without_votes(filters: Filters) -> Filters:
 
 
 def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
-    """Return statistics of the read of one stage, traced if the whole page is traced."""
+    """Return execution statistics for one stage.
+
+    They have a trace if those of the page have one.
+    """
     trace = None if of.trace is None else Trace(descending=of.trace.descending)
     return ExecutionStatistics(query.access_pattern, trace=trace)

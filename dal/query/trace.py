@@ -154,10 +154,11 @@ class Trace:
     descending: bool = False
     """Whether the list is in descending order of keys."""
     stages: list["Trace"] = field(default_factory=list)
-    """The traces of the stages of a list with an order, which this trace contains too."""
+    """If the list has stages, the trace of each stage. This trace contains their rows and Queries
+    too."""
 
     def add(self, stage: "Trace", place: Callable[[Row], Row]) -> None:
-        """Add the trace of a stage; ``place`` returns a row at its position in the list."""
+        """Add the trace of a stage. ``place`` returns a row with its position in the whole list."""
         before = sum(step.segments for step in self.steps)
         self.steps += stage.steps
         for query in stage.queries:
@@ -304,7 +305,7 @@ class ExecutionStatistics:
             self.trace.steps.append(Step(purpose, plan))
 
     def add(self, stage: "ExecutionStatistics", place: Callable[[Row], Row]) -> None:
-        """Add the cost of a stage; ``place`` returns a row at its position in the list."""
+        """Add the cost of a stage. ``place`` returns a row with its position in the whole list."""
         self.estimated_capacity = (
             stage.estimated_capacity
             if not self.segments or None in {self.estimated_capacity, stage.estimated_capacity}

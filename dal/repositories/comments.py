@@ -46,7 +46,7 @@ class Selection:
     verified_only: bool = False
     """Whether to select only comments of users to whom the product was delivered."""
     order: Order | None = None
-    """The order of the list; None is by date."""
+    """The order of the list. None is by date."""
 
     def query(self) -> Query:
         """Return the query of this selection. All five ratings are the same as no filter."""

@@ -139,7 +139,8 @@ class ProductStatisticsProvider:
         self._maintenance = maintenance
         self._row_bytes: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
         self._shares: LRUCache[str, Mapping[str, float]] = LRUCache(MEASURED_PRODUCTS)
-        """The share of each product's comments with the value ``true`` in an uncounted field."""
+        """For each product and uncounted field, the share of comments that have the value
+        ``true``."""
         self._extents: LRUCache[str, tuple[str, str]] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
@@ -209,7 +210,10 @@ class ProductStatisticsProvider:
             self._extents[product] = min(ends), max(ends)
 
     def _note_shares(self, product: str, newest: Sequence[Row]) -> None:
-        """Estimate the shares of uncounted fields; never 0 or 1, as few rows prove neither."""
+        """Estimate the shares of uncounted fields.
+
+        They are never 0 or 1, because a few rows prove neither.
+        """
         self._shares[product] = {
             name: (sum(of(row.item) == "true" for row in newest) + 0.5) / (len(newest) + 1)
             for name, of in ALL.packs.items()

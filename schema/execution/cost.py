@@ -184,7 +184,7 @@ def _without_statistics(plan_by: object) -> bool:
 
 
 def _ordered(order_by: object) -> bool:
-    """Return whether a list with this ``orderBy`` is a concatenation of lists by date."""
+    """Return whether a list in this order is read in stages."""
     return isinstance(order_by, str) and order_by in Order.__members__
 
 
@@ -311,7 +311,8 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
     order_by = arguments.get("orderBy")
-    helpful = order_by == Order.MOST_HELPFUL  # comments with votes, and then those without
+    # two stages: comments with votes, and comments without
+    helpful = order_by == Order.MOST_HELPFUL
     if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
         sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))

@@ -232,9 +232,9 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 
 
 def end_orphan(directory: DataDirectory) -> None:
-    """End the engine whose owner was killed, because two engines over one file damage it.
+    """End the engine that a killed owner has left running.
 
-    They ignore each other's locks.
+    Two engines over one file would damage it, because they ignore each other's locks.
     """
     record = directory.record()
     process = record and recorded_process(record, directory.database)

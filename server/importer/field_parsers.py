@@ -201,7 +201,8 @@ def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
 _PHOTOS = [{"url": "https://shop.example/kettle.jpg", "alt": "On my stove"}]
 _SEPARATORS = " ,;|\t\r\n"
 _BETWEEN_ADDRESSES = re.compile(rf"(?<![{_SEPARATORS}])[{_SEPARATORS}]++(?=https?://)")
-"""Between the addresses of a list as text. An address may contain each of these separators."""
+"""Matches the separators between addresses in one text. An address itself may contain each of
+them."""
 
 _LINES = [{"product_id": "42", "quantity": 1, "unit_price": "12.50 EUR"}]
 _USERS = [{"username": "ana", "type": "ADMIN"}]
@@ -233,9 +234,9 @@ def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
 def photos(field: str, cell: object) -> tuple[Photo, ...]:
     """Return the photos of a comment, at most 10.
 
-    The cell is an array of objects or of addresses, or a text of addresses. An object may be of
-    Wix: its ``image`` is an address, or an object with ``url`` and ``altText``; videos are left
-    out.
+    The cell is an array of objects or of addresses, or one text with several addresses. An object
+    may have Wix's form: its ``image`` is an address, or an object with ``url`` and ``altText``.
+    Videos are ignored.
     """
     if isinstance(cell, str) and not cell.lstrip().startswith("["):
         cell = [one for one in _BETWEEN_ADDRESSES.split(cell.strip(_SEPARATORS)) if one]

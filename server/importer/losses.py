@@ -63,8 +63,8 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of columns, and of different cells of left-out rows, that are counted. A file may
-contain values in place of names."""
+"""Maximum number of columns, and of different cells of left-out rows, that are counted. Without a
+limit, a file with values in place of column names would fill the memory."""
 
 
 class Losses:

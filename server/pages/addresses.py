@@ -47,7 +47,7 @@ class Filters:
     """The last day that matches, in UTC as the pages show dates. ``since`` is the first; both are
     included."""
     order: str = "newest"
-    """The name of the list's order."""
+    """The name of the list's order: see ``list_orders``."""
     verified: bool = False
     """Whether the list shows only comments of buyers."""
 

@@ -35,8 +35,8 @@ _FIELDS = ("rating", "language", "title", "text")
 _RATINGS = frozenset(map(str, RATINGS))
 
 _MOST: Mapping[str, int] = {"title": 200, "text": 10_000, "reply": 2_000}
-"""The API's limits, in characters. If the API refuses a field that is within its limit, the field
-is blank."""
+"""The API's limits, in characters. If the API refuses a field that is not longer, the reason is
+that the field is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"

@@ -12,14 +12,15 @@ class ListOrder(NamedTuple):
     order_by: str
     name: str
     filter: str
-    """The order among the words of the filters; empty for the default order."""
+    """The words for the order in the list of filters; empty for the default order."""
     heading: str
     further_heading: str
     further: str
-    """The heading of further pages, and these pages in a title."""
+    """The words for the second and further pages, in their heading and title."""
     onward: str
     back: str
-    """Links to the next and the previous page."""
+    """The text of the link to the previous page. ``onward`` is that of the link to the next
+    page."""
 
 
 _FURTHER = (
@@ -72,4 +73,4 @@ ORDERS: Mapping[str, ListOrder] = {
         *_FURTHER,
     ),
 }
-"""By the name in an address. The first is the default."""
+"""The orders by their names in addresses. The first is the default."""

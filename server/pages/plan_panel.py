@@ -127,7 +127,7 @@ def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
     segments = iter(plan["segments"])
     for place, step in enumerate(plan["steps"]):
         words = _HEADINGS.get(step["purpose"])
-        first = place == 0 and step["purpose"] == "PAGE"  # it has no heading
+        first = place == 0 and step["purpose"] == "PAGE"  # the first plan of a page has no heading
         heading = gettext(words, index=step["index"]) if words and not first else ""
         for _ in range(step["segments"]):
             segment = next(segments)

@@ -76,8 +76,8 @@ async def sign_in(request: PageRequest) -> Response:
 async def go_to_provider(request: PageRequest) -> Response:
     """Redirect to the issuer's sign-in page. A cookie keeps the attempt for ten minutes.
 
-    It is a link and not a form, because browsers apply the policy's ``form-action`` to redirects
-    too.
+    The page reaches this by a link and not by a form, because browsers apply the policy's
+    ``form-action`` to redirects too.
     """
     provider = _provider(request)
     address, attempt = await provider.start(request.site + _CALLBACK)

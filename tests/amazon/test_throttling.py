@@ -85,7 +85,7 @@ async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Tab
 async def test_a_load_and_live_writes_to_throttled_partitions_lose_no_row(
     amazon: Amazon, table: Table
 ) -> None:
-    """Pages as well: refused requests are sent again."""
+    """The same holds for pages, because throttled requests are sent again."""
     amazon.throttle.wcu, amazon.throttle.rcu, amazon.throttle.wait = 30, 60, 0.5
     store = Stores(table).comments
     rows = oracle.make_comments("42", 90, seed=2)

@@ -118,7 +118,7 @@ def edit(number: int, beside: Sequence[Action] = (), **fields: object) -> Commen
 
 
 def taken(edits: list[CommentChange]) -> int:
-    """How many of ``edits`` one bundle takes, in order."""
+    """Return how many of the first ``edits`` fit in one batch."""
     bundle = TransactionBatch()
     return next((n for n, one in enumerate(edits) if not bundle.add(one)), len(edits))
 

@@ -47,7 +47,7 @@ async def test_requests_beyond_the_queue_are_refused_with_a_time_to_retry() -> N
         assert (await probe.ask(HEALTH))[0] == 200
         app.held.set()
         assert (await busy.answer())[0] == 200
-        # The refusal was no reason to close the connection.
+        # The server has not closed the connection after the refusal.
         assert await client.ask(POST) == (200, "/page:abc")
         assert app.served == 2
 
