@@ -105,7 +105,7 @@ class Foresight:
         ways = [
             _read(index, query, rows)
             for index in COMMENT.indexes
-            if set(index.partition) <= query.filters.keys()
+            if {*index.partition, *index.covers} <= query.filters.keys()
         ]
         return min(ways, key=lambda way: way[2])
 
