@@ -12,8 +12,10 @@ from dal.repositories.reports import ReportRepository
 from dal.repositories.standings import StandingRepository
 from dal.repositories.tickets import TicketRepository
 from dal.repositories.users import UserRepository
+from dal.repositories.votes import VoteRepository
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentObserver
+from dal.statistics.helpful import HelpfulFolds
 from dal.statistics.mode import MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 
@@ -24,12 +26,14 @@ class Stores:
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
         self.maintenance = MaintenanceStore(table)
         self.boards = Boards(table)
+        self.folds = HelpfulFolds(table)
         self.statistics = StatisticsReader(table.query, self.boards.seen)
         self.comments = CommentRepository(
-            table, self.statistics, self.maintenance, self.boards, observer
+            table, self.statistics, self.maintenance, self.boards, self.folds, observer
         )
         self.moderation = ModerationRepository(table, self.comments)
         self.reports = ReportRepository(table, self.comments)
+        self.votes = VoteRepository(table, self.folds)
         self.leaderboard = LeaderboardRepository(table)
         self.products = ProductRepository(table)
         self.orders = OrderRepository(table)

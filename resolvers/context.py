@@ -210,10 +210,15 @@ class Context:
     """Reads comments by id. One request to DynamoDB reads all comments of a turn of the event
     loop."""
     products: ProductReads = field(init=False)
+    votes: DataLoader[Comment, bool] = field(init=False)
+    """Whether the viewer has marked comments as helpful, read for a page at once."""
+    voted: dict[str, bool] = field(default_factory=dict)
+    """The votes of this request's mutations by comment id. The index of votes may lag them."""
 
     def __post_init__(self) -> None:
         loader = DataLoader(self._comments, cache=False)
         object.__setattr__(self, "comments", loader)
+        object.__setattr__(self, "votes", DataLoader(self._votes, cache=False))
         object.__setattr__(self, "products", ProductReads(self.stores, self.cache))
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
@@ -222,3 +227,11 @@ class Context:
             return [await store.get(comment_ids[0])]
         found = await store.get_many(comment_ids)
         return [found.get(comment_id) for comment_id in comment_ids]
+
+    async def _votes(self, comments: Sequence[Comment]) -> list[bool]:
+        assert self.viewer is not None  # noqa: S101 - the field is null without a viewer
+        unknown = {one.comment_id: one for one in comments if one.comment_id not in self.voted}
+        marked: set[str] = set()
+        if unknown:
+            marked = await self.stores.votes.marked(self.viewer.user_id, list(unknown.values()))
+        return [self.voted.get(one.comment_id, one.comment_id in marked) for one in comments]

@@ -19,6 +19,7 @@ from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
 from resolvers.moderation import MOST_DECISIONS
+from resolvers.selection import DEFAULT_SIZE
 from schema.accounts import Organization, OrganizationUser, Ticket, User
 from schema.comments import Author, Comment, Product
 from schema.execution.cost import ROW_BYTES, UNIT_BYTES, Reads
@@ -127,6 +128,7 @@ _PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
 each."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
 _ROW = Reads(unit=0.5)
+_ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
 _WRITE = Reads(5)
@@ -172,6 +174,11 @@ READS: Mapping[str, Reads] = {
         for listed in ("ProductConnection.nodes", "ProductEdge.node")
         for name in ("isKnown", "pictureUrl", "title", "url")
     },
+    "ProductHighlights.mostHelpfulPositive": _ROW,
+    "ProductHighlights.mostHelpfulCritical": _ROW,
+    "Comment.viewerFoundHelpful": _ROW,
+    "CommentConnection.nodes.viewerFoundHelpful": _ONCE_A_PAGE,
+    "CommentEdge.node.viewerFoundHelpful": _ONCE_A_PAGE,
     "Author.comments": _PAGE,
     "Author.isKnown": _ROW,
     "Author.name": _ROW,
@@ -205,6 +212,8 @@ READS: Mapping[str, Reads] = {
     "Mutation.rejectComment": _WRITE,
     "Mutation.decideComments": Reads(5 * MOST_DECISIONS),
     "Mutation.reportComment": _WRITE,
+    "Mutation.markHelpful": _WRITE,
+    "Mutation.unmarkHelpful": _WRITE,
     "Mutation.blockUser": _WRITE,
     "Mutation.unblockUser": _WRITE,
     "Mutation.updateProduct": _WRITE,

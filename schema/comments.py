@@ -13,7 +13,7 @@ from dal.live import changes
 from dal.query import pagination
 from dal.query.plan import PlanBasis
 from dal.statistics import counts
-from resolvers import analytics, comments, json_ld, products, users
+from resolvers import analytics, comments, json_ld, products, users, votes
 from resolvers.selection import CommentOrder
 from schema.statistics import CommentStatistics, Trend
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
@@ -148,6 +148,13 @@ class Comment(Node):
     photos: list[model.Photo] = strawberry.field(
         graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
     )
+    helpful_count: int = strawberry.field(
+        description="Number of users who found the comment helpful. Follows votes within seconds."
+    )
+    viewer_found_helpful: bool | None = strawberry.field(
+        resolver=votes.viewer_found_helpful,
+        description="Whether the JWT's user has marked the comment as helpful; null without a JWT.",
+    )
     json_ld: str | None = strawberry.field(
         resolver=json_ld.of_comment,
         description="JSON-LD for search engines: schema.org's Review, with its product. "
@@ -235,6 +242,11 @@ class Product(Node):
         resolver=products.most_recent_negative,
         graphql_type=Comment | None,
         description="The newest comment rated 1 or 2.",
+    )
+    highlights: votes.Highlights = strawberry.field(
+        resolver=votes.highlights,
+        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")],  # noqa: F821 - it imports us
+        description="The comments with the most helpful votes.",
     )
     last_commented_at: datetime | None = strawberry.field(
         resolver=products.last_commented_at,

@@ -47,6 +47,7 @@ from schema.moderation import BlockedUserConnection, ModerationMutation, Moderat
 from schema.orders import Order, OrderConnection, OrderMutation
 from schema.statistics import Movers
 from schema.types import Node
+from schema.votes import VoteMutation
 
 
 @strawberry.type(description="The root of all queries.")
@@ -163,6 +164,7 @@ class Mutation(
     TicketMutation,
     CommentMutation,
     ModerationMutation,
+    VoteMutation,
     ProductMutation,
     OrderMutation,
     UserMutation,

@@ -75,6 +75,7 @@ async def open_application(
     async with open_signals(settings) as signals, _open_broker(settings) as broker:
         stores = Stores(table, broker)
         stores.boards.start()
+        stores.folds.start()
         app = create_app(
             settings,
             table=table,

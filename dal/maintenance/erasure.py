@@ -31,12 +31,13 @@ from dal.entities.order import ORDER
 from dal.entities.standing import Standing
 from dal.entities.submission import encode
 from dal.entities.ticket import TICKET
+from dal.entities.vote import voted_id
 from dal.errors import ConditionFailedError, ConflictError, NotFoundError, StoreRefusedError
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
 from dal.model.key_parts import format_instant, unescape
-from dal.repositories.cases import remove_case
 from dal.repositories.comment_writes import Stored
+from dal.repositories.reactions import remove_reactions
 from dal.statistics.comment_changes import CommentChange
 from dal.statistics.mode import WaitForWriters
 from dal.stores import Stores
@@ -92,6 +93,7 @@ class Erasure:
         self._choices = choices
         stores = Stores(table)
         self._comments, self._standings = stores.comments, stores.standings
+        self._folds = stores.folds
         self._done = Erased()
         self._progress: Progress = lambda _: None
 
@@ -223,6 +225,8 @@ class Erasure:
                 await self._erase_comment(item)
             else:
                 await self._table.write(self._actions(kind, item))
+                if kind is Kind.VOTE:
+                    self._folds.note(voted_id(item))
         except ConditionFailedError:
             return
         self._done.erased[kind] += 1
@@ -264,7 +268,7 @@ class Erasure:
         return kept | packed(without_name(unpacked(item)))
 
     async def _erase_comment(self, item: Item) -> None:
-        """Delete or rename a comment or a submission. Before a deletion, its case is removed."""
+        """Delete or rename a comment or a submission. Its case and votes are removed first."""
         comment_id = unescape(item["PK"]["S"].partition("#")[2])
         deletes = self._choices.comments == "delete"
 
@@ -278,7 +282,7 @@ class Erasure:
             return CommentChange(there, encode(replace(one, username=_new_name(), name=None)))
 
         if deletes:
-            await remove_case(self._table, comment_id)
+            await remove_reactions(self._table, comment_id)
         try:
             await self._comments.rewrite(comment_id, step)
         except NotFoundError:  # counters do not include an item that cannot be decoded

@@ -18,6 +18,7 @@ from dal.entities.organization import decode_organization, is_organization
 from dal.entities.product import PRODUCT_DETAILS, is_details
 from dal.entities.submission import stored
 from dal.entities.ticket import TICKET, is_ticket
+from dal.entities.vote import decode_vote, is_vote
 from dal.model import OrganizationUser, Roster
 from dal.query.pagination import Slice
 from dal.repositories.organizations import OrganizationRepository
@@ -45,6 +46,7 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "products": (is_details, PRODUCT_DETAILS.decode),
     "reports": (is_report, decode_report),
     "cases": (is_case, case_in),
+    "votes": (is_vote, decode_vote),
 }
 """Two functions per kind: whether an item is of this kind, and the object of an item. The second
 returns None for a comment that cannot be shown."""

@@ -30,6 +30,7 @@ from dal.entities.organization import (
 from dal.entities.standing import is_standing
 from dal.entities.submission import HELD, HELD_BY_AUTHOR, stored
 from dal.entities.ticket import TICKET, TICKETS_OF_USER, is_ticket
+from dal.entities.vote import decode_vote, is_vote
 from dal.errors import StoreRefusedError
 from dal.model import Comment
 from dal.model.key_parts import escape, format_instant, unescape
@@ -45,6 +46,7 @@ class Kind(StrEnum):
 
     COMMENT = "comments"
     REPORT = "reports"
+    VOTE = "votes"
     DECISION = "decisions"
     BLOCK = "blocks"
     """The standing of another user, whom this user has blocked as a moderator."""
@@ -65,6 +67,7 @@ def _keyed(partition: str, sort: str) -> Callable[[Item], bool]:
 _KINDS: Sequence[tuple[Callable[[Item], bool], Kind]] = (
     (is_comment, Kind.COMMENT),
     (is_report, Kind.REPORT),
+    (is_vote, Kind.VOTE),
     (is_case, Kind.DECISION),
     (is_ticket, Kind.TICKET),
     (is_organization_user, Kind.MEMBERSHIP),
@@ -210,6 +213,7 @@ def _comment(item: Item) -> dict[str, Any]:
 _decoders: Mapping[Kind, Callable[[Item], Any]] = {
     Kind.COMMENT: _comment,
     Kind.REPORT: decode_report,
+    Kind.VOTE: decode_vote,
     Kind.DECISION: lambda item: {"comment_id": _first(item), **unpacked(item)},
     Kind.BLOCK: lambda item: {"username": _first(item), **unpacked(item)["block"]},
     Kind.TICKET: TICKET.decode,

@@ -6,11 +6,13 @@ writes. So if counts differ, verification scans the table again. It reports only
 have the same amount in every scan.
 
 Products move on leaderboards some seconds after their counts change. Verification corrects places
-that stay wrong. Some reports and deletions stop halfway because their process is killed.
-Verification then opens the cases of reported comments, and removes the cases of deleted comments.
+that stay wrong. Some reports, votes and deletions stop halfway because their process is killed.
+Verification then opens the cases of reported comments, stores the numbers of helpful votes in
+comments, and removes the cases and votes of deleted comments.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,10 +20,12 @@ from dal.client.scan import Progress, scan_all
 from dal.client.table import Table
 from dal.entities.case import commented_id
 from dal.entities.comment import comment_in
+from dal.entities.vote import is_vote, voted_id
 from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards, misplaced
 from dal.statistics.counter_items import StoredCounts, stored_in
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, summed
+from dal.statistics.helpful import HelpfulFolds
 from dal.table.items import Item
 
 PASSES = 3
@@ -41,14 +45,19 @@ class ScannedCounts:
     keys."""
     reported: set[str] = field(default_factory=set)
     """The ids of comments that have reports or a decision."""
+    votes: Counter[str] = field(default_factory=Counter)
+    """The votes of each comment, minus the number of votes that the comment shows."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
-        found = summed(deltas(None, comment_in(item)) for item in items)
+        comments = [comment for item in items if (comment := comment_in(item)) is not None]
+        found = summed(deltas(None, comment) for comment in comments)
+        self.votes.subtract({one.comment_id: one.votes for one in comments if one.votes})
         for key, counts in found.items():
             self.counts[key] = self.counts.get(key, RatingCounts()) + counts
         self.stored |= {one.key: one for one in stored_in(items)}
         self.reported |= {one for item in items if (one := commented_id(item)) is not None}
+        self.votes.update(voted_id(item) for item in items if is_vote(item))
 
     def misplaced(self) -> Iterator[str]:
         """Yield the products that have a wrong place on a leaderboard."""
@@ -84,17 +93,23 @@ async def count_comments(table: Table, seen: Progress) -> ScannedCounts:
 
 
 async def verify(
-    table: Table, seen: Progress, boards: Boards | None = None, cases: Cases | None = None
+    table: Table,
+    seen: Progress,
+    boards: Boards | None = None,
+    cases: Cases | None = None,
+    folds: HelpfulFolds | None = None,
 ) -> list[Difference]:
     """Return the differences between the stored statistics and the comments, sorted by product.
 
     Each difference was the same in three scans, so it is not an effect of concurrent writes.
-    ``boards`` corrects wrong places on leaderboards, and ``cases`` corrects the cases of reported
-    comments.
+    ``boards`` corrects wrong places on leaderboards, ``cases`` corrects the cases of reported
+    comments, and ``folds`` the numbers of helpful votes.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
-    await (cases or Cases(table)).correct(scanned.reported)
+    unfolded = {comment_id for comment_id, left in scanned.votes.items() if left}
+    await (cases or Cases(table)).correct(scanned.reported | unfolded)
+    await (folds or HelpfulFolds(table)).correct(unfolded)
     found = differences(scanned)
     for _ in range(PASSES - 1):
         if not found:

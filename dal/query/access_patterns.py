@@ -131,6 +131,8 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),
     AccessPattern("most recent negative", "a product's newest comments rated 1 or 2"),
+    AccessPattern("most helpful", "a product's comment with the most helpful votes"),
+    AccessPattern("own votes", "the comments of a page that a user found helpful"),
     AccessPattern("last commented", "the time of a product's newest comment"),
     AccessPattern("AP4", "a comment by its id"),
     AccessPattern("AP5", "delete a comment, and subtract it from the counts"),

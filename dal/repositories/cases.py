@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import attrgetter
 
 from dal import errors
-from dal.client.concurrency import batched, in_parallel
+from dal.client.concurrency import batched
 from dal.client.table import Table
 from dal.entities.case import (
     CASE,
@@ -21,8 +21,9 @@ from dal.entities.case import (
 from dal.entities.comment import comment_in, comment_key, is_tombstone
 from dal.entities.entity import UNREADABLE
 from dal.model.reports import MOST_READ, Report
-from dal.table.index import TABLE, QueryRequest, query_all
-from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+from dal.repositories.reactions import remove_reactions
+from dal.table.index import TABLE, QueryRequest
+from dal.table.items import ABSENT, Action, Item, unchanged
 
 _AT_ONCE = 100
 """Number of comments in one BatchGetItem, DynamoDB's maximum."""
@@ -80,14 +81,6 @@ async def open_case(table: Table, stored: StoredCase, since: datetime) -> None:
         raise errors.ConflictError(CHANGING) from None
 
 
-async def remove_case(table: Table, comment_id: str) -> None:
-    """Delete the case and all reports of a comment."""
-    request = QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS, limit=MOST_READ)
-    async for response in query_all(table.query, request):
-        deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
-        await in_parallel([table.write([delete]) for delete in deletes])
-
-
 class Cases:
     """Corrects cases after a scan, where a deletion or a report stopped halfway.
 
@@ -111,7 +104,7 @@ class Cases:
             for comment_id in some:
                 item = there.get(comment_key(comment_id)["PK"]["S"])
                 if item is None or is_tombstone(item):
-                    await remove_case(self._table, comment_id)
+                    await remove_reactions(self._table, comment_id)
                     self.removed += 1
                 elif comment_in(item) is not None:
                     await self._open(comment_id)

@@ -22,18 +22,19 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
 from dal.repositories.bulk_write import BulkWriter, Outcome
-from dal.repositories.cases import remove_case
 from dal.repositories.one_per_person import named
+from dal.repositories.reactions import remove_reactions
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentChange, CommentObserver
 from dal.statistics.counter_transaction import CounterTransactions
+from dal.statistics.helpful import HelpfulFolds
 from dal.statistics.mode import MaintenanceStore
 from dal.table.items import Item, further_units
 
 _log = logging.getLogger(__name__)
 
 _REMOVAL_SECONDS = 1.0
-"""Seconds that the deletion of a comment waits for the removal of its reports."""
+"""Seconds that the deletion of a comment waits for the removal of its reports and votes."""
 
 Written: TypeAlias = Edge[Comment] | Submission
 """The result of a write: a published comment with its position, or a submission."""
@@ -57,10 +58,11 @@ class CommentWriter:
         written: Callable[[Iterable[str]], None],
         maintenance: MaintenanceStore,
         boards: Boards,
+        folds: HelpfulFolds,
         observer: CommentObserver | None = None,
     ) -> None:
         self._table = table
-        self._writes = CounterTransactions(table, written, maintenance, boards, observer)
+        self._writes = CounterTransactions(table, written, maintenance, boards, folds, observer)
         self._bulk = BulkWriter(table, self._writes)
 
     async def add(
@@ -140,7 +142,7 @@ class CommentWriter:
             return CommentChange(item, idempotency.tombstone(item))
 
         await self.rewrite(comment_id, deleted)
-        await self._remove_case(comment_id)
+        await self._remove_reactions(comment_id)
         return gone[0]
 
     async def reply(self, comment_id: str, text: str | None) -> Comment:
@@ -227,14 +229,14 @@ class CommentWriter:
             )
         return others.popitem()[1]
 
-    async def _remove_case(self, comment_id: str) -> None:
-        """Delete the case and the reports of a deleted comment.
+    async def _remove_reactions(self, comment_id: str) -> None:
+        """Delete the case, the reports and the votes of a deleted comment.
 
         A removal that takes long continues after the response and after the request's deadline. If
         it fails, ``verify`` removes the rest.
         """
         with deadline(Deadline()):
-            removal = asyncio.create_task(remove_case(self._table, comment_id))
+            removal = asyncio.create_task(remove_reactions(self._table, comment_id))
 
         async def finish() -> None:
             await asyncio.wait([removal])
@@ -243,8 +245,8 @@ class CommentWriter:
             self._table.unfinished.discard(finish)
             if not removal.cancelled() and (error := removal.exception()) is not None:
                 _log.warning(
-                    "Reports of a deleted comment remain until `marginalia stats verify` removes "
-                    "them: %s",
+                    "Reports or votes of a deleted comment remain until `marginalia stats verify` "
+                    "removes them: %s",
                     error,
                 )
 

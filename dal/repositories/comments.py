@@ -21,6 +21,7 @@ from dal.shared_reads import SharedReads
 from dal.statistics.boards import Boards
 from dal.statistics.comment_changes import CommentObserver
 from dal.statistics.counts import CommentStatistics
+from dal.statistics.helpful import HelpfulFolds
 from dal.statistics.mode import MaintenanceStore
 from dal.statistics.reader import ProductStatisticsProvider, StatisticsReader
 from dal.table.index import Spend
@@ -90,9 +91,10 @@ class CommentRepository(CommentWriter):
         statistics: StatisticsReader,
         maintenance: MaintenanceStore,
         boards: Boards,
+        folds: HelpfulFolds,
         observer: CommentObserver | None = None,
     ) -> None:
-        super().__init__(table, self._written, maintenance, boards, observer)
+        super().__init__(table, self._written, maintenance, boards, folds, observer)
         self._statistics = statistics
         self._maintenance = maintenance
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)

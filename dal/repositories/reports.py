@@ -10,14 +10,12 @@ from datetime import UTC, datetime
 from functools import partial
 
 from dal import errors
-from dal.account import note_hidden
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
 from dal.entities.case import CASE, Case, encode_report
-from dal.entities.comment import comment_in, comment_key, is_comment
+from dal.entities.comment import comment_in, comment_key
 from dal.entities.entity import Row
-from dal.entities.standing import permission_in, standing_key
 from dal.entities.submission import encode
 from dal.model import Comment
 from dal.model.moderation import QueueKind, ReviewCause
@@ -32,8 +30,9 @@ from dal.query.trace import ExecutionStatistics
 from dal.repositories.bulk_write import Outcome, overwrite
 from dal.repositories.cases import CHANGING, StoredCase, open_case, read_case
 from dal.repositories.comment_writes import CommentWriter, Stored, version
+from dal.repositories.reactions import published
 from dal.statistics.comment_changes import CommentChange
-from dal.table.items import ABSENT, Item, further_units
+from dal.table.items import ABSENT, Item
 from dal.table.ranges import Range
 
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
@@ -65,13 +64,7 @@ class ReportRepository:
         approved its text. Reports before the latest decision do not count. Raises NotFoundError if
         the comment is not published, and InvalidArgumentError if it is the user's own.
         """
-        keys = [standing_key(username), comment_key(comment_id)]
-        items = await self._table.get_many(keys, consistent=False)
-        check(permission_in(items))
-        comment = next(filter(None, map(comment_in, items)), None)
-        if comment is None:
-            note_hidden(sum(further_units(item) for item in items if is_comment(item)) / 2)
-            raise errors.NotFoundError("Comment not found.")
+        comment = await published(self._table, comment_id, username, check)
         if comment.username == username:
             raise errors.InvalidArgumentError(
                 "id", "id is your own comment: edit or delete the comment instead."

@@ -37,6 +37,7 @@ from dal.statistics.comment_changes import (
     joined,
 )
 from dal.statistics.counts import RatingCounts, in_generation
+from dal.statistics.helpful import HelpfulFolds
 from dal.statistics.mode import Maintenance, MaintenanceMode, MaintenanceStore
 
 _NOTHING_DONE = (ConditionFailedError, ConflictError, StoreRefusedError)
@@ -68,7 +69,7 @@ class CounterTransactions:
 
     ``written`` receives the products of each write, also of a write whose outcome is unknown.
     ``observer`` receives the comments of the write. Both are called before the client gets its
-    response.
+    response. ``folds`` receives the comments that become published.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class CounterTransactions:
         written: Callable[[Iterable[str]], None],
         maintenance: MaintenanceStore,
         boards: Boards,
+        folds: HelpfulFolds,
         observer: CommentObserver | None = None,
     ) -> None:
         self._table = table
@@ -84,6 +86,7 @@ class CounterTransactions:
         self._observer = observer
         self._maintenance = maintenance
         self._boards = boards
+        self._folds = folds
         self._locks = KeyedLocks()
         self._comments = KeyedLocks()
         self._waiting: dict[_PendingWrite, None] = {}
@@ -258,10 +261,12 @@ class CounterTransactions:
                     self._observer.uncertain(product_id)
             raise
         else:
-            if self._observer is not None:
-                for change in changes:
-                    if change.before or change.after:
-                        self._observer.changed(change.before, change.after)
+            for change in changes:
+                if self._observer is not None and (change.before or change.after):
+                    self._observer.changed(change.before, change.after)
+                # Votes are not folded while a comment is not published.
+                if change.old is not None and change.before is None and change.after is not None:
+                    self._folds.note(change.after.comment_id)
         finally:
             self._written(products)
 

@@ -86,7 +86,7 @@ class Reads:
     limits.
     """
 
-    requests: int = 1
+    requests: float = 1
     unit: float = 1.0
     paged: bool = False
     further: int = 0

@@ -20,13 +20,14 @@ PUBLIC: Mapping[str, str] = {
     "Query": "node nodes product products productSearch comment author leaderboard",
     "Node": "id",
     "Product": "id productId isKnown title pictureUrl url comments statistics mostRecentPositive "
-    "mostRecentNegative lastCommentedAt",
+    "mostRecentNegative highlights lastCommentedAt",
     "CommentConnection": "edges nodes pageInfo totalCount jsonLd",
     "AuthorCommentConnection": "edges nodes pageInfo",
     "CommentEdge": "node cursor",
     "Comment": "id commentId product title text username authorName author rating language "
-    "createdAt updatedAt verifiedPurchase reply photos jsonLd",
+    "createdAt updatedAt verifiedPurchase reply photos helpfulCount jsonLd",
     "Photo": "url alt",
+    "ProductHighlights": "mostHelpfulPositive mostHelpfulCritical",
     "Reply": "text createdAt",
     "Author": "id username isKnown name comments",
     "CommentStatistics": "total average histogram languages facets",

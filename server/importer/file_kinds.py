@@ -30,6 +30,7 @@ from dal.model.key_parts import escape
 from dal.model.loaded import DECISION, CommentRow, CommentState, LoadedComment, loaded, state_of
 from dal.model.moderation import ReviewCause, Verdict
 from dal.model.reports import Report, ReportReason
+from dal.model.votes import Vote
 from dal.repositories.bulk_write import Outcome
 from dal.stores import Stores
 from server.importer import field_parsers
@@ -403,8 +404,29 @@ CASES = FileKind(
     put=lambda table: Stores(table).reports.put_cases,
 )
 
+VOTES = FileKind(
+    name="votes",
+    fields=(
+        Field("comment_id", field_parsers.identifier),
+        Field("product_id", field_parsers.identifier),
+        Field("username", field_parsers.identifier),
+    ),
+    make=lambda values: Vote(**values),
+    cells=lambda one: one,
+    identity=lambda one: f"{escape(one.comment_id)}#{escape(one.username)}",
+    put=lambda table: Stores(table).votes.put_many,
+)
+
 FileKindName = Literal[
-    "comments", "orders", "organizations", "tickets", "profiles", "products", "reports", "cases"
+    "comments",
+    "orders",
+    "organizations",
+    "tickets",
+    "profiles",
+    "products",
+    "reports",
+    "cases",
+    "votes",
 ]
 
 FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
@@ -416,4 +438,5 @@ FILE_KINDS: Mapping[FileKindName, FileKind[Any]] = {
     "products": PRODUCTS,
     "reports": REPORTS,
     "cases": CASES,
+    "votes": VOTES,
 }

@@ -112,6 +112,8 @@ async def fill(stores: Stores) -> None:
     """Store the items that the patterns read."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
     await stores.comments.add(comment("held", created_at=DAYS[9]), cause=ReviewCause.SETTING)
+    await stores.votes.mark("c8", "mo")
+    await stores.folds.finish()
     await stores.boards.finish()
     await stores.reports.report("c1", "bob", ReportReason.SPAM, "Buy", review_at=5)
     await stores.standings.block("eve", "Spam", by="mo")

@@ -8,7 +8,7 @@ import pytest
 
 from dal.analytics.service import Analytics
 from dal.client.table import Table
-from dal.statistics import boards
+from dal.statistics import deferred
 from dal.stores import Stores
 from server.serving import open_application
 from server.settings import Settings
@@ -24,7 +24,7 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here what another process has left, which the reading of the statistics shows."""
-    monkeypatch.setattr(boards, "MOVE_SECONDS", 0.01)
+    monkeypatch.setattr(deferred, "WORK_SECONDS", 0.01)
     rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
     await Stores(table).comments.put_many(rows)
     other = Table(table.service, table.name)

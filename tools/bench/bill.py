@@ -8,6 +8,7 @@ that the engine reports.
 import asyncio
 import tempfile
 import tomllib
+from asyncio import gather
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ from dal.model import (
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
-from dal.repositories.comments import AuthorSelection, Selection
+from dal.repositories.comments import POSITIVE, AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
@@ -161,6 +162,7 @@ _E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
 _H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
 _J = comment("j", 3)._replace(verified_purchase=True)
 _K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
+_N = comment("n", 3)
 _REPORTED = comment("reported", 3).comment_id
 _SEEN = (_F.comment_id, _F.created_at)
 _KEYED = _C._replace(comment_id=idempotency.comment_id(_C.username, "c"))
@@ -197,6 +199,22 @@ async def _hold_many(stores: Stores) -> None:
 def _report(person: str, of: Comment | None = None, review_at: int = 9) -> Act:
     comment_id = (of or _K).comment_id
     return lambda one: one.reports.report(comment_id, person, ReportReason.SPAM, "", review_at)
+
+
+def _vote(*people: str) -> Act:
+    async def act(stores: MeteredStores) -> None:
+        await gather(*(stores.votes.mark(_N.comment_id, person) for person in people))
+
+    return act
+
+
+async def _fold(stores: MeteredStores) -> None:
+    await stores.folds.correct([_N.comment_id])
+
+
+async def _vote_and_fold(stores: MeteredStores) -> None:
+    await _vote(*(f"voter{number}" for number in range(100)))(stores)
+    await _fold(stores)
 
 
 def _refused(act: Act) -> Act:
@@ -370,6 +388,18 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             _hold_many,
         ),
         Operation("a page of 20 of the queue", lambda one: one.moderation.queue(Slice(20))),
+    ),
+    "Comments get helpful votes": (
+        Operation("vote for one", _vote("ann"), lambda one: one.comments.add(_N)),
+        Operation("show its first vote", _fold),
+        Operation("show a further vote", _fold, _vote("bob")),
+        Operation("100 votes for one in two seconds, and show them", _vote_and_fold),
+        Operation(
+            "a user's own votes on a page of 20", lambda one: one.votes.marked("ann", [_N, _M])
+        ),
+        Operation(
+            "a highlight of a product", lambda one: one.votes.most_helpful(PRODUCT, POSITIVE)
+        ),
     ),
     "Comments are reported, and users blocked": (
         Operation("report one", _report("ann"), lambda one: one.comments.add(_K)),

@@ -21,6 +21,7 @@ from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
 from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards
+from dal.statistics.helpful import HelpfulFolds
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from server.cli.console import console
 from server.cli.long_running import ReadUnits, long_running, scanning, writers_settled
@@ -91,15 +92,17 @@ async def rebuild(
 async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the statistics; exit code 1 if any differs.
 
-    The command also corrects the places of products on leaderboards, lists reported comments that
-    are missing from the moderators' queue, and removes reports of deleted comments.
+    The command also corrects the places of products on leaderboards and the helpful votes of
+    comments, lists reported comments that are missing from the moderators' queue, and removes
+    reports and votes of deleted comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         mode = (await MaintenanceStore(store.table).read()).mode
         boards, cases = Boards(store.table), Cases(store.table)
+        folds = HelpfulFolds(store.table)
         async with scanning(store) as (_, seen):
-            found = await verify_table(store.table, seen, boards, cases)
+            found = await verify_table(store.table, seen, boards, cases, folds)
     if boards.moved:
         typer.echo(
             f"{boards.moved:,} places on leaderboards were behind their counts; they are corrected."
@@ -107,7 +110,11 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     if cases.opened or cases.removed:
         typer.echo(
             f"{cases.opened:,} reported comments were missing from the queue; they are listed. "
-            f"Reports of {cases.removed:,} deleted comments are removed."
+            f"Reports and votes of {cases.removed:,} deleted comments are removed."
+        )
+    if folds.folded:
+        typer.echo(
+            f"{folds.folded:,} comments showed too few or too many helpful votes; corrected."
         )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")

@@ -28,6 +28,7 @@ ORGANIZATION, LEFT = "ac/me#1%", "former"
 COUNTS = {
     Kind.COMMENT: 5,
     Kind.REPORT: 1,
+    Kind.VOTE: 1,
     Kind.DECISION: 1,
     Kind.BLOCK: 1,
     Kind.TICKET: 2,
@@ -70,6 +71,8 @@ async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> 
     for comment_id, by in (("other", name), ("c1", "other")):
         spam, review_at = ReportReason.SPAM, 9
         await stores.reports.report(f"{of}{comment_id}", by, spam, "It is.", review_at, anybody)
+        await stores.votes.mark(f"{of}{comment_id}", by)
+    await stores.folds.finish()
     mark = primary_key(f"USER#{escape(name)}", "COMMENTED#42") | {"comment": {"S": f"{of}c1"}}
     purchase = primary_key(f"USER#{escape(name)}", "PURCHASE#42")
     await table.put_many([mark, purchase])
@@ -89,6 +92,7 @@ async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
     await stores.tickets.put_many([_named(ticket(1, "namesake", NAME), NAME)])
     await stores.orders.put_many([order(NAME, username="namesake")])
     await stores.standings.block("namesake", NAME, by="mo")
+    await stores.votes.mark(NAME, "voter")
     keys = [comment_key(NAME), primary_key("USER#namesake", f"ORDER#{escape(NAME)}")]
     keys += [primary_key(f"TICKET#{escape(NAME)}"), user_key(NAME, "namesake")]
     return await table.get_many(keys)

@@ -91,6 +91,7 @@ async def test_an_export_has_every_item_that_names_the_user(each_table: Table) -
     assert {one["name"] for one in data["comments"]} == {SHOWN}
     assert data["profile"] == {"fullName": SHOWN, "email": "z@example.org"}
     assert [(one["commentId"], one["reason"]) for one in data["reports"]] == [("other", "SPAM")]
+    assert data["votes"] == [{"commentId": "other", "productId": "42", "username": NAME}]
     assert [(one["commentId"], one["decision"]) for one in data["decisions"]] == [
         ("theirs", "REJECTED")
     ]

@@ -7,7 +7,7 @@ import pytest
 from dal import errors
 from dal.client import retries
 from dal.client.table import Table, TableAddress, connect
-from dal.statistics import boards as module
+from dal.statistics import deferred as module
 from dal.statistics.boards import Boards
 from dal.statistics.counter_items import encode, item_key
 from dal.statistics.counts import RatingCounts, StatisticsKey
@@ -83,7 +83,7 @@ async def test_many_changes_are_one_move(each_table: Table) -> None:
 async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_is_right(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "WORK_SECONDS", 0.01)
     async with Writers(each_table, seed=3) as writers:
         for store in writers.stores:
             store.boards.start()
@@ -148,7 +148,7 @@ async def test_a_product_without_fives_leaves_the_boards(each_table: Table) -> N
 async def test_a_move_that_failed_is_repeated_later(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOVE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "WORK_SECONDS", 0.01)
     busy, client = watched(table)
     store = Stores(busy)
     await store.comments.add(FIVES[0])
@@ -196,7 +196,7 @@ async def test_moves_stop_when_a_whole_batch_fails(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_AT_ONCE", 2)
-    monkeypatch.setattr(module, "ONE_MOVE_SECONDS", 0.1)
+    monkeypatch.setattr(module, "ONE_SECONDS", 0.1)
     away, client = watched(table)
     store = Stores(away)
     for product in "abcdef":
@@ -233,17 +233,17 @@ async def test_a_process_moves_a_limited_number_of_products_at_a_time(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many change: the rest waits, and the index's partition has its peace."""
-    monkeypatch.setattr(module, "MOVE_SECONDS", 0)
+    monkeypatch.setattr(module, "WORK_SECONDS", 0)
     monkeypatch.setattr(module, "MOST_AT_ONCE", 3)
     boards, rounds = Boards(table), list[int]()
-    move_all = boards._move_all
+    work = boards._work_on_all
 
     async def noted(products: list[str]) -> int:
-        failed = await move_all(products)
+        failed = await work(products)
         rounds.append(len(products))  # after it, or `finish` stops the last and looks again
         return failed
 
-    monkeypatch.setattr(boards, "_move_all", noted)
+    monkeypatch.setattr(boards, "_work_on_all", noted)
     changes = {StatisticsKey(f"p{n}", "en"): RatingCounts((0, 0, 0, 0, 1)) for n in range(8)}
     boards.changed(changes)
     boards.start()

@@ -1,0 +1,65 @@
+"""Votes as items: a user found a comment helpful.
+
+A vote has only keys: the comment's partition and the user, and the user's partition of ``byAuthor``
+with the product and the comment. The number of a comment's votes is the number of these items.
+"""
+
+from dal.entities.comment import BY_AUTHOR
+from dal.model.key_parts import LAST_CHARACTER, escape, unescape
+from dal.model.votes import Vote
+from dal.table.index import TABLE, QueryRequest
+from dal.table.items import Item, primary_key
+from dal.table.ranges import Range
+
+_VOTES = "VOTES#"
+_VOTE = "VOTE#"
+
+MOST_COUNTED = 10_000_000
+"""More votes than any comment has."""
+
+
+def vote_key(comment_id: str, username: str) -> Item:
+    """Return the primary key of a user's vote for a comment."""
+    return primary_key(votes_partition(comment_id), escape(username))
+
+
+def votes_partition(comment_id: str) -> str:
+    """Return the partition key of a comment's votes."""
+    return _VOTES + escape(comment_id)
+
+
+def is_vote(key: Item) -> bool:
+    """Return whether a key or an item is a vote's."""
+    return str(key["PK"].get("S", "")).startswith(_VOTES)
+
+
+def voted_id(key: Item) -> str:
+    """Return the comment of a vote."""
+    return unescape(key["PK"]["S"][len(_VOTES) :])
+
+
+def encode_vote(vote: Vote) -> Item:
+    """Return the whole item of a vote. A user has one for each comment."""
+    product, comment = escape(vote.product_id), escape(vote.comment_id)
+    return {
+        **vote_key(vote.comment_id, vote.username),
+        BY_AUTHOR.partition_key: {"S": f"DID#{escape(vote.username)}"},
+        BY_AUTHOR.sort_key: {"S": f"{_VOTE}{product}#{comment}"},
+    }
+
+
+def decode_vote(item: Item) -> Vote:
+    """Return the vote of a whole item."""
+    _, product, _ = item[BY_AUTHOR.sort_key]["S"].split("#")
+    return Vote(voted_id(item), unescape(product), unescape(item["SK"]["S"]))
+
+
+def all_votes(comment_id: str) -> QueryRequest:
+    """Return the request for the votes of a comment."""
+    return QueryRequest(TABLE, votes_partition(comment_id), limit=MOST_COUNTED, consistent=True)
+
+
+def votes_of_user(username: str, product_id: str) -> QueryRequest:
+    """Return the request for a user's votes for comments on a product."""
+    start = f"{_VOTE}{escape(product_id)}#"
+    return QueryRequest(BY_AUTHOR, f"DID#{escape(username)}", Range(start, start + LAST_CHARACTER))

@@ -1,0 +1,118 @@
+"""Votes: users mark comments of others as helpful, once each.
+
+A vote is one item, and the comment shows the number of its votes some seconds later. So votes never
+conflict, neither with one another nor with edits.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from dal import errors
+from dal.client.table import Table
+from dal.entities.comment import COMMENT, HELPFUL
+from dal.entities.entity import Row
+from dal.entities.vote import encode_vote, vote_key, voted_id, votes_of_user
+from dal.model import Comment
+from dal.model.standings import Permission
+from dal.model.votes import Vote
+from dal.repositories.bulk_write import Outcome, overwrite
+from dal.repositories.reactions import published
+from dal.statistics.helpful import HelpfulFolds
+from dal.table.index import QueryRequest, query_all
+from dal.table.items import ABSENT, PRESENT, Action
+
+_FIRST_ROWS, _FURTHER_ROWS = 12, 88
+"""The most rows that are read for the most helpful comment of some ratings, by two Queries."""
+
+
+class VoteRepository:
+    """All access to votes."""
+
+    def __init__(self, table: Table, folds: HelpfulFolds) -> None:
+        self._table = table
+        self._folds = folds
+
+    async def mark(
+        self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
+    ) -> Comment:
+        """Store a user's vote, and return the comment with it; ``check`` may refuse the user.
+
+        A second vote changes nothing. Raises NotFoundError if the comment is not published, and
+        InvalidArgumentError if it is the user's own.
+        """
+        comment = await self._comment(comment_id, username, check)
+        item = encode_vote(Vote(comment_id, comment.product_id, username))
+        voted = await self._write(comment_id, {"Put": {"Item": item, **ABSENT}})
+        return comment._replace(votes=comment.votes + voted)
+
+    async def unmark(
+        self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
+    ) -> Comment:
+        """Delete a user's vote, and return the comment without it; else as ``mark``."""
+        comment = await self._comment(comment_id, username, check)
+        key = vote_key(comment_id, username)
+        removed = await self._write(comment_id, {"Delete": {"Key": key, **PRESENT}})
+        return comment._replace(votes=max(0, comment.votes - removed))
+
+    async def marked(self, username: str, comments: Sequence[Comment]) -> set[str]:
+        """Return the ids of the comments that a user found helpful.
+
+        Comments of one product are one Query, others one BatchGetItem for each 100. Both are
+        eventually consistent.
+        """
+        products = {comment.product_id for comment in comments}
+        if len(products) > 1 or len(comments) == 1:
+            keys = [vote_key(comment.comment_id, username) for comment in comments]
+            return {voted_id(item) for item in await self._table.get_many(keys, consistent=False)}
+        ids = {comment.comment_id for comment in comments}
+        found: set[str] = set()
+        for product_id in products:
+            async for response in query_all(self._table.query, votes_of_user(username, product_id)):
+                found.update(map(voted_id, response.items))
+        return found & ids
+
+    async def most_helpful(self, product_id: str, ratings: Iterable[int]) -> Comment | None:
+        """Return the comment of these ratings with the most votes, and of those the newest.
+
+        Return None if none of the product's 100 comments with the most votes has such a rating.
+        """
+        wanted = frozenset(ratings)
+        values = {"product": product_id}
+        request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)
+        for limit in (_FIRST_ROWS, _FURTHER_ROWS):
+            response = await self._table.query(replace(request, limit=limit))
+            for item in response.items:
+                if int(item["rating"]["N"]) in wanted:
+                    return COMMENT.decode_row(Row(item[HELPFUL.sort_key]["S"], item, values))
+            if response.last_key is None:
+                break
+            request = replace(request, start=response.last_key)
+        return None
+
+    async def put_many(self, votes: Sequence[Vote]) -> Outcome:
+        """Write votes; the comments show their number some seconds later."""
+        outcome = await overwrite(self._table, [[encode_vote(vote)] for vote in votes])
+        for vote in votes:
+            self._folds.note(vote.comment_id)
+        return outcome
+
+    async def _comment(
+        self, comment_id: str, username: str, check: Callable[[Permission], None]
+    ) -> Comment:
+        """Return a comment that the user may vote for."""
+        comment = await published(self._table, comment_id, username, check)
+        if comment.username == username:
+            raise errors.InvalidArgumentError(
+                "commentId", "commentId is your own comment: only others can find it helpful."
+            )
+        return comment
+
+    async def _write(self, comment_id: str, action: Action) -> bool:
+        """Write or delete a vote; return whether there was something to do."""
+        try:
+            await self._table.write([action])
+        except errors.ConditionFailedError:
+            return False
+        finally:  # the outcome may be unknown
+            self._folds.note(comment_id)
+        return True

@@ -1,0 +1,90 @@
+"""Helpful votes: a comment shows the number of its votes some seconds after they change.
+
+The votes of a comment are items, and their number is the count. If each vote wrote it into the
+comment, votes would conflict with one another and with edits, and each would write every index of
+the comment. So each process collects the comments with changed votes, and folds each of them once
+in some seconds: it counts the votes and stores their number in the comment.
+
+A fold writes on condition that the comment has not changed since it was read, so it loses no edit.
+Then it counts again: a slower fold may have stored an older number. A fold is no edit: it keeps
+``updatedAt``, and listeners do not receive it.
+
+If a process is killed before a fold, the next vote for the comment or ``verify`` folds it.
+"""
+
+from time import monotonic
+
+from dal.client.table import Table
+from dal.entities.comment import ALL, COMMENT, HELPFUL, STATE, comment_in, comment_key
+from dal.entities.entity import packed, unpacked
+from dal.entities.vote import all_votes
+from dal.errors import ConditionFailedError
+from dal.statistics.deferred import WORK_SECONDS, DeferredWork
+from dal.table.items import Item, key_of, unchanged
+
+VOTES_A_SECOND = 250
+"""The votes of a comment that are counted in a second, at most about 10 RCU. So a comment with many
+votes is folded less often."""
+
+_KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
+
+
+class HelpfulFolds(DeferredWork):
+    """Stores the numbers of votes in the comments of one table."""
+
+    undone = "Some helpful votes were not counted"
+    repaired_by = "the next vote for the comment, or `marginalia stats verify`, counts them"
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
+        self._not_before: dict[str, float] = {}
+        self.folded = 0
+        """The number of corrected comments."""
+
+    def is_due(self, name: str) -> bool:
+        """Return whether a comment's last count was long enough ago for its number of votes."""
+        return self._not_before.get(name, 0.0) <= monotonic()
+
+    async def work(self, name: str) -> bool:
+        """Fold the votes of a comment."""
+        item = await self._table.get(comment_key(name))
+        comment = comment_in(item)
+        if item is None or comment is None:
+            return False
+        votes = await self._count(name)
+        if votes == comment.votes:
+            return False
+        whole = COMMENT.encode(comment._replace(votes=votes))
+        try:
+            await self._table.update(_update(item, whole))
+        except ConditionFailedError:  # an edit or another process was faster
+            return True
+        self.folded += 1
+        return await self._count(name) != votes
+
+    async def _count(self, comment_id: str) -> int:
+        votes = await self._table.count(all_votes(comment_id), lambda _: None)
+        now, pause = monotonic(), votes / VOTES_A_SECOND
+        if len(self._not_before) > 1_000:  # noqa: PLR2004
+            self._not_before = {one: at for one, at in self._not_before.items() if at > now}
+        if pause > WORK_SECONDS:
+            self._not_before[comment_id] = now + pause
+        return votes
+
+
+def _update(item: Item, whole: Item) -> Item:
+    """Return the update of a comment's item to the number of votes in ``whole``.
+
+    Fields of ``data`` that this version does not know stay.
+    """
+    known = unpacked(whole)
+    others = {name: value for name, value in unpacked(item).items() if name not in known}
+    others.pop("helpful", None)
+    update = unchanged(item, ("data", ALL.partition_key, STATE))
+    changed = packed(known | others) | {name: whole[name] for name in _KEYS if name in whole}
+    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in _KEYS}
+    update["ExpressionAttributeValues"] |= {f":to_{name}": to for name, to in changed.items()}
+    expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in changed)
+    if HELPFUL.sort_key not in whole:
+        expression += " REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
+    return {"Key": key_of(item), "UpdateExpression": expression, **update}

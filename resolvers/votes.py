@@ -1,0 +1,80 @@
+"""Helpful votes: users mark comments of others as helpful."""
+
+from dataclasses import dataclass, field
+
+import strawberry
+
+from dal.model import Comment, Product, rules
+from dal.repositories.comments import NEGATIVE, POSITIVE
+from resolvers.authorization import may_vote, require_viewer
+from resolvers.mutations import UserError, checked, reported
+from resolvers.selection import Info
+
+_WHICH = {"comment_id": rules.identifier}
+
+
+@strawberry.input(description="The comment that you find helpful.")
+class MarkHelpfulInput:
+    """A comment of another user."""
+
+    comment_id: strawberry.ID = strawberry.field(description="`commentId` of the comment.")
+
+
+@strawberry.input(description="The comment that you no longer find helpful.")
+class UnmarkHelpfulInput(MarkHelpfulInput):
+    """A comment that the viewer may have marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class VotePayload:
+    """The comment with the viewer's vote, or without it."""
+
+    comment: Comment | None = None
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Highlights:
+    """The product whose most helpful comments are shown."""
+
+    product_id: str
+
+
+@reported(VotePayload)
+async def mark_helpful(info: Info, input: MarkHelpfulInput) -> VotePayload:  # noqa: A002
+    """Store the viewer's vote for a published comment, once."""
+    viewer, comment_id = require_viewer(info.context), checked(input, _WHICH)["comment_id"]
+    comment = await info.context.stores.votes.mark(comment_id, viewer.user_id, may_vote)
+    info.context.voted[comment_id] = True
+    return VotePayload(comment)
+
+
+@reported(VotePayload)
+async def unmark_helpful(info: Info, input: UnmarkHelpfulInput) -> VotePayload:  # noqa: A002
+    """Delete the viewer's vote for a published comment."""
+    viewer, comment_id = require_viewer(info.context), checked(input, _WHICH)["comment_id"]
+    comment = await info.context.stores.votes.unmark(comment_id, viewer.user_id, may_vote)
+    info.context.voted[comment_id] = False
+    return VotePayload(comment)
+
+
+async def viewer_found_helpful(root: strawberry.Parent[Comment], info: Info) -> bool | None:
+    """Return whether the viewer has marked a comment as helpful; None without a viewer."""
+    if info.context.viewer is None:
+        return None
+    return await info.context.votes.load(root)
+
+
+def highlights(root: strawberry.Parent[Product]) -> Highlights:
+    """Return the product, for the fields that read its most helpful comments."""
+    return Highlights(root.product_id)
+
+
+async def most_helpful_positive(root: strawberry.Parent[Highlights], info: Info) -> Comment | None:
+    """Return the most helpful comment rated 4 or 5."""
+    return await info.context.stores.votes.most_helpful(root.product_id, POSITIVE)
+
+
+async def most_helpful_critical(root: strawberry.Parent[Highlights], info: Info) -> Comment | None:
+    """Return the most helpful comment rated 1 or 2."""
+    return await info.context.stores.votes.most_helpful(root.product_id, NEGATIVE)

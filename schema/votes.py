@@ -1,0 +1,66 @@
+"""Helpful votes, and the comments of a product that have the most."""
+
+from __future__ import annotations
+
+import strawberry
+
+from dal import model
+from resolvers import votes
+from schema.comments import Comment
+from schema.types import USER_ERRORS, UserError
+
+
+@strawberry.type(
+    description="The comments of a product with the most helpful votes. Considers the 100 comments "
+    "with the most votes."
+)
+class ProductHighlights:
+    """Shows resolvers.votes.Highlights."""
+
+    most_helpful_positive: model.Comment | None = strawberry.field(
+        resolver=votes.most_helpful_positive,
+        graphql_type=Comment | None,
+        description="The comment rated 4 or 5 with the most votes; of equal ones the newest.",
+    )
+    most_helpful_critical: model.Comment | None = strawberry.field(
+        resolver=votes.most_helpful_critical,
+        graphql_type=Comment | None,
+        description="The comment rated 1 or 2 with the most votes; of equal ones the newest.",
+    )
+
+
+@strawberry.type(description="Result of `markHelpful`.")
+class MarkHelpfulPayload:
+    """Shows resolvers.votes.VotePayload."""
+
+    comment: Comment | None = strawberry.field(
+        description="The comment with your vote in `helpfulCount`; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type(description="Result of `unmarkHelpful`.")
+class UnmarkHelpfulPayload:
+    """Shows resolvers.votes.VotePayload."""
+
+    comment: Comment | None = strawberry.field(
+        description="The comment without your vote in `helpfulCount`; null on errors."
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type
+class VoteMutation:
+    """Binds each mutation to its resolver."""
+
+    mark_helpful: votes.VotePayload | None = strawberry.mutation(
+        resolver=votes.mark_helpful,
+        graphql_type=MarkHelpfulPayload | None,
+        description="Mark another user's comment as helpful, as the JWT's user. A second vote for "
+        "the same comment changes nothing.",
+    )
+    unmark_helpful: votes.VotePayload | None = strawberry.mutation(
+        resolver=votes.unmark_helpful,
+        graphql_type=UnmarkHelpfulPayload | None,
+        description="Withdraw the JWT's user's vote for a comment. Without a vote nothing changes.",
+    )

@@ -1,0 +1,269 @@
+"""Folds of helpful votes: exact after every race and fault, and no edit is lost."""
+
+import asyncio
+import random
+import sys
+
+import pytest
+
+from dal import errors
+from dal.client.table import Table
+from dal.entities.comment import COMMENT, HELPFUL, comment_key
+from dal.entities.vote import is_vote, vote_key
+from dal.live.changes import version
+from dal.maintenance.verify import verify
+from dal.model import Comment
+from dal.query.pagination import Slice
+from dal.repositories.comments import Selection
+from dal.statistics import deferred
+from dal.statistics.helpful import VOTES_A_SECOND, HelpfulFolds
+from dal.stores import Stores
+from tests.fakes import Answer, Fault, FaultyClient, Operation, anybody, let_pass
+from tests.strategies import comment
+from tests.writers import ignore
+
+
+async def added(table: Table, comment_id: str = "1", **fields: object) -> Stores:
+    stores = Stores(table)
+    await stores.comments.add(comment(comment_id, product_id="p", username="ann", **fields))
+    return stores
+
+
+def before_the_update(table: Table, fault: Fault) -> Table:
+    """Return a table whose third call, the update of a fold, meets a fault."""
+    return Table(FaultyClient(table.service, let_pass, let_pass, fault), table.name)
+
+
+async def shown(table: Table, comment_id: str = "1") -> int:
+    """Return the number of votes that a comment shows, in its item and in every index."""
+    item = await table.get(comment_key(comment_id))
+    assert item is not None
+    one = COMMENT.decode(item)
+    expected = COMMENT.encode(one)
+    assert {name: item[name] for name in item if name != "counted"} == expected
+    assert (HELPFUL.sort_key in item) is (one.helpful_count > 0)
+    page = await Stores(table).comments.page(Selection("p"), Slice(100))
+    assert one in page.nodes
+    return one.votes
+
+
+async def test_a_vote_is_shown_after_a_fold_and_is_no_edit(each_table: Table) -> None:
+    stores = await added(each_table, votes_before=3)
+    before = await stores.comments.get("1")
+    assert before is not None
+    assert (await stores.votes.mark("1", "bob")).helpful_count == 4
+    assert (await stores.votes.mark("1", "bob")).helpful_count == 3, "a second vote is none"
+    assert await shown(each_table) == 0
+    await stores.folds.finish()
+    assert await shown(each_table) == 1
+    after = await stores.comments.get("1")
+    assert after == before._replace(votes=1)
+    assert version(after) == version(before)
+    assert (await stores.votes.unmark("1", "bob")).helpful_count == 3
+    assert (await stores.votes.unmark("1", "bob")).helpful_count == 4, "it was not folded yet"
+    await stores.folds.finish()
+    assert await stores.comments.get("1") == before
+    assert (stores.folds.folded, await verify(each_table, ignore)) == (2, [])
+
+
+async def test_listeners_receive_no_vote(table: Table) -> None:
+    seen: list[object] = []
+
+    class Observer:
+        def changed(self, old: Comment | None, new: Comment | None) -> None:
+            seen.append((old, new))
+
+        def uncertain(self, product_id: str) -> None:
+            seen.append(product_id)
+
+    await added(table)
+    stores = Stores(table, Observer())
+    await stores.votes.mark("1", "bob")
+    await stores.folds.finish()
+    assert await shown(table) == 1
+    assert seen == []
+
+
+async def test_an_edit_keeps_the_votes_and_a_fold_keeps_the_edit(table: Table) -> None:
+    stores = await added(table)
+    await stores.votes.mark("1", "bob")
+
+    async def edited(real: Operation, arguments: Answer) -> Answer:
+        await Stores(table).comments.update("1", {"text": "edited"}, anybody)
+        return await real(**arguments)
+
+    folds = HelpfulFolds(before_the_update(table, edited))
+    assert await folds.work("1"), "the edit was faster, so the fold must be repeated"
+    await folds.correct(["1"])
+    one = await stores.comments.get("1")
+    assert one is not None
+    assert (one.text, one.votes) == ("edited", 1)
+    await stores.comments.update("1", {"text": "again"}, anybody)
+    assert await shown(table) == 1
+
+
+async def test_a_slow_fold_finds_that_it_stored_an_old_number(table: Table) -> None:
+    """Another fold stores a number, and the number as read comes back, before it writes."""
+    stores = await added(table)
+    await stores.votes.mark("1", "bob")
+
+    async def overtaken(real: Operation, arguments: Answer) -> Answer:
+        others = Stores(table)
+        await others.folds.correct(["1"])
+        await others.votes.unmark("1", "bob")
+        await others.folds.finish()
+        return await real(**arguments)
+
+    await HelpfulFolds(before_the_update(table, overtaken)).correct(["1"])
+    assert await shown(table) == 0
+
+
+async def test_approving_folds_the_votes(table: Table) -> None:
+    stores = await added(table)
+    one = await stores.comments.get("1")
+    assert one is not None
+    await stores.votes.mark("1", "bob")
+    await stores.votes.mark("1", "eve")
+    await stores.folds.finish()
+    await stores.moderation.reject("1", one.created_at, "mo", "No.")
+    with pytest.raises(errors.NotFoundError):
+        await stores.votes.unmark("1", "bob")
+    await table.write([{"Delete": {"Key": vote_key("1", "bob")}}])  # as an erase does
+    await stores.folds.correct(["1"])
+    await stores.moderation.approve("1", one.created_at, "mo")
+    assert stores.folds.pending == {"1"}
+    await stores.folds.finish()
+    assert await shown(table) == 1
+
+
+async def test_many_votes_are_counted_less_often(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores = await added(table)
+    monkeypatch.setattr("dal.statistics.helpful.VOTES_A_SECOND", 1 / 60)
+    for name in ("bob", "eve"):
+        await stores.votes.mark("1", name)
+        assert stores.folds.is_due("1")
+    await stores.folds.finish()
+    assert not stores.folds.is_due("1")
+    assert stores.folds.is_due("2")
+    assert VOTES_A_SECOND * deferred.WORK_SECONDS == 500
+
+
+@pytest.mark.parametrize(
+    "lost", ["a vote", "an unvote", "the comment"], ids=["vote", "unvote", "comment"]
+)
+async def test_verify_corrects_what_a_killed_process_left(table: Table, lost: str) -> None:
+    stores = await added(table)
+    await added(table, "2")
+    await stores.votes.mark("1", "bob")
+    await stores.votes.mark("2", "bob")
+    if lost != "a vote":
+        await stores.folds.finish()
+    match lost:
+        case "an unvote":
+            await stores.votes.unmark("1", "bob")
+        case "the comment":
+            await table.write([{"Delete": {"Key": comment_key("1")}}])
+    folds = HelpfulFolds(table)
+    await verify(table, ignore, folds=folds)
+    votes = [item for item in (await table.scan(0, 1, None)).items if is_vote(item)]
+    assert len(votes) == (2 if lost == "a vote" else 1)
+    assert await shown(table, "2") == 1
+    if lost != "the comment":
+        assert await shown(table) == (lost == "a vote")
+    assert folds.folded == {"a vote": 2, "an unvote": 1, "the comment": 0}[lost]
+
+
+async def test_deleting_a_comment_deletes_its_votes(table: Table) -> None:
+    stores = await added(table)
+    for name in ("bob", "eve"):
+        await stores.votes.mark("1", name)
+    await stores.comments.delete("1", anybody)
+    await stores.folds.finish()
+    assert not any(map(is_vote, (await table.scan(0, 1, None)).items))
+
+
+class Storm:
+    """Votes and withdrawn votes in three processes, next to edits and a deletion."""
+
+    def __init__(self, table: Table, seed: int) -> None:
+        self._table = table
+        self._rng = random.Random(seed)
+        self._processes = [Stores(table) for _ in range(3)]
+        self._texts = dict.fromkeys("012", "")
+        self._voted: set[tuple[str, str]] = set()
+        self.conflicts = 0
+        """The edits that other requests kept from being written."""
+
+    @property
+    def folded(self) -> int:
+        """The folds that wrote a number."""
+        return sum(store.folds.folded for store in self._processes)
+
+    async def run(self, votes: int, people: int) -> None:
+        """Run everything in parallel, and check every number and text."""
+        for comment_id in (*self._texts, "deleted"):
+            await added(self._table, comment_id)
+        folding = asyncio.create_task(self._fold())
+        await asyncio.gather(
+            *(self._vote(f"person {n}", votes // people) for n in range(people)),
+            *(self._edit(comment_id, votes // 20) for comment_id in self._texts),
+            self._delete(),
+        )
+        folding.cancel()
+        await asyncio.wait([folding])
+        for store in self._processes:
+            await store.folds.finish()
+        for comment_id, text in self._texts.items():
+            one = await self._processes[0].comments.get(comment_id)
+            assert one is not None
+            assert one.text == text
+            expected = sum(of == comment_id for of, _ in self._voted)
+            assert await shown(self._table, comment_id) == expected
+        assert await verify(self._table, ignore) == []
+
+    async def _vote(self, person: str, turns: int) -> None:
+        for _ in range(turns):
+            store = self._rng.choice(self._processes).votes
+            comment_id = self._rng.choice(list(self._texts))
+            if self._rng.random() < 0.7:
+                await store.mark(comment_id, person)
+                self._voted.add((comment_id, person))
+            else:
+                await store.unmark(comment_id, person)
+                self._voted.discard((comment_id, person))
+
+    async def _edit(self, comment_id: str, turns: int) -> None:
+        for n in range(turns):
+            comments = self._rng.choice(self._processes).comments
+            self._texts[comment_id] = text = f"{comment_id}, {n}"
+            while True:
+                try:
+                    await comments.update(comment_id, {"text": text}, anybody)
+                    break
+                except errors.ConflictError:
+                    self.conflicts += 1
+
+    async def _delete(self) -> None:
+        await self._processes[0].votes.mark("deleted", "bob")
+        await self._processes[1].comments.delete("deleted", anybody)
+
+    async def _fold(self) -> None:
+        while True:
+            for store in self._processes:
+                await asyncio.gather(*(store.folds.work(one) for one in self._texts))
+
+
+async def test_votes_next_to_edits_and_deletions_are_exact(table: Table) -> None:
+    await Storm(table, seed=1).run(votes=40, people=5)
+
+
+@pytest.mark.soak
+async def test_500_votes_next_to_edits_and_deletions_are_exact(
+    table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    storm = Storm(table, seed=2)
+    await storm.run(votes=500, people=25)
+    with capsys.disabled():
+        sys.stdout.write(f"\n{storm.conflicts} edits met a conflict, {storm.folded} folds wrote.\n")
