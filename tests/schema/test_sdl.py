@@ -68,7 +68,13 @@ NAMED = {"productId": "String", "username": "String", "organizationName": "Strin
 }
 """What an argument or an input field may name an object by, with its type."""
 
-LOOKED_UP = {"Query.comment.commentId", "Query.order.orderId", "Query.ticket.ticketId"}
+LOOKED_UP = {
+    "MarkHelpfulInput.commentId",
+    "Query.comment.commentId",
+    "Query.order.orderId",
+    "Query.ticket.ticketId",
+    "UnmarkHelpfulInput.commentId",
+}
 
 
 def given(schema: Schema) -> Iterator[tuple[str, str, str]]:

@@ -325,12 +325,12 @@ async def test_without_a_scan_two_passes_prove_it(
 
 async def test_an_unknown_kind_is_refused_before_anything_changes(table: Table) -> None:
     await fill(Stores(table), table)
-    vote = primary_key("VOTES#c1", escape(NAME)) | packed({"x": 1})
+    vote = primary_key("LIKES#c1", escape(NAME)) | packed({"x": 1})
     await table.put_many(
         [vote | {"GSI5PK": {"S": f"DID#{escape(NAME)}"}, "GSISK": {"S": "VOTE#c1"}}]
     )
     before = await all_items(table)
-    with pytest.raises(StoreRefusedError, match="VOTES#c1 / "):
+    with pytest.raises(StoreRefusedError, match="LIKES#c1 / "):
         await erase(table)
     assert await all_items(table) == before
 

@@ -51,6 +51,7 @@ export default [
               "PeriodTotals",
               "ModerationQueueEntry",
               "Photo",
+              "ProductHighlights",
               "ProductRank",
               "RatingCount",
               "Reply",
