@@ -48,17 +48,16 @@ class Metrics:
         """The metrics of this process only."""
         self.http_requests = self._counter(
             "marginalia_http_requests",
-            "Requests by route and status. Status `none`: the client left. Route `refused`: the "
-            "server was busy and answered 503.",
+            "Requests by route and status. Status `none`: the client disconnected. Route "
+            "`refused`: 503 from a busy server.",
             "route",
             "status",
         )
         self.operation_seconds = Series(
             Histogram(
                 "marginalia_operation_seconds",
-                "Seconds of GraphQL operations, from the text to the result. Labels are the "
-                "names of registered documents, and the first 50 other names; further names are "
-                "`other`.",
+                "Seconds of GraphQL operations. Labels are the names of registered documents and "
+                "the first 50 other names; further names are `other`.",
                 ("operation", "type"),
                 buckets=FAST,
                 registry=self.registry,
@@ -69,16 +68,13 @@ class Metrics:
         )
         self.plans = self._counter(
             "marginalia_plans",
-            "Executed plans by access pattern and index. A page has one plan, or two if the "
-            "executor plans the rest of the page again. The pagination flags may need one further "
-            "plan.",
+            "Executed plans by access pattern and index: one to three for a page.",
             "access_pattern",
             "index",
         )
         self.refills = self._counter(
             "marginalia_plan_refills",
-            "Further Queries of segments, because the first Query returned too few rows for the "
-            "page.",
+            "Further Queries of a segment, because the first one returned too few rows.",
             "access_pattern",
         )
         self.store_requests = self._counter(
@@ -127,7 +123,7 @@ class StateSampler:
         requests = Series(
             Gauge(
                 "marginalia_requests",
-                "Requests that are `running`, or `waiting` for their turn.",
+                "Requests that are `running` or `waiting`.",
                 ("state",),
                 registry=registry,
                 multiprocess_mode="livesum",

@@ -55,7 +55,7 @@ def test_a_sample_loads_by_the_option_of_the_page(
     path = written(preset, tmp_path)
     options = f"--preset {preset}"
     _, output, _ = load(path, store, *shlex.split(options))
-    assert f"| `{options}` |" in PAGE.read_text()
+    assert f"- `{options}`: " in PAGE.read_text()
     assert (
         table_line(path.name, options, output.replace(str(path), path.name)) in REPORTS.read_text()
     )
