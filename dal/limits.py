@@ -141,7 +141,7 @@ MAX_LANGUAGE = 35
 accept tags of this length."""
 
 KEPT_TAGS = 10_000
-"""Number of language tags whose canonical forms are cached."""
+"""Number of language tags with a cached canonical form."""
 
 MAX_ADDRESS = 2_048
 """Maximum characters of a URL in a link. All browsers and crawlers accept this length."""
@@ -180,8 +180,8 @@ MAX_FORM_FIELDS = 50
 """Maximum fields of an HTML form."""
 
 MAX_JWT = 4_000
-"""Maximum characters of the JWT that a visitor pastes to sign in. Browsers drop a cookie whose name
-and value exceed 4,096 characters."""
+"""Maximum characters of the JWT that a visitor pastes to sign in. Browsers drop a cookie with more
+than 4,096 characters in name and value."""
 
 MAX_PAGE_ADDRESS = 8_000
 """Maximum bytes of a page's address, because the page repeats it in a link for each language. The
@@ -235,8 +235,8 @@ full. Otherwise the server closes the connection: responses to slow clients woul
 hours."""
 
 MAX_CLIENTS = 100_000
-"""Maximum clients whose request rates the server remembers, in 40 MB of memory. The server forgets
-the client whose latest request is oldest."""
+"""Maximum clients with a remembered request rate, in 40 MB of memory. The server forgets
+the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
 """CPU seconds of parsing a new document that count as one more request of its client. A short

@@ -41,7 +41,7 @@ class BlockPayload:
 
 @dataclass(frozen=True, slots=True)
 class UnblockPayload:
-    """Result of ``unblockUser``: the user, who is no longer blocked."""
+    """Result of ``unblockUser``: the user, after the end of the block."""
 
     username: str | None = None
     user_errors: list[UserError] = field(default_factory=list)

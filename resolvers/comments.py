@@ -134,7 +134,7 @@ class ReplyToCommentInput:
 
 @strawberry.input(description="The comment whose reply to remove.")
 class RemoveReplyInput:
-    """The comment whose reply to remove."""
+    """Input of ``removeReply``: the comment."""
 
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
 

@@ -45,7 +45,7 @@ async def product_search(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Product]:
-    """Return a page of the products whose titles begin with a text."""
+    """Return a page of the products with a title that begins with a text."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)

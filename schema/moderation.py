@@ -268,7 +268,7 @@ class UnblockUserPayload:
     """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
 
     username: str | None = strawberry.field(
-        description="The user, who is not blocked; null on errors."
+        description="The user after the end of the block; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

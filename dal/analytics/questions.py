@@ -69,7 +69,7 @@ def period(interval: Interval, number: int) -> Period:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive periods from number ``first`` to number ``last``. None is no limit."""
+    """Consecutive periods from number ``first`` to number ``last``. None means no limit."""
 
     interval: Interval
     first: int | None = None
@@ -115,7 +115,7 @@ class TrendQuestion:
 
 
 class MovedBy(StrEnum):
-    """The measure whose change ranks products."""
+    """The measure by which products are ranked: its change."""
 
     AVERAGE = "AVERAGE"
     VOLUME = "VOLUME"

@@ -25,7 +25,7 @@ _DAMAGED = ("database disk image is malformed", "file is not a database")
 """SQLite's messages for a damaged file. The embedded engine's errors contain them."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
-"""Error code of a write of one item whose condition failed.
+"""Error code of a failed condition, if a single item was written without a transaction.
 
 Unlike TransactionCanceledException, the error has no ``CancellationReasons``.
 """

@@ -48,7 +48,7 @@ async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     """Open the wire to the SDK's endpoint.
 
     Return the SDK itself if the wire cannot send: without credentials, through a proxy, or to an
-    endpoint whose URL has a path or a query string.
+    endpoint with a path or a query string in its URL.
     """
     url = urlsplit(sdk.endpoint_url)
     if sdk.required or url.path not in {"", "/"} or url.query:

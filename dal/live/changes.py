@@ -75,7 +75,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class UncertainWrite:
-    """A write to a product's comments whose outcome is unknown, because its response was lost."""
+    """A write to a product's comments with an unknown outcome: its response was lost."""
 
     product_id: str
     size = _OVERHEAD

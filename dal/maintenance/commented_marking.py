@@ -36,7 +36,7 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of comments whose author has a newer comment on the product."""
+"""The partition with the ids of comments that have a newer one by the author on the product."""
 
 _OWNERS_AT_ONCE = 50
 """Comments that one transaction names. It also checks the item of each comment."""
@@ -133,7 +133,7 @@ def _age(held: Held) -> tuple[datetime, str]:
 
 
 async def _further(table: Table) -> list[Comment | Submission]:
-    """Return the listed comments whose authors have a newer one. Remove outdated ids from the list.
+    """Return the listed comments, each older than a named one. Remove outdated ids from the list.
 
     The id of a comment stays in the list if no item names a comment of its author, because the
     author's next comment will be named.

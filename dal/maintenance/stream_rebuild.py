@@ -191,8 +191,7 @@ class Replay:
         self.events: list[str] = []
         """The event ids of the records that were applied."""
         self.canaries: dict[str, str] = {}
-        """The canaries whose records were read. It maps a canary's partition key to the record's
-        shard."""
+        """The canaries that were read from the stream: partition key to shard."""
         self._began = began
         self._contributions: dict[str, _Contribution] = {}
         self._shared: dict[_Contribution, _Contribution] = {}
@@ -223,7 +222,7 @@ class Replay:
 
     @property
     def done(self) -> set[str]:
-        """The closed shards whose records were all applied."""
+        """The closed shards with all records applied."""
         return {shard for shard, checkpoint in self.reached.items() if checkpoint.done}
 
     async def check(self) -> None:
@@ -245,7 +244,7 @@ class Replay:
         return held
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Mark a closed shard whose records were all applied."""
+        """Mark a closed shard, because all its records were applied."""
         self.reached[held.shard] = held = replace(held, done=True)
         return held
 

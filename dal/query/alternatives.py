@@ -74,7 +74,7 @@ def exclusion(index: Index, query: Query) -> Reason:
 def _by_rule(
     path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
 ) -> Alternative:
-    """Return the alternative of a path if there are no statistics.
+    """Return the alternative of a path without statistics.
 
     In that case the optimizer chose the first of ``paths``.
     """

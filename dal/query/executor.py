@@ -57,7 +57,7 @@ class Source(Protocol):
 
     @property
     def ended(self) -> bool:
-        """Whether there are no further rows."""
+        """Whether the source has no further rows."""
 
 
 class Merge:

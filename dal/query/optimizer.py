@@ -158,7 +158,7 @@ def worth_proving(plan: Plan) -> bool:
 
 
 def prove(plan: Plan, empty: Collection[EqualityKey]) -> Plan:
-    """Return the plan without reads of the segments whose keys are in ``empty``."""
+    """Return the plan without reads of the segments with a key in ``empty``."""
     segments = tuple(
         segment._replace(limit=0, empty=True) if segment.key in empty else segment
         for segment in plan.segments

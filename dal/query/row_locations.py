@@ -62,7 +62,7 @@ class _Known(NamedTuple):
 
 
 class LocatedPage(NamedTuple):
-    """A page whose rows this process has read before.
+    """A page of rows that this process has read before.
 
     If it has fewer rows than requested, the list ends there.
     """

@@ -190,7 +190,7 @@ class BulkWriter:
         return changes
 
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
-        """Return the ids of comments whose authors have another comment on the same product.
+        """Return the ids of comments if their authors have another comment on the product.
 
         Also set ``elsewhere`` in each change if the author's naming item does not name the changed
         comment.

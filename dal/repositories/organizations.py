@@ -109,7 +109,7 @@ class OrganizationRepository:
         return Edge(user, user_position(user))
 
     async def set_plan(self, organization: Organization) -> None:
-        """Store an organisation's plan. Raise NotFoundError if there is no such organisation."""
+        """Store an organisation's plan. Raise NotFoundError if it does not exist."""
         try:
             put = {"Put": {"Item": encode_organization(organization), **PRESENT}}
             await self._table.write([put])

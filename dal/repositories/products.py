@@ -35,7 +35,7 @@ class ProductRepository:
         return details_in(items)
 
     async def search(self, title: str, cut: Slice) -> Page[Product]:
-        """Return one page of the products whose titles begin with a text, by title.
+        """Return one page of the products with a title that begins with a text, by title.
 
         The index is global, so the page is eventually consistent.
         """

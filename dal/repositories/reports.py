@@ -143,7 +143,7 @@ class ReportRepository:
 
 
 class _PublishedRows:
-    """Reads the rows of open cases whose comments are published. It replaces an executor."""
+    """Reads the rows of open cases with published comments. It replaces an executor."""
 
     def __init__(self, table: Table, executor: Executor) -> None:
         self._table, self._executor = table, executor

@@ -40,7 +40,7 @@ class CommentObserver(Protocol):
         """Receive an acknowledged write: the comment before and after it. None means no comment."""
 
     def uncertain(self, product_id: str) -> None:
-        """Receive the product of a write whose outcome is unknown."""
+        """Receive the product of a write with an unknown outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class CommentChange:
 
     @property
     def products(self) -> frozenset[str]:
-        """The products whose counters change."""
+        """The products with changed counters."""
         return frozenset(key.product_id for key in self.changes)
 
     @property

@@ -173,7 +173,7 @@ def _number(item: Item, name: str) -> int:
 
 
 def actions(changes: Deltas) -> list[Action]:
-    """Return one Update for each item whose counters change."""
+    """Return one Update for each item with changed counters."""
     updates: list[Action] = []
     for key, change in changes.items():
         numbers = numbers_of(change)

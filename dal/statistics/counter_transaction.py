@@ -67,7 +67,7 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, also of a write whose outcome is unknown.
+    ``written`` receives the products of each write, also if its outcome is unknown.
     ``observer`` receives the comments of the write. Both are called before the client gets its
     response. ``folds`` receives the comments that become published.
     """

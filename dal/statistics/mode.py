@@ -86,7 +86,7 @@ class Maintenance:
     since: int = 0
     """The time of the announcement, in Unix seconds."""
     counted_table: str = ""
-    """The id of the table whose comments are all counted. A copy of this table has another id."""
+    """The id of the table in which all comments are counted. A copy of it has another id."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
     one_per_person: OnePerPerson = OnePerPerson.OFF
@@ -98,7 +98,7 @@ class Maintenance:
 
     @property
     def copied(self) -> bool:
-        """Whether the table is a copy of a table whose comments were all counted."""
+        """Whether the table is a copy of a table in which all comments were counted."""
         return self.counted_table != "" and not self.complete
 
     @property
@@ -120,7 +120,7 @@ class Maintenance:
     def exact(self) -> bool:
         """Whether counts include every write that was acknowledged before the counts were read.
 
-        In that case a count of zero proves that there is no comment.
+        In that case a count of zero proves that no comment exists.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 

@@ -9,7 +9,7 @@ that a segment is empty. Statistics are exact if the query filters by counted fi
   (``mode`` explains how long a process can rely on this), and
 - they are sound: every item's total is the sum of its counts.
 
-Exact statistics count every comment whose write was acknowledged before the request.
+Exact statistics count every comment if its write was acknowledged before the request.
 """
 
 import math
@@ -40,10 +40,10 @@ KEPT_SECONDS = 5.0
 """Seconds for which statistics are cached for planning."""
 
 KEPT_PRODUCTS = 1_000
-"""Maximum products whose statistics are cached for planning."""
+"""Maximum products with statistics that are cached for planning."""
 
 MEASURED_PRODUCTS = 10_000
-"""Maximum products whose row sizes and dates are kept in memory."""
+"""Maximum products with row sizes and dates in memory."""
 
 KEPT_LOCATIONS = 200_000
 """Maximum rows and ranges in memory, of all products together: about 36 MB."""
@@ -123,7 +123,7 @@ class StatisticsReader:
         return mine.statistics
 
     def forget(self, product_ids: Iterable[str]) -> None:
-        """Remove the cached statistics of products whose comments a write may have changed."""
+        """Remove the cached statistics of products, because a write may have changed them."""
         for product_id in product_ids:
             self._kept.pop(product_id, None)
 

@@ -70,7 +70,7 @@ class Checkpoints:
         }
 
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
-        """Store the checkpoints of a stream whose first records a rebuild has applied.
+        """Store a new stream's checkpoints, after a rebuild has applied its first records.
 
         The watermark is written last, because a follower refuses a stream without a watermark.
         """

@@ -144,9 +144,9 @@ async def open_follower(
     *,
     boards: Boards | None = None,
 ) -> "Follower":
-    """Return a follower of the table's stream. Raise StoreRefusedError if there is no stream.
+    """Return a follower of the table's stream. Raise StoreRefusedError if the stream is off.
 
-    ``boards`` receives the products whose places on leaderboards change.
+    ``boards`` receives the products that must move on leaderboards.
     """
     arn = await admin.stream(table)
     if arn is None:

@@ -58,7 +58,7 @@ class Index:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields whose values select a range of rows."""
+        """The fields that select a range of rows by their values."""
         return self.partition + self.prefix
 
     @property

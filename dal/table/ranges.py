@@ -17,7 +17,7 @@ _LAST_BEFORE_SURROGATES, _AFTER_SURROGATES = 0xD7FF, 0xE000
 
 
 class Range(NamedTuple):
-    """A range of sort keys or positions. None is no bound; ``open`` excludes the bound itself."""
+    """A range of sort keys or positions. None is unbounded; ``open`` excludes the bound itself."""
 
     low: str | None = None
     high: str | None = None
@@ -71,7 +71,7 @@ UNBOUNDED = Range()
 
 
 def between(start: datetime | None, end: datetime | None) -> Range:
-    """Return the positions from ``start`` (included) to ``end`` (excluded). None is no bound.
+    """Return the positions from ``start`` (included) to ``end`` (excluded). None means unbounded.
 
     A position is an instant and an id, so an instant alone sorts before all rows of that instant.
     """

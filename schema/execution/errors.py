@@ -75,7 +75,7 @@ STORE_FAULTS = (
     errors.StoreFullError,
     errors.StoreDamagedError,
 )
-"""Errors whose messages are for operators. They name hosts and commands, so only the log contains
+"""Errors with messages for operators. These name hosts and commands, so only the log contains
 them."""
 
 UNAVAILABLE = (

@@ -58,7 +58,7 @@ class ValueRule(ValuesOfCorrectTypeRule):
         self._place = node.name.value
 
     def enter_variable_definition(self, node: VariableDefinitionNode, *_: Any) -> None:
-        """Remember the variable whose default value is next."""
+        """Remember the variable to which the next default value belongs."""
         self._place = f"${node.variable.name.value}"
 
     def is_valid_value_node(

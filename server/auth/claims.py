@@ -84,7 +84,7 @@ class ClaimRules:
             )
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
-        # RFC 7519, 4.1.3: a server must refuse a JWT whose audience does not include the server.
+        # RFC 7519, 4.1.3: a server must refuse a JWT if its audience does not include the server.
         # Cognito's access tokens have no 'aud'; their 'client_id' names the application for which
         # they were issued.
         audience = claims.get("aud", claims.get("client_id") if self.audience else None)

@@ -112,7 +112,7 @@ COMMANDS = {
 
 
 class ListedCommand(TyperCommand):
-    """A command whose options can also be environment variables. Its help lists options by panel.
+    """A command that also reads options from the environment. Its help lists options by panel.
 
     Typer's own panels cut off long options and variables at 80 columns. Its plain lists do not, but
     have no panels, and break lines within a name such as --data-dir.

@@ -228,7 +228,7 @@ class DataDirectory:
         )
 
     def record(self) -> EngineRecord | None:
-        """Return the engine's record; None if there is no readable record."""
+        """Return the engine's record; None if it is missing or unreadable."""
         try:
             return EngineRecord(**orjson.loads(self._record.read_bytes()))
         except (OSError, TypeError, ValueError):
@@ -244,7 +244,7 @@ class DataDirectory:
             raise self.unusable(error) from error
 
     def last_backup(self) -> LastBackup | None:
-        """Return the latest backup; None if there is no readable record of a backup."""
+        """Return the latest backup; None if its record is missing or unreadable."""
         try:
             known = orjson.loads(self._backup.read_bytes())
             return LastBackup(datetime.fromisoformat(known["at"]), str(known["file"]))

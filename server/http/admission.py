@@ -165,7 +165,7 @@ class _Queue:
         return min(len(self), own * len(self._by_client))
 
     def next_client(self) -> str | None:
-        """Return the client whose turn is next."""
+        """Return the client that has the next turn."""
         return next(iter(self._by_client))
 
     def take(self, client: str | None) -> _Waiting:

@@ -102,7 +102,7 @@ _FULL = _wire(refusal(503, "The server has no connection left: try again in a se
 
 
 class SendTimeout(Protocol):
-    """Aborts a connection whose client reads almost nothing while the write buffer is full."""
+    """Aborts a connection if its client reads almost nothing while the write buffer is full."""
 
     loop: AbstractEventLoop
     transport: Transport

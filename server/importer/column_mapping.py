@@ -172,7 +172,7 @@ class ColumnMapping(Generic[Thing]):
     constants: Mapping[str, object]
     """The values of fields that have no column."""
     defaults: Mapping[str, object] = field(default_factory=dict)
-    """The values of fields whose column is empty or missing."""
+    """The values of fields with an empty or missing column."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """For each field, the value of each cell in lower case. Other cells count as empty, or are
     rejected."""

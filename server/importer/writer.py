@@ -35,7 +35,7 @@ class Writer(Generic[Thing]):
         self._under_way: dict[asyncio.Task[None], Mapping[str, Thing]] = {}
         self._failure: BaseException | None = None
         self.outcome = Outcome()
-        """The counts of rows whose write the store has acknowledged."""
+        """The counts of rows that the store has acknowledged."""
         self.room = _LEAST
         """The number of rows that the next batch should have."""
 

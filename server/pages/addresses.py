@@ -81,7 +81,7 @@ class Filters:
 
     @property
     def dated(self) -> bool:
-        """Whether the filters have a first or last day. There are no counts by day."""
+        """Whether the filters have a first or last day. The server does not count by day."""
         return bool(self.since or self.until)
 
     @property

@@ -41,7 +41,7 @@ async def show(request: PageRequest) -> Response:
 
 
 async def search(request: PageRequest) -> Response:
-    """Return the products whose title begins with ``q``. If only one fits, redirect to it.
+    """Return the products with a title that begins with ``q``; redirect to a single one.
 
     ``q`` may also be a product's id.
     """

@@ -48,7 +48,7 @@ class _Shown:
         return {name: value for name, value in item.items() if name in self.attributes}
 
     def units(self, old: Item | None, new: Item | None) -> int:
-        """Return the WCU in the index for an item's change; None means that there is no item."""
+        """Return the WCU in the index for an item's change; None means no item."""
         before, after = self.row(old), self.row(new)
         if before == after:
             return 0

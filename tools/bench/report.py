@@ -17,7 +17,7 @@ from server.errors import CommandError
 DOCS = Path(__file__).parents[2] / "docs"
 
 _WIDTH = 140
-"""Number of columns of the output if there is no terminal."""
+"""Number of columns of the output without a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a response, or its errors. ``info`` is empty if there is no ``pageInfo``."""
+    """One page of a response, or its errors. ``info`` is empty without a ``pageInfo``."""
 
     request: Request
     edges: tuple[Edge, ...]

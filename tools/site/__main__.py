@@ -96,7 +96,7 @@ def resolved(path: str, link: str) -> str:
 
 
 def _adapted(path: str, text: str) -> str:
-    """Return a page whose links are adapted to the site."""
+    """Return a page with its links adapted to the site."""
 
     def adapt(found: re.Match[str]) -> str:
         target = found["target"]

@@ -83,7 +83,7 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each scalar of GraphQL: the Python class whose values need no conversion, and a further
+"""For each scalar of GraphQL: the Python class that needs no conversion, and a further
 condition."""
 
 
@@ -92,14 +92,14 @@ class AnomalyError(Exception):
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the class whose values need no conversion for a type of GraphQL; else None."""
+    """Return the class that needs no conversion for a GraphQL type; None if none does."""
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 
 
 @dataclass(slots=True)
 class Leaf:
-    """A field without a selection, whose value is an attribute of its object."""
+    """A field without a selection. Its value is an attribute of its object."""
 
     attribute: str
     declared: GraphQLOutputType

@@ -282,7 +282,7 @@ class ListCompletion(ForeignCompletion):
         return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return the result of an item whose class is not the previous item's, or an awaitable."""
+        """Return the result of an item of another class than the previous one's, or awaitable."""
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)
         self._last_class = type(item)

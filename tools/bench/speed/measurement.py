@@ -119,7 +119,7 @@ def _request(
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A server and its database, with the processes whose CPU is measured."""
+    """A server and its database, with the processes that are measured."""
 
     name: str
     title: str
