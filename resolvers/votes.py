@@ -22,7 +22,7 @@ class MarkHelpfulInput:
 
 @strawberry.input(description="The comment that you no longer find helpful.")
 class UnmarkHelpfulInput(MarkHelpfulInput):
-    """A comment that the viewer may have marked."""
+    """Input of a vote: the comment."""
 
 
 @dataclass(frozen=True, slots=True)

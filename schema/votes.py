@@ -15,7 +15,7 @@ from schema.types import USER_ERRORS, UserError
     "with the most votes."
 )
 class ProductHighlights:
-    """Shows resolvers.votes.Highlights."""
+    """The GraphQL type of ``resolvers.votes.Highlights``."""
 
     most_helpful_positive: model.Comment | None = strawberry.field(
         resolver=votes.most_helpful_positive,
@@ -31,7 +31,7 @@ class ProductHighlights:
 
 @strawberry.type(description="Result of `markHelpful`.")
 class MarkHelpfulPayload:
-    """Shows resolvers.votes.VotePayload."""
+    """The GraphQL type of ``resolvers.votes.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment with your vote in `helpfulCount`; null on errors."
@@ -41,7 +41,7 @@ class MarkHelpfulPayload:
 
 @strawberry.type(description="Result of `unmarkHelpful`.")
 class UnmarkHelpfulPayload:
-    """Shows resolvers.votes.VotePayload."""
+    """The GraphQL type of ``resolvers.votes.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
         description="The comment without your vote in `helpfulCount`; null on errors."

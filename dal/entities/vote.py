@@ -15,7 +15,7 @@ _VOTES = "VOTES#"
 _VOTE = "VOTE#"
 
 MOST_COUNTED = 10_000_000
-"""More votes than any comment has."""
+"""A number that is larger than any comment's number of votes."""
 
 
 def vote_key(comment_id: str, username: str) -> Item:
@@ -29,7 +29,7 @@ def votes_partition(comment_id: str) -> str:
 
 
 def is_vote(key: Item) -> bool:
-    """Return whether a key or an item is a vote's."""
+    """Return whether a key or an item belongs to a vote."""
     return str(key["PK"].get("S", "")).startswith(_VOTES)
 
 
@@ -39,7 +39,7 @@ def voted_id(key: Item) -> str:
 
 
 def encode_vote(vote: Vote) -> Item:
-    """Return the whole item of a vote. A user has one for each comment."""
+    """Return the table item of a vote. A user has one vote per comment."""
     product, comment = escape(vote.product_id), escape(vote.comment_id)
     return {
         **vote_key(vote.comment_id, vote.username),
@@ -49,7 +49,7 @@ def encode_vote(vote: Vote) -> Item:
 
 
 def decode_vote(item: Item) -> Vote:
-    """Return the vote of a whole item."""
+    """Return the vote that a table item stores."""
     _, product, _ = item[BY_AUTHOR.sort_key]["S"].split("#")
     return Vote(voted_id(item), unescape(product), unescape(item["SK"]["S"]))
 

@@ -17,7 +17,7 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import further_units, key_of
 
 _AT_ONCE = 100
-"""Items that are deleted in parallel."""
+"""Number of items that are deleted in parallel."""
 
 
 async def published(

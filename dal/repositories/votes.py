@@ -26,7 +26,7 @@ _FIRST_ROWS, _FURTHER_ROWS = 12, 88
 
 
 class VoteRepository:
-    """All access to votes."""
+    """Reads and writes helpful votes."""
 
     def __init__(self, table: Table, folds: HelpfulFolds) -> None:
         self._table = table

@@ -17,7 +17,7 @@ from dal.deadline import Deadline, deadline
 from dal.errors import DalError, StoreRefusedError
 
 WORK_SECONDS = 2.0
-"""How long a process collects changed objects before it works on them."""
+"""Seconds in which a process collects changed objects before it works on them."""
 
 MOST_AT_ONCE = 100
 """The most objects that a process works on in WORK_SECONDS."""
@@ -27,10 +27,10 @@ ONE_SECONDS = 5.0
 answer."""
 
 _TOGETHER = 16
-"""Objects that are worked on in parallel."""
+"""Number of objects that are worked on in parallel."""
 
 _ROUNDS = 10
-"""Rounds over all pending objects before a process ends."""
+"""Maximum rounds in which an ending process works on all pending objects."""
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class DeferredWork(ABC):
     """Works in the background on objects of one table, by their names."""
 
     undone: ClassVar[str]
-    """A sentence for the log: what was not done."""
+    """The log's sentence about work that was not done."""
     repaired_by: ClassVar[str]
     """The end of this sentence: what does it later."""
 
@@ -63,7 +63,7 @@ class DeferredWork(ABC):
         return True
 
     def note(self, name: str) -> None:
-        """Note an object to work on."""
+        """Remember an object to work on."""
         self._pending[name] = None
         self._noted.set()
         self._table.unfinished.add(self.finish)

@@ -1,4 +1,4 @@
-"""A product in a fake engine with its statistics, read as the repository reads it."""
+"""A product with statistics on a fake engine, read in the same way as the repository reads it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,14 +19,17 @@ from tests.oracle import walk_pages
 
 
 class _Complete:
-    """Says that every comment is counted, in the transaction that writes it."""
+    """A maintenance mode in which every comment is counted, by the transaction that writes it."""
 
     async def current(self) -> Maintenance:
         return Maintenance(complete=True)
 
 
 class KnownProduct:
-    """Pages of an entity, planned by exact statistics and by what earlier pages read."""
+    """Reads pages of an entity.
+
+    Plans use exact statistics, and the row locations of earlier pages.
+    """
 
     def __init__(self, entity: Entity[Comment], comments: Sequence[Comment], **fake: Any) -> None:
         self.engine = FakeEngine(indexes=entity.indexes, **fake)

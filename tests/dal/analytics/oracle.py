@@ -76,7 +76,7 @@ def movers(
 
 
 def write_export(path: Path, comments: Iterable[Comment]) -> Path:
-    """Write what ``marginalia export`` would, as far as the stores look at it."""
+    """Write the columns of ``marginalia export`` that the stores read."""
     rows = [
         {
             "id": one.comment_id,

@@ -26,7 +26,7 @@ def asked_of(store: AnalyticsStore) -> Analytics:
 
 
 def spread(comment: Comment | None) -> Comment | None:
-    """The comments of a history are an hour apart: let them be of a year, and names odd."""
+    """Return a comment of a history, moved from hours into a year, with an unusual name."""
     if comment is None:
         return None
     apart = (comment.created_at - START) * 37 + timedelta(microseconds=999_999)

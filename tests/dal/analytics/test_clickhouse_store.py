@@ -1,4 +1,4 @@
-"""ClickHouse's tables: years that it has no dates for, and exports that are replaced."""
+"""ClickHouse's tables: comments of years that it cannot store, and exports that are replaced."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

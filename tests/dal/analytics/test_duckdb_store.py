@@ -1,4 +1,4 @@
-"""The embedded store's files: replaced while they are read, broken, away."""
+"""The embedded store's files: replaced during a read, damaged, or missing."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Periods: whole, in UTC, weeks from Monday; spans that are bounded."""
+"""Periods are whole, in UTC, with weeks from Monday. Spans are limited."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

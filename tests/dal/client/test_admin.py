@@ -55,7 +55,7 @@ async def test_a_missing_permission_to_describe_fails_at_once(absent: Table) -> 
 
 
 class Blind(FaultyClient):
-    """A service that refuses to describe tables."""
+    """A service that fails every DescribeTable request."""
 
     async def call(self, operation: str, arguments: Answer) -> Answer:
         if operation == "describe_table":

@@ -1,4 +1,4 @@
-"""Endpoints, settings and surroundings that ``connect`` meets."""
+"""``connect`` with different endpoints, settings and environments."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The connection pool against servers that misbehave on demand."""
+"""The connection pool with servers that misbehave on request."""
 
 import asyncio
 import contextlib
@@ -262,7 +262,7 @@ async def test_a_refused_connection_is_an_error_of_the_system() -> None:
 
 @contextlib.contextmanager
 def swallowing(host: str, port: int) -> Iterator[None]:
-    """Listen with a full backlog: further packets to open a connection are dropped."""
+    """Listen with a full backlog: the system drops further packets that open a connection."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(socket.create_server((host, port), backlog=0))
         for _ in range(4):

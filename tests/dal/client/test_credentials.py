@@ -1,4 +1,4 @@
-"""Temporary credentials are used until they expire, also while their endpoint is down."""
+"""Temporary credentials are used until they expire, even while their endpoint is down."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ GET = ("get_item", {"TableName": "any", "Key": {}, "ReturnConsumedCapacity": "TO
 
 @pytest.fixture
 async def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AwsEndpoint]:
-    """DynamoDB and STS, with settings of this machine that use them."""
+    """Run DynamoDB and STS, with AWS settings on this machine that use them."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     token = tmp_path / "token"
@@ -57,7 +57,7 @@ def lasting(table: Table) -> LastingCredentials:
 
 
 async def refreshed(table: Table) -> None:
-    """Wait until the refresh under way ends."""
+    """Wait until the refresh in progress ends."""
     task = lasting(table)._refreshing
     assert task is not None
     await asyncio.wait([task], timeout=60)

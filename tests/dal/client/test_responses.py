@@ -1,4 +1,4 @@
-"""Malformed responses are repeated, and each error code has its ``dal`` error."""
+"""Requests with malformed responses are retried. Each error code has its ``dal`` error."""
 
 import json
 from collections.abc import AsyncIterator

@@ -194,7 +194,7 @@ async def test_one_failed_batch_fails_put_many(shared: Table) -> None:
 
 
 def _process(count: int) -> Fault:
-    """Do a batch's first ``count`` entries and return the rest as unprocessed."""
+    """Execute only the first ``count`` entries of a batch, and return the others as unprocessed."""
 
     async def fault(real: Operation, arguments: Answer) -> Answer:
         ((name, asked),) = arguments["RequestItems"].items()
@@ -252,7 +252,7 @@ async def test_a_conflict_that_lasts_until_the_deadline_is_raised(
 
 
 async def test_a_lost_response_after_a_conflict_is_raised_at_the_deadline() -> None:
-    """A conflict says that nothing was written; the outcome of the attempt under way is unknown."""
+    """A conflict has written nothing, but the outcome of the attempt in progress is unknown."""
     attempts = 0
 
     async def attempt() -> None:
@@ -270,7 +270,7 @@ async def test_a_lost_response_after_a_conflict_is_raised_at_the_deadline() -> N
 
 
 async def test_a_lost_response_before_throttling_is_raised_at_the_deadline() -> None:
-    """Throttling says that nothing was done; the attempt before it may have been."""
+    """A throttled attempt has done nothing, but the attempt before it may have written."""
     answers: list[errors.DalError] = [errors.StoreUnavailableError("Lost.")]
 
     async def attempt() -> None:

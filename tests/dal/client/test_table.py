@@ -88,7 +88,7 @@ EDGES = ["1\x01", "1a", "1\ud7ff", "1\ue000", "1\U00010000"]
 
 
 async def test_a_query_reads_exactly_its_range(each_table: Table) -> None:
-    """All combinations of bounds, included and excluded, by DynamoDB's order of bytes."""
+    """All combinations of included and excluded bounds, by DynamoDB's order of bytes."""
     await each_table.put_many([_row(edge) for edge in EDGES])
     ends = [None, *EDGES[1:-1]]
     for low, high, low_open, high_open in product(ends, ends, [False, True], [False, True]):
@@ -256,7 +256,7 @@ async def test_a_write_whose_responses_were_lost_is_recognised_as_done(
 async def test_a_lost_write_that_was_overwritten_has_an_unknown_outcome(
     each_table: Table, action: Action
 ) -> None:
-    """Another writer has changed the item since, so no read shows the outcome."""
+    """Another client has changed the item since, so no read can show the outcome."""
     other = ITEM | {"n": {"N": "7"}}
 
     async def fail_while_another_writes(_: Operation, __: Answer) -> Answer:
@@ -269,7 +269,7 @@ async def test_a_lost_write_that_was_overwritten_has_an_unknown_outcome(
 
 
 async def forget_token(real: Operation, arguments: Answer) -> Answer:
-    """Do a transaction as an engine that was killed and lost its request tokens."""
+    """Execute a transaction as an engine that was killed and has lost its request tokens."""
     return await real(**arguments | {"ClientRequestToken": "another"})
 
 

@@ -61,7 +61,7 @@ async def relay() -> AsyncIterator[Relay]:
 
 @pytest.fixture(autouse=True)
 def settings(machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Settings with access keys; returns the file of the profiles."""
+    """Write settings with access keys; return the file of the profiles."""
     for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
     profiles = tmp_path / "config"
@@ -194,7 +194,7 @@ def named(
     settings: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each setting alone names the authority's file."""
+    """Name the certificate authority's file by one of the settings at a time."""
     monkeypatch.delenv("AWS_CA_BUNDLE")
     if request.param == "ca_bundle":
         settings.write_text(f"[default]\nca_bundle = {machines.authority.pem}\n")

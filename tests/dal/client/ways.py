@@ -1,4 +1,4 @@
-"""Requests of every kind, and the two ways to send them."""
+"""Requests of every kind, and both ways to send them: the wire and the SDK."""
 
 from typing import Any
 

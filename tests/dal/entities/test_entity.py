@@ -1,4 +1,4 @@
-"""What every declaration of an entity must hold, whichever indexes it has."""
+"""Rules that every declaration of an entity must keep, whatever its indexes are."""
 
 from dataclasses import replace
 from typing import Any

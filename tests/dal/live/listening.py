@@ -10,7 +10,7 @@ START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def comment(number: int, rating: int = 5, language: str = "en", edits: int = 0) -> Comment:
-    """Return a comment of product 42 that was edited so many times."""
+    """Return a comment on product 42 that was edited ``edits`` times."""
     created = START + timedelta(seconds=number)
     edited = created + timedelta(days=edits) if edits else None
     return Comment(
@@ -19,7 +19,7 @@ def comment(number: int, rating: int = 5, language: str = "en", edits: int = 0) 
 
 
 async def waiting(listener: Listener) -> list[CommentEvent]:
-    """Return the events that can be taken at once."""
+    """Return the events that are in the listener's queue now."""
     return [await anext(listener) for _ in range(len(listener._waiting))]
 
 

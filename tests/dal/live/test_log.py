@@ -117,7 +117,7 @@ async def test_the_last_event_shows_the_newest_state_in_any_order(
 
 
 async def test_edits_of_one_instant_end() -> None:
-    """Two clocks that differ may give a version twice."""
+    """If two clocks differ, a comment may get the same version twice."""
     broker = InProcessBroker()
     listener = broker.log.listen(ALL, None)
     one, other = comment(1, edits=1), comment(1, edits=2)

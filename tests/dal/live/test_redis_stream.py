@@ -1,4 +1,4 @@
-"""Changes of several servers by way of a real Redis: one order, one numbering, whatever fails."""
+"""Several servers send changes through a real Redis: same order and numbers, whatever fails."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ def lasting() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def redis(lasting: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
-    """An empty Redis, as another client sees it; servers send heartbeats quickly."""
+    """An empty Redis, with a separate client. Servers send heartbeats quickly."""
     monkeypatch.setattr(redis_stream, "HEARTBEAT_INTERVAL", 0.1)
     async with Redis.from_url(lasting.url, protocol=2) as client:
         await client.flushall()
@@ -267,7 +267,7 @@ async def test_an_unreadable_entry_is_a_reload(redis: Redis, lasting: RedisServe
 
 @dataclass
 class Shopper:
-    """Keeps a list by what it is told, at one server or another; reads it anew when told to."""
+    """A client that applies events to its list, at one of the servers. It reloads after RELOAD."""
 
     table: dict[int, Comment]
     listener: Listener
@@ -289,7 +289,7 @@ class Shopper:
 async def test_lists_end_as_the_table_whatever_fails(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two servers write, their clients change sides, and Redis is killed, emptied or cut off."""
+    """Two servers write, clients change servers, and Redis is killed, emptied or disconnected."""
     monkeypatch.setattr(redis_stream, "HEARTBEAT_INTERVAL", 0.05)
     dice = random.Random(seed)
     table: dict[int, Comment] = {}
@@ -316,7 +316,7 @@ async def test_lists_end_as_the_table_whatever_fails(
 
 
 async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
-    """Wait until all have told what they had to, heard of all of it, and find nothing missing."""
+    """Wait until all servers have published and received all changes, and none is missing."""
     async with Redis.from_url(server.url, protocol=2) as client, asyncio.timeout(60):
         while True:
             newest: Any = await client.xrevrange(made[0]._stream, count=1)

@@ -1,8 +1,8 @@
-"""The table as the first release made it: comments alone, in four global indexes.
+"""The table of the first release: only comments, in four global indexes.
 
-It was not counted, and nothing expired. An item of a comment is written out here as that release
-wrote it. The local indexes came later; most tests give the table those of today, since no upgrade
-can add them.
+Comments were not counted, and no item expired. An item is written here as that release wrote it.
+Local indexes came later. Most tests create the table with today's local indexes, because an upgrade
+cannot add them.
 """
 
 from typing import Any

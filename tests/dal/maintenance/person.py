@@ -1,4 +1,4 @@
-"""A user of whom the table keeps items of every kind, among items of others with equal texts."""
+"""A user with items of every kind, and other items that contain equal texts."""
 
 from collections.abc import Iterable
 from dataclasses import replace

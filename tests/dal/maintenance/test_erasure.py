@@ -1,4 +1,4 @@
-"""A user's data is exported whole, and erased whole, while others and the user write."""
+"""A user's data is exported and erased completely, while the user and others write."""
 
 import asyncio
 from collections import Counter
@@ -261,7 +261,7 @@ async def test_a_user_who_keeps_writing_is_refused_and_erased(table: Table) -> N
 
 
 class Mortal(FaultyClient):
-    """An engine's client that dies once it has done some number of writes."""
+    """A client that fails after a number of writes, as if its process was killed."""
 
     READS = frozenset({"get_item", "query", "scan", "batch_get_item", "describe_table"})
 
@@ -295,7 +295,7 @@ async def test_a_second_run_ends_an_erase_that_was_killed_after_any_write(table:
 
 
 class Loading(FaultyClient):
-    """A client beside which a load writes a comment before each request of a scan."""
+    """A client of a scan. Before each of its requests, a load writes a comment."""
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if operation == "scan":

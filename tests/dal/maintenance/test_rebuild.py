@@ -1,4 +1,4 @@
-"""Rebuilds during writes: they end with exact counters, whatever was wrong and whatever happens."""
+"""Rebuilds during writes end with exact counters, whatever was wrong before or fails meanwhile."""
 
 import asyncio
 import random
@@ -73,7 +73,7 @@ async def test_a_killed_rebuild_that_is_run_again_ends_exact(each_table: Table, 
     [*range(0, 60, 14), *(pytest.param(at, marks=pytest.mark.soak) for at in range(7, 60, 14))],
 )
 async def test_killed_at_this_request_the_command_continues(table: Table, at: int) -> None:
-    """Without writers; each kill leaves the request done, and its answer lost."""
+    """Without other writers. Each kill happens after a request, whose response is lost."""
     await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
     engine = Engine(table.service)
@@ -126,7 +126,7 @@ async def test_a_rebuild_that_another_command_ended_copies_no_counter(
 
 
 async def test_an_expired_rebuild_begins_again(table: Table) -> None:
-    """Its counters may have expired."""
+    """The expired rebuild's counters may have expired too, so they cannot be used."""
     await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     long_ago = Maintenance(generation=3, rebuilding=True, since=int(time()) - RESUMED_SECONDS - 1)

@@ -67,7 +67,7 @@ async def each_table(each_table: Table) -> Table:
 
 @contextlib.asynccontextmanager
 async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
-    """Another program that writes all the while."""
+    """Run another program that writes all the time."""
     stop = asyncio.Event()
 
     async def write() -> None:
@@ -146,7 +146,7 @@ async def streams_of_table(table: Table) -> AsyncIterator[Streams]:
 
 @SECOND_IN_SOAK
 async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Streams) -> None:
-    """As DynamoDB documents it: shards come late, and answers without records prove nothing."""
+    """As documented by DynamoDB, shards are listed late, and an empty response proves nothing."""
     async with foreign(each_table, 3):
         await rebuild(each_table, Lagging(streams), at_once, ignore)
     await catch_up(each_table, streams)

@@ -50,12 +50,12 @@ def absent(each_table: Table) -> Table:
 
 @pytest.fixture
 def old(table: Table) -> Table:
-    """A name for an older table on dynoxide."""
+    """A table of an older version on dynoxide, not yet created."""
     return Table(table.service, f"test-{uuid.uuid4().hex}")
 
 
 async def nobody() -> None:
-    """Wait for writers where there is none."""
+    """Do nothing: there are no writers to wait for."""
 
 
 async def upgraded(table: Table, *, told: list[str] | None = None) -> Upgraded:
@@ -72,7 +72,7 @@ async def upgraded(table: Table, *, told: list[str] | None = None) -> Upgraded:
 
 
 async def walk_all(table: Table, comments: list[Any]) -> None:
-    """Walk some selections, of each index and both ways, against the oracle."""
+    """Compare some selections of each index with the oracle, in both directions."""
     store = Stores(table).comments
     for ratings in (None, frozenset({5}), frozenset({1, 4})):
         for languages in (None, frozenset({"en"}), frozenset({"en", "ar"})):
@@ -277,7 +277,7 @@ async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table
 
 
 class SlowIndexes:
-    """DynamoDB's way to make an index, which the engines skip: it takes a while, one at a time."""
+    """Makes indexes as DynamoDB does: slowly, and one at a time. The engines do not."""
 
     def __init__(self, real: Any) -> None:
         self._real = real
@@ -399,7 +399,7 @@ async def test_a_running_rebuild_is_waited_for(table: Table) -> None:
 
 
 async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
-    """It would count comments that no reader could see."""
+    """Such a rebuild would count comments that no list shows yet."""
     await table.put_many([without(COMMENT.encode(one), "GSI4PK") for one in COMMENTS[:8]])
     waits = 0
 

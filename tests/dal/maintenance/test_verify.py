@@ -1,4 +1,4 @@
-"""Verification reports every wrong number, and no right one."""
+"""Verification reports every wrong number, and never a right number."""
 
 import asyncio
 import random
@@ -121,7 +121,7 @@ async def test_uncounted_adds_and_deletions_are_reported(table: Table) -> None:
 async def test_concurrent_writes_are_not_reported(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One real error during writes that never pause: only this error is reported."""
+    """During continuous writes there is one real error. Only this error is reported."""
     store = Stores(each_table)
     await store.comments.put_many(ROWS)
     item = await each_table.get(item_key(GERMAN)) or {}

@@ -120,6 +120,6 @@ def test_a_title_in_keys_has_one_case_form_and_space(text: str, folded: str, pre
 @MORE
 @given(texts)
 def test_a_folded_title_stays_as_it_is(text: str) -> None:
-    """A cursor contains it, and is checked so."""
+    """A cursor contains the folded title. Decoding checks that folding does not change it."""
     assert fold(fold(text)) == fold(text)
     assert "\t" not in fold(text)

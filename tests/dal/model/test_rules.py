@@ -20,7 +20,7 @@ tag_like = st.lists(st.sampled_from(_SUBTAGS.split()), min_size=1, max_size=5).m
 
 
 def complaint(rule: object, value: object) -> str:
-    """Return the sentence with which a rule refuses a value; it and the error name the argument."""
+    """Return the message of a rule's error. The message and the error name the argument."""
     assert callable(rule)
     with pytest.raises(InvalidArgumentError) as caught:
         rule("someArgument", value)

@@ -1,4 +1,4 @@
-"""What else could have been read, and why it was not."""
+"""The indexes that a page could also be read from, and why they were not chosen."""
 
 import pytest
 

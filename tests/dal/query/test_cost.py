@@ -13,7 +13,10 @@ from dal.query.cost import BLOCK, best_estimate, expected_capacity, least_cost, 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (20, 3), (2_000, 201)])
 def test_capacity_is_half_a_unit_for_each_started_block(rows: int, blocks: int) -> None:
-    """Rows of a tenth of a block; at a block's very end the next is expected by half."""
+    """A row is a tenth of a block.
+
+    At the exact end of a block, the next block is needed with probability 0.5.
+    """
     assert expected_capacity(rows, BLOCK / 10) == pytest.approx(0.5 * blocks, abs=0.3)
 
 
@@ -32,7 +35,7 @@ def test_no_limit_is_far_above_the_expected_rows(share: float, wanted: int, most
 
 
 def test_few_limits_are_compared_even_for_rare_rows() -> None:
-    """Planning takes milliseconds even where a page of 20 lies in 200,000 rows."""
+    """Planning takes milliseconds even if only 20 of 200,000 rows are on the page."""
     assert best_estimate(1.0, 0.0001, 20, 300.0, most=1_000_000).limit > 10_000
     assert len(cost._limits(1.0, 0.0001, 20, 1_000_000)) <= 64
 
@@ -78,7 +81,7 @@ def test_the_spread_equals_the_spread_of_random_pages(share: float, residual: fl
 
 
 def _rows_of_a_page(chance: random.Random, share: float, residual: float) -> int:
-    """How many of a segment's rows are read until 20 of all segments' rows pass."""
+    """Return how many rows of a segment are read until 20 rows of all segments have passed."""
     mine = passed = 0
     while passed < 20:
         mine += chance.random() < share

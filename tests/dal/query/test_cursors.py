@@ -49,7 +49,7 @@ positions = (
 
 
 def refused(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> bool:
-    """Say whether ``cursor`` is refused with the sentence for clients."""
+    """Return whether ``cursor`` is refused with the message for clients."""
     try:
         decode_cursor(cursor, kind)
     except InvalidCursorError as error:

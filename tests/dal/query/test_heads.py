@@ -1,4 +1,4 @@
-"""The item at the beginning of a list, read with the first rows and never as one of them."""
+"""The head item is read with the first rows, and is never shown as a row."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def item(index: Index, sort_key: str) -> Item:
 
 
 def collection(index: Index, positions: set[str], *, headed: bool) -> FakeEngine:
-    """Rows, strangers around them that no list may show, and the head unless it is missing."""
+    """Return an engine with rows, the head item if ``headed``, and items that no list may show."""
     engine = FakeEngine()
     engine.put(*(item(index, index.label + position) for position in positions))
     engine.put(item(index, "AAA#1"), item(index, "ZZZ#1"))

@@ -1,4 +1,4 @@
-"""The merge of sorted sources is their sorted union, and reads no source before it must."""
+"""The merge of sorted sources is their sorted union. It reads from a source only when necessary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A filter field that nothing was made for: pages are exact, with an index for it and without."""
+"""A new filter field: pages are exact with an index for the field and without one."""
 
 from dataclasses import replace
 

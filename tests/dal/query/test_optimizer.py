@@ -85,7 +85,7 @@ def known(held: tuple[int, ...], row_bytes: float) -> TableStatistics:
 def test_a_filter_that_most_rows_pass_reads_one_partition(
     held: tuple[int, ...], row_bytes: int
 ) -> None:
-    """While indexes lag, a comment that moves between these ratings is not missed then."""
+    """So a comment that moves between these ratings is found even while indexes lag."""
     counts = RatingCounts(held)
     statistics = known(held, row_bytes)
     covering = 0

@@ -108,7 +108,7 @@ CUT = Slice(20, after=GONE, before=TWENTY, next_page=True, previous_page=True)
 
 @pytest.mark.parametrize("number", range(9))
 async def test_a_fault_in_any_request_fails_the_page(number: int) -> None:
-    """Nine are needed: three segments, each for its rows and for either flag."""
+    """The page needs nine requests: in each of three segments, for the rows and each flag."""
     whole = engine_of(MANY)
     await read(whole, SEVERAL, CUT)
     assert len(whole.requests) == 9

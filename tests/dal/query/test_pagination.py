@@ -30,7 +30,7 @@ SHORT_ENDS = [None, *(comment_position(dense(comment_id)) for comment_id in "abc
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("limit", [0, 1, 2, 5])
 async def test_every_slice_of_a_short_list(limit: int, backward: bool) -> None:
-    """Ends that cross, meet, fall between rows and on them, in every combination."""
+    """The slice's ends cross, meet, and fall on rows and between rows, in every combination."""
     engine = engine_of(SHORT)
     for after, before in product(SHORT_ENDS, SHORT_ENDS):
         for reverse in (False, True):

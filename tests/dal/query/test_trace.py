@@ -28,7 +28,7 @@ def traced(page: Page[Comment]) -> Trace:
 
 
 def agrees(page: Page[Comment]) -> None:
-    """Check a trace against what every page counts."""
+    """Compare a trace with the execution statistics of its page."""
     trace, stats = traced(page), page.stats
     rows = trace.rows()
     assert len(rows) == stats.items_read
@@ -75,7 +75,7 @@ async def test_a_page_without_statistics_is_equal_and_its_trace_has_all_rows(
 async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
     selection: Selection, order: Order | None, size: int, backward: bool, reverse: bool
 ) -> None:
-    """Also for a page that was read before, by its row locations. Explaining reads nothing more."""
+    """This also holds for a page that is planned by row locations. A trace reads nothing more."""
     selection = replace(selection, order=order)
     product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
@@ -88,14 +88,17 @@ async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
 
 
 def ordered(ratings: Callable[[int], int]) -> KnownProduct:
-    """Comments in English, of a rating by their number from the newest."""
+    """Return English comments.
+
+    ``ratings`` returns the rating of each, by its number from the newest.
+    """
     newest = sorted(ROWS, key=lambda row: row.created_at, reverse=True)
     rows = [one._replace(rating=ratings(n), language="en") for n, one in enumerate(newest)]
     return KnownProduct(COMMENT, rows)
 
 
 async def test_the_trace_has_dropped_rows_and_the_plan_of_the_rest() -> None:
-    """Most comments pass, and the newest do not: the counts cannot know."""
+    """Most comments pass the filter, but the newest do not, which counts cannot show."""
     product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
     several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
     page = await product.read(several.query(), Slice(10, explain=True))

@@ -57,7 +57,7 @@ async def test_an_empty_five_minutes_take_one_query(start: datetime) -> None:
 
 
 async def test_a_period_after_the_newest_known_row_uses_later_rows() -> None:
-    """A process remembers the dates of a product, and its newest comments go on."""
+    """A process remembers a product's dates, and later comments are added after the newest."""
     product = KnownProduct(COMMENT, ROWS)
     await product.read(replace(WIDE, created_before=FIRST + timedelta(hours=9)).query(), Slice(20))
     later = [row._replace(created_at=row.created_at + timedelta(hours=240)) for row in ROWS]
@@ -89,7 +89,7 @@ async def test_a_period_without_an_instant_takes_no_request(end: datetime) -> No
 
 
 async def test_a_busy_time_is_read_by_its_own_partitions() -> None:
-    """Its rows are so dense that other ratings would cost more than a Query each."""
+    """It has so many rows that reading other ratings too would cost more than further Queries."""
     product = KnownProduct(COMMENT, ROWS)
     few = Selection("42", frozenset({2}), None, FIRST, FIRST + timedelta(hours=200))
     page = await product.read(few.query(), Slice(20))

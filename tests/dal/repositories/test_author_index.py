@@ -1,4 +1,4 @@
-"""Comments by author: pages against the oracle, and a table of before that index."""
+"""Comments by author: pages compared with the oracle, also in a table older than the index."""
 
 import random
 from datetime import timedelta
@@ -44,7 +44,7 @@ def of(author: str, comments: list[Comment]) -> list[Comment]:
 
 
 async def check(store: CommentRepository, comments: list[Comment], size: int = 7) -> None:
-    """Walk each author's comments both ways, from either end, in pages that do not fit."""
+    """Read each author's comments from both ends. The last page is not full."""
     for number, author in enumerate(NAMES):
         backward, reverse = bool(number & 1), bool(number & 2)
         read = partial(store.page_of_author, AuthorSelection(author))
@@ -65,7 +65,7 @@ async def test_an_authors_pages_are_the_oracles(each_table: Table) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_pages_go_on_exactly_while_others_write(table: Table, seed: int) -> None:
-    """Between two pages comments come, go, and change; the cursor's own, too."""
+    """Between two pages, comments are added, deleted and changed, also the one of the cursor."""
     store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
     await store.put_many(list(rows.values()))

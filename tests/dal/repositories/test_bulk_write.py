@@ -1,4 +1,4 @@
-"""Bulk writes: whatever happens on the way, the stored rows are counted."""
+"""After every bulk write, even an interrupted one, the counters equal the stored rows."""
 
 import asyncio
 from datetime import timedelta
@@ -29,12 +29,12 @@ CHANGED = [
 
 
 def by_id(*runs: list[Comment]) -> set[Comment]:
-    """What several runs of rows leave, one after the other."""
+    """Return the comments that several loads leave, one after the other."""
     return set({row.comment_id: row for run in runs for row in run}.values())
 
 
 class Watch:
-    """A store with transactions that a test can disturb: ``on[number]`` is called at that one."""
+    """A store that a test can disturb: ``on[number]`` is called at this transaction."""
 
     def __init__(self, table: Table) -> None:
         self.client = FaultyClient(table.service)
@@ -95,7 +95,7 @@ async def test_rows_that_are_there_already_are_not_written(each_table: Table) ->
 
 
 async def test_rows_are_read_first_while_some_of_them_exist(each_table: Table) -> None:
-    """New ones are written without a look, and after one that is there all are read again."""
+    """New comments are written without a read. After the first existing one, all are read first."""
     reads = calls_of(each_table)
     watch = Watch(each_table)
     await watch.store.put_many(ROWS[:200])
@@ -193,7 +193,7 @@ async def test_lost_answers_count_once(each_table: Table) -> None:
 
 @SECOND_IN_SOAK
 async def test_several_calls_at_once_for_the_same_rows_and_for_others(each_table: Table) -> None:
-    """In two processes, as far as the table can know."""
+    """Both calls have separate clients, as two processes have."""
     stores = Stores(each_table).comments, Stores(each_table).comments
     runs = [ROWS[:150], ROWS[100:], CHANGED, ROWS]
     await asyncio.gather(*(stores[n % 2].put_many(run) for n, run in enumerate(runs)))
@@ -224,7 +224,7 @@ async def test_an_empty_load_writes_nothing(table: Table) -> None:
 
 
 async def test_missing_further_items_of_an_object_are_written(table: Table) -> None:
-    """As after an order, if its purchases were not written."""
+    """For example, an order was written, but its proofs of purchase were not."""
     delivered = order("7", status=OrderStatus.DELIVERED)
     await table.put_many([ORDER.encode(delivered)])
     assert await Stores(table).orders.put_many([delivered, order("8")]) == Outcome(1, 1)

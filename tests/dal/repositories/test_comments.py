@@ -156,7 +156,7 @@ async def test_a_key_is_free_once_its_tombstone_has_expired(
 
 
 async def test_a_comment_without_a_date_gets_that_of_its_write(table: Table) -> None:
-    """Not that of its asking: others may have written newer ones while it waited."""
+    """Not that of the request, because newer comments may be written while it waits."""
     store = Stores(table).comments
     async with store._writes._locks.hold(["42"], deadline=10):
         waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))

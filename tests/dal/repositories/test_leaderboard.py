@@ -25,7 +25,7 @@ ORDER = ["c", "f/g", "e", "b", "a", "日本", "d"]
 
 
 def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
-    """So many comments rated 5 for each product, and one rated 4."""
+    """Return comments: the given number rated 5 for each product, and one rated 4."""
     return [
         comment(
             f"{product}-{language}-{number}",
@@ -95,7 +95,7 @@ async def test_boards_of_languages_are_their_own(store: Stores) -> None:
 
 
 async def test_a_rank_is_of_the_board_as_it_is_now(store: Stores) -> None:
-    """Products that rise past the cursor count, though the cursor was made before."""
+    """A rank includes products that have moved before the cursor after the cursor was made."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
     await store.comments.put_many(rows_of(risen))
@@ -202,7 +202,7 @@ async def test_each_page_is_exact_while_products_rise_and_fall(
 async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
     table: Table,
 ) -> None:
-    """The same for each page, however far down: it was 128 RCU."""
+    """Every page has this limit, however far down it is. Without the limit it was 128 RCU."""
     places = [
         encode(StatisticsKey(f"product-{number:05}"), RatingCounts((0, 0, 0, 0, 1)))
         for number in range(RANKED + 200)

@@ -57,14 +57,17 @@ def listed(orders: Iterable[Order], selection: OrderSelection) -> list[str]:
 
 
 class Shop:
-    """The orders of one user, in the store and in a plain dict; some take a step now and then."""
+    """The orders of one user, in the store and in a plain dict.
+
+    Their statuses change now and then.
+    """
 
     def __init__(self, store: OrderRepository, orders: Iterable[Order]) -> None:
         self.store = store
         self.orders = {one.order_id: one for one in orders}
 
     async def step(self, number: int) -> None:
-        """Take one order a step further, if it can go any."""
+        """Set an order to its next status, if it has one."""
         moving = [one for one in self.orders.values() if NEXT[one.status]]
         if moving:
             old = moving[number % len(moving)]

@@ -113,7 +113,7 @@ async def _race(clients: list[OrderRepository]) -> OrderStatus:
 
 
 async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table) -> None:
-    """Otherwise it would restore the old lines; the status alone does not show that."""
+    """Otherwise the change would restore the old lines, because the status has not changed."""
     loaded = order("7", lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
 
     async def load_after(real: Operation, arguments: Answer) -> Answer:

@@ -231,7 +231,7 @@ async def test_an_admin_is_found_among_many_users(
 async def test_if_two_admins_leave_at_once_one_stays(
     each_table: Table, changes: tuple[Change, Change]
 ) -> None:
-    """Each change is complete between the reads of the other and its write."""
+    """Each change happens completely between the other's reads and its write."""
     store = Stores(each_table).organizations
     for first, second in (changes, changes[::-1]):
         await store.put_many(ROSTERS)

@@ -90,10 +90,7 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     created: tuple[int | None, int | None],
     reverse: bool,
 ) -> None:
-    """With tickets opened and closed between pages.
-
-    The head never counts as a row.
-    """
+    """Tickets are opened and closed between pages. The head item never counts as a row."""
     store = Stores(each_table).tickets
     name = uuid.uuid4().hex
     await Stores(each_table).organizations.put_many(

@@ -1,4 +1,4 @@
-"""Boards follow the counters: once for many changes, past every race and fault, and when read."""
+"""Products move on leaderboards after their counters change, whatever races and faults happen."""
 
 import asyncio
 
@@ -96,7 +96,7 @@ async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_
 
 
 async def test_a_late_move_by_older_counts_reads_the_counts_again(table: Table) -> None:
-    """A five comes and goes; who saw it moves the product when all others have looked."""
+    """A comment rated 5 is added and deleted. The process that read the older counts moves last."""
     store = Stores(table)
     await store.comments.put_many(FIVES[:3])
     await store.boards.finish()
@@ -232,7 +232,7 @@ async def test_a_cancelled_move_stays_pending(table: Table) -> None:
 async def test_a_process_moves_a_limited_number_of_products_at_a_time(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many change: the rest waits, and the index's partition has its peace."""
+    """If more products change, the others wait, which limits the load of the index's partition."""
     monkeypatch.setattr(module, "WORK_SECONDS", 0)
     monkeypatch.setattr(module, "MOST_AT_ONCE", 3)
     boards, rounds = Boards(table), list[int]()

@@ -124,13 +124,13 @@ def taken(edits: list[CommentChange]) -> int:
 
 
 def actions(edits: list[CommentChange]) -> int:
-    """How many actions they take while a rebuild runs."""
+    """Return the number of actions of these edits while a rebuild is running."""
     write = joined([one.write(REBUILD) for one in edits])
     return len(write.actions) + len(write.changes)
 
 
 def test_a_bundle_has_room_for_its_counters_and_those_of_a_rebuild() -> None:
-    """Two items of statistics for all rows of one language."""
+    """All rows of one language need two statistics items."""
     edits = [edit(number) for number in range(150)]
     assert taken(edits) == MOST_ACTIONS - 2
     assert actions(edits[: taken(edits)]) == MOST_ACTIONS
@@ -179,7 +179,7 @@ def test_a_group_has_a_maximum_of_bytes() -> None:
 
 
 def test_bytes_count_as_they_are_sent() -> None:
-    """A character beyond the basic plane is 4 bytes of a request."""
+    """A character outside the basic multilingual plane is 4 bytes in a request."""
     assert taken([edit(number, text="\U0001f600" * 10_000) for number in range(40)]) == 22
 
 
