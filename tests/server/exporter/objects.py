@@ -69,6 +69,8 @@ comments = st.builds(
     _NAMES,
     st.none(),  # an export leaves out when a moderator published a comment
     st.none() | st.builds(Reply, _STATED, _INSTANTS),
+    votes=st.just(0),  # tests/integration/test_loaded_states.py loads votes
+    votes_before=st.just(0),
     photos=st.lists(_PHOTOS, max_size=3).map(tuple),
 )
 
