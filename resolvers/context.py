@@ -152,12 +152,11 @@ class ProductReads:
     def __init__(self, stores: Stores, cache: RequestCache) -> None:
         self._stores = stores
         self._cache = cache
-        self._both = stores.comments.statistics_and_details
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics:
         """Return a product's statistics, which include every acknowledged write."""
-        return (await self._cache.read(self._both, product_id))[0]
+        return (await self._cache.read(self._stores.comments.statistics_and_details, product_id))[0]
 
     async def details(self, product_id: str) -> ProductDetails:
         """Return a product's details. They are empty if the shop has not set any."""
@@ -171,9 +170,13 @@ class ProductReads:
         """
         found = {}
         for product_id in {*product_ids}:
-            if self._cache.known(self._both, product_id):
+            if self._cache.known(self._stores.comments.statistics_and_details, product_id):
                 with suppress(DalError):
-                    found[product_id] = (await self._cache.read(self._both, product_id))[1]
+                    found[product_id] = (
+                        await self._cache.read(
+                            self._stores.comments.statistics_and_details, product_id
+                        )
+                    )[1]
         if missing := {*product_ids} - found.keys():
             found |= await self._stores.products.details(missing)
         return [found.get(product_id, NO_DETAILS) for product_id in product_ids]
