@@ -14,7 +14,8 @@ class SharedReads(Generic[Result]):
 
     The first request reads, within its own deadline and at its own cost. Later requests wait for
     its result. A later request reads itself if the first read fails, or if its own deadline comes
-    first. A shared result may be a little older than the later request, like any eventually
+    first. If the first request is cancelled, one later request reads, and the others wait for its
+    result. A shared result may be a little older than the later request, like any eventually
     consistent read. It includes every write that this process acknowledged before the later
     request, because each write calls ``forget`` first.
     """
@@ -24,17 +25,23 @@ class SharedReads(Generic[Result]):
 
     async def read(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
         """Return the result of a read in progress for ``key``; if there is none, call ``read``."""
-        first = self._in_progress.get(key)
-        if first is not None:
+        while (first := self._in_progress.get(key)) is not None:
             await asyncio.wait([first], timeout=time_left())
+            if first.cancelled():
+                continue
             if first.done() and (shared := first.result()) is not None:
                 return shared
+            break
         result: Result | None = None
         mine = self._in_progress[key] = asyncio.get_running_loop().create_future()
         try:
             result = await read()
+        except asyncio.CancelledError:
+            mine.cancel()
+            raise
         finally:
-            mine.set_result(result)
+            if not mine.done():
+                mine.set_result(result)
             if self._in_progress.get(key) is mine:
                 del self._in_progress[key]
         return result

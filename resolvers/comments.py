@@ -224,7 +224,7 @@ def _text_rule(context: Context) -> dict[str, Rule]:
 def _review(
     info: Info, permission: Permission, old: Comment | None, new: Comment
 ) -> ReviewCause | None:
-    """Return why a comment waits for a moderator; ``old`` is None for a new comment."""
+    """Return why a comment waits for a moderator; ``old`` is what is published, if anything."""
     if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED
     photos = (text for one in new.photos for text in (one.url, one.alt))
@@ -270,8 +270,9 @@ async def reply_to_comment(info: Info, input: ReplyToCommentInput) -> ReplyPaylo
     viewer = require_viewer(info.context)
     require_merchant(viewer, "reply to comments")
     given = checked(input, _REPLIED)
-    comment = await info.context.stores.comments.reply(given["id"], given["text"])
-    _audit.info("%s replied to the comment %s.", viewer.user_id, given["id"])
+    comment, replied = await info.context.stores.comments.reply(given["id"], given["text"])
+    if replied:
+        _audit.info("%s replied to the comment %s.", viewer.user_id, given["id"])
     return ReplyPayload(comment)
 
 
@@ -281,8 +282,9 @@ async def remove_reply(info: Info, input: RemoveReplyInput) -> ReplyPayload:  # 
     viewer = require_viewer(info.context)
     require_merchant(viewer, "remove replies")
     comment_id = checked(input, _WHICH)["id"]
-    comment = await info.context.stores.comments.reply(comment_id, None)
-    _audit.info("%s removed the reply to the comment %s.", viewer.user_id, comment_id)
+    comment, removed = await info.context.stores.comments.reply(comment_id, None)
+    if removed:
+        _audit.info("%s removed the reply to the comment %s.", viewer.user_id, comment_id)
     return ReplyPayload(comment)
 
 

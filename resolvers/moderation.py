@@ -127,7 +127,8 @@ class ReportCommentInput:
     id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
     reason: ReportReason = strawberry.field(description="Why you report the comment.")
     text: str | None = strawberry.field(
-        default=None, description="Explanation, for moderators. Maximum 500 characters."
+        default=None,
+        description="Explanation, for moderators. Maximum 500 characters. Required for OTHER.",
     )
 
 
@@ -263,11 +264,14 @@ async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload
     """Report a published comment. A user's second report of it changes nothing."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)
+    text = given.get("text", "")
+    if input.reason is ReportReason.OTHER:
+        rules.stated_text("text", text)
     await info.context.stores.reports.report(
         given["id"],
         viewer.user_id,
         input.reason,
-        given.get("text", ""),
+        text,
         info.context.moderation.review_at,
         may_write,
     )

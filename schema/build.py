@@ -15,6 +15,8 @@ from graphql import (
 from strawberry.schema.config import StrawberryConfig
 
 from dal.limits import TICKET_ORGANIZATIONS
+from dal.model.moderation import QueueKind
+from dal.model.reports import MOST_READ
 from dal.repositories.leaderboard import RANKS_BYTES
 from dal.repositories.moderation import MOST_COUNTED, QUEUE_REQUESTS
 from dal.repositories.orders import OPEN_PAGE_REQUESTS
@@ -144,8 +146,10 @@ READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
     "Query.nodes": _KEY,  # for each id
     "Query.comment": _KEY,
-    "Query.moderationQueue": Reads(QUEUE_REQUESTS + 1, 0.5, paged=True),
-    "ModerationQueueEntry.reports": _ROW,
+    "Query.moderationQueue": Reads(
+        QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED
+    ),
+    "ModerationQueueEntry.reports": Reads(1, 0.5 * ceil(MOST_READ * ROW_BYTES / UNIT_BYTES)),
     "ModerationQueueConnection.totalCount": Reads(
         QUEUE_REQUESTS, 0.5 * ceil(MOST_COUNTED * ROW_BYTES / UNIT_BYTES)
     ),

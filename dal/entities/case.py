@@ -2,8 +2,9 @@
 
 All these items of a comment are in one partition: first the case, then the reports by user name. A
 case stores its decision in the packed attribute ``data`` (S). It is also in the moderator's
-partition of ``byAuthor``. While the case is open, ``GSI1`` lists it in the queue of reported
-comments. A report has ``data`` (S) too, and is in its reporter's partition of ``byAuthor``.
+partition of ``byAuthor``. While the case is open and the comment published, ``GSI1`` lists the case
+in the queue of reported comments. A report has ``data`` (S) too, and is in its reporter's partition
+of ``byAuthor``.
 """
 
 from dataclasses import dataclass
@@ -54,11 +55,20 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The case of a comment: since when it is open (None: closed), and the latest decision."""
+    """The case of a comment: since when it is open (None: closed), and the latest decision.
+
+    The open case of a comment that is not published is ``hidden``: the queue does not list it.
+    """
 
     comment_id: str
     opened_at: datetime | None = None
     decision: Decision | None = None
+    hidden: bool = False
+
+    @property
+    def listed(self) -> bool:
+        """Whether the queue of reported comments lists the comment."""
+        return self.opened_at is not None and not self.hidden
 
     def approves(self, version: datetime) -> bool:
         """Return whether a moderator has approved this version of the comment's text."""
@@ -132,14 +142,18 @@ def decode_report(item: Item) -> Report:
 
 
 def _position(case: Case) -> str | None:
-    if case.opened_at is None:
+    if case.opened_at is None or case.hidden:
         return None
     return f"{format_instant(case.opened_at)}#{escape(case.comment_id)}"
 
 
 def _attributes(case: Case) -> Item:
     decision = case.decision
-    opened = {} if case.opened_at is None else {"openedAt": format_instant(case.opened_at)}
+    opened: dict[str, Any] = {}
+    if case.opened_at is not None:
+        opened["openedAt"] = format_instant(case.opened_at)
+    if case.hidden:
+        opened["hidden"] = True
     if decision is None:
         return packed(opened)
     at = format_instant(decision.at)
@@ -167,7 +181,10 @@ def _decode(row: Row) -> Case:
         at, seen = parse_instant(data["at"]), parse_instant(data["seen"])
         decision = Decision(data["by"], at, seen, data["reason"])
     return Case(
-        commented_id(row.item) or "", parse_instant(opened_at) if opened_at else None, decision
+        commented_id(row.item) or "",
+        parse_instant(opened_at) if opened_at else None,
+        decision,
+        data.get("hidden", False),
     )
 
 

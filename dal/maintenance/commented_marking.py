@@ -87,18 +87,29 @@ async def switch_off(table: Table) -> None:
 
 
 async def _name(table: Table, items: Sequence[Item]) -> None:
-    """Write naming items for a page of the scan. Read comments that changed meanwhile again."""
-    by_owner: dict[Key, list[Held]] = {}
-    for item in items:
-        if (one := stored(item)) is not None:
-            by_owner.setdefault(pair(commented_key(one)), []).append((one, item))
-    for owners in batched(list(by_owner), _OWNERS_AT_ONCE):
-        group = {owner: by_owner[owner] for owner in owners}
+    """Write naming items for a page of the scan.
+
+    If a comment changes meanwhile, read all again. Raise ConflictError if comments keep changing.
+    """
+    read = list(items)
+
+    async def attempt() -> None:
+        nonlocal read
+        by_owner: dict[Key, list[Held]] = {}
+        for item in read:
+            if (one := stored(item)) is not None:
+                by_owner.setdefault(pair(commented_key(one)), []).append((one, item))
         try:
-            await _name_newest(table, group)
+            for owners in batched(list(by_owner), _OWNERS_AT_ONCE):
+                await _name_newest(table, {owner: by_owner[owner] for owner in owners})
         except ConditionFailedError:
-            keys = [key_of(item) for held in group.values() for _, item in held]
-            await _name(table, await table.get_many(keys))
+            keys = [key_of(item) for held in by_owner.values() for _, item in held]
+            read = await table.get_many(keys)
+            raise ConflictError(
+                "Other programs keep changing the same comments: run this again."
+            ) from None
+
+    await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
 
 
 async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:

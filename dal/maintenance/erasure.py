@@ -25,6 +25,7 @@ from dal.client.concurrency import batched, in_parallel
 from dal.client.scan import Progress
 from dal.client.table import Table
 from dal.entities import idempotency
+from dal.entities.case import commented_id
 from dal.entities.comment import BY_AUTHOR, COMMENT
 from dal.entities.entity import UNREADABLE, packed, unpacked
 from dal.entities.order import ORDER
@@ -36,6 +37,7 @@ from dal.errors import ConditionFailedError, ConflictError, NotFoundError, Store
 from dal.maintenance.personal_data import NAMED_IN_DATA, Kind, find, kind_in, scan
 from dal.model import Comment
 from dal.model.key_parts import format_instant, unescape
+from dal.repositories.cases import correct_case
 from dal.repositories.comment_writes import Stored
 from dal.repositories.reactions import remove_reactions
 from dal.statistics.comment_changes import CommentChange
@@ -227,6 +229,8 @@ class Erasure:
                 await self._table.write(self._actions(kind, item))
                 if kind is Kind.VOTE:
                     self._folds.note(voted_id(item))
+            if kind is Kind.REPORT and (comment_id := commented_id(item)) is not None:
+                await correct_case(self._table, comment_id)
         except ConditionFailedError:
             return
         self._done.erased[kind] += 1

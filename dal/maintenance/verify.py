@@ -7,8 +7,8 @@ have the same amount in every scan.
 
 Products move on leaderboards some seconds after their counts change. Verification corrects places
 that stay wrong. Some reports, votes and deletions stop halfway because their process is killed.
-Verification then opens the cases of reported comments, stores the numbers of helpful votes in
-comments, and removes the cases and votes of deleted comments.
+Verification then opens and closes the cases of reported comments, stores the numbers of helpful
+votes in comments, and removes the cases and votes of deleted comments.
 """
 
 import asyncio

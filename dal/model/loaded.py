@@ -42,15 +42,13 @@ class LoadedComment:
         comment = self.comment
         if there is not None:
             kept = {name: getattr(there, name) for name in _KEPT if name not in self.given}
-            comment = comment._replace(**kept)
+            comment = _versioned(comment._replace(**kept), there, now)
             if there.reply is not None and comment.reply is None:
                 comment = comment._replace(touched_at=now)
         before = CommentState.PUBLISHED if there is None else state_of(there)
         state = self.given.get("state", before)
         if state is CommentState.PUBLISHED:
             return comment if state is before else comment._replace(touched_at=now)
-        if there is not None:
-            comment = _versioned(comment, there, now)
         stays = there if state is before else None
         values = {name: self.given.get(name, getattr(stays, name, None)) for name in DECISION}
         if values["queued_at"] is None:
@@ -70,13 +68,17 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return the comment; if its content differs from the stored one, with a new version.
+    """Return the comment; if its content differs from the stored one, with a later version.
 
-    A moderator decides on a version, so two different contents must not have the same version.
+    A moderator decides on a version, so no other content may have this version or an earlier one.
     """
-    if comment.content == there.content:
-        return comment._replace(updated_at=comment.updated_at or there.updated_at)
-    return comment._replace(updated_at=now) if comment.updated_at == there.updated_at else comment
+    later = comment.updated_at is not None and comment.updated_at > (
+        there.updated_at or there.created_at
+    )
+    if later:
+        return comment
+    same = comment.content == there.content
+    return comment._replace(updated_at=there.updated_at if same else now)
 
 
 CommentRow: TypeAlias = Comment | LoadedComment

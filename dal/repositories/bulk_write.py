@@ -23,6 +23,7 @@ from dal.entities.comment import COMMENT, comment_key
 from dal.entities.submission import encode, stored
 from dal.errors import ConflictError
 from dal.model.loaded import CommentRow, LoadedComment, loaded
+from dal.repositories.cases import with_cases
 from dal.repositories.one_per_person import others_of, unnamed_among
 from dal.statistics.comment_changes import MOST_ACTIONS, CommentChange, TransactionBatch
 from dal.statistics.counter_transaction import CounterTransactions
@@ -187,7 +188,8 @@ class BulkWriter:
             if old is None or _differs(old, new):
                 change = CommentChange(old, new | idempotency.kept_mark(old))
                 changes.append((row, change))
-        return changes
+        whole = await with_cases(self._table, [change for _, change in changes])
+        return [(row, change) for (row, _), change in zip(changes, whole, strict=True)]
 
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
         """Return the ids of comments if their authors have another comment on the product.

@@ -1,27 +1,30 @@
 """Reads, writes and corrects cases: the reports of a comment and the moderators' decision on it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from dal import errors
 from dal.client.concurrency import batched
+from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities.case import (
     CASE,
     CASE_ITEMS,
     Case,
     case_in,
+    case_key,
     case_partition,
     decode_report,
     is_report,
 )
 from dal.entities.comment import comment_in, comment_key, is_tombstone
 from dal.entities.entity import UNREADABLE
+from dal.entities.submission import stored
 from dal.model.reports import MOST_READ, Report
 from dal.repositories.reactions import remove_reactions
+from dal.statistics.comment_changes import CommentChange
 from dal.table.index import TABLE, QueryRequest
 from dal.table.items import ABSENT, Action, Item, unchanged
 
@@ -48,9 +51,23 @@ class StoredCase:
         return sorted(filter(self.case.undecided, self.reports), key=attrgetter("at"))
 
     def put(self, case: Case) -> Action:
-        """Return an action that writes a case, if it has not changed since it was read."""
+        """Return an action that writes a case, if it has not changed since it was read.
+
+        An empty case has no item.
+        """
         as_read = ABSENT if self.item is None else unchanged(self.item, ("data",))
+        if case == Case(case.comment_id):
+            return {"Delete": {"Key": case_key(case.comment_id), **as_read}}
         return {"Put": {"Item": CASE.encode(case), **as_read}}
+
+    def corrected(self, *, hidden: bool) -> Case:
+        """Return the case as the reports require: open if no decision has followed one of them."""
+        opened_at = self.case.opened_at
+        if self.undecided:
+            opened_at = opened_at or self.undecided[0].at
+        elif self.complete:
+            opened_at = None
+        return replace(self.case, opened_at=opened_at, hidden=hidden and opened_at is not None)
 
 
 async def read_case(
@@ -72,29 +89,82 @@ async def read_case(
     return StoredCase(case, reports[:limit], item, complete)
 
 
-async def open_case(table: Table, stored: StoredCase, since: datetime) -> None:
-    """Put a case into the moderators' queue. Raise ConflictError if it has changed meanwhile."""
-    case = Case(stored.case.comment_id, since, stored.case.decision)
+async def write_case(table: Table, read: StoredCase, case: Case) -> None:
+    """Write a case. Raise ConflictError if it has changed since it was read."""
     try:
-        await table.write([stored.put(case)])
+        await table.write([read.put(case)])
     except errors.ConditionFailedError:
         raise errors.ConflictError(CHANGING) from None
+
+
+async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
+    """Open a case if no decision has followed one of its reports; otherwise close it.
+
+    ``hidden`` says that the comment is not published; None: as the case says. Return 1 if the
+    queue lists the comment only since then, and -1 if it no longer does. A report that is made
+    between the read and the write is met by the next read.
+    """
+    rows = 0
+
+    async def attempt() -> None:
+        nonlocal rows
+        while True:
+            read = await read_case(table, comment_id)
+            case = read.corrected(hidden=read.case.hidden if hidden is None else hidden)
+            if case == read.case:
+                return
+            await write_case(table, read, case)
+            rows += case.listed - read.case.listed
+
+    await retry_on_conflict(attempt)
+    return rows
+
+
+async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[CommentChange]:
+    """Return changes that also hide or list the open cases of their comments.
+
+    The queue does not list the case of a comment that is not published. A change with further
+    actions stays as it is: it decides the case itself.
+    """
+    moved: dict[int, str] = {}
+    for number, change in enumerate(changes):
+        one = stored(change.old)
+        if one is None or change.beside or stored(change.image) is None:
+            continue
+        if (change.before is None) is not (change.after is None):
+            moved[number] = one.comment_id
+    items = await table.get_many([case_key(one) for one in moved.values()]) if moved else []
+    cases = {case.comment_id: StoredCase(case, (), item) for item, case in _readable(items)}
+    followed = list(changes)
+    for number, comment_id in moved.items():
+        read, hidden = cases.get(comment_id), changes[number].after is None
+        if read is not None and read.case.opened_at is not None and read.case.hidden is not hidden:
+            action = read.put(replace(read.case, hidden=hidden))
+            followed[number] = replace(changes[number], beside=[action])
+    return followed
+
+
+def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
+    for item in items:
+        with suppress(*UNREADABLE):  # another program wrote it
+            yield item, case_in(item)
 
 
 class Cases:
     """Corrects cases after a scan, where a deletion or a report stopped halfway.
 
-    It removes the cases of deleted comments, and opens the cases of comments with undecided
-    reports. ``opened`` and ``removed`` count the corrected cases.
+    It removes the cases of deleted comments, opens the cases of comments with undecided reports,
+    and closes or hides others. ``opened``, ``closed`` and ``removed`` count the corrected cases.
     """
 
     def __init__(self, table: Table) -> None:
         self._table = table
         self.opened = 0
+        self.closed = 0
         self.removed = 0
 
     async def correct(self, comment_ids: Iterable[str]) -> None:
-        """Open or remove cases.
+        """Open, close or remove cases.
 
         ``comment_ids`` are all comments that have a report or a decision.
         """
@@ -106,13 +176,10 @@ class Cases:
                 if item is None or is_tombstone(item):
                     await remove_reactions(self._table, comment_id)
                     self.removed += 1
-                elif comment_in(item) is not None:
-                    await self._open(comment_id)
-
-    async def _open(self, comment_id: str) -> None:
-        stored = await read_case(self._table, comment_id)
-        if stored.undecided and stored.case.opened_at is None:
-            # another report or a moderator has changed the case meanwhile
-            with suppress(errors.ConflictError):
-                await open_case(self._table, stored, stored.undecided[0].at)
-                self.opened += 1
+                elif stored(item) is not None:
+                    hidden = comment_in(item) is None
+                    # other reports or moderators keep changing the case meanwhile
+                    with suppress(errors.ConflictError):
+                        rows = await correct_case(self._table, comment_id, hidden=hidden)
+                        self.opened += rows > 0
+                        self.closed += rows < 0

@@ -22,6 +22,7 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState, pending
 from dal.query.pagination import Edge
 from dal.repositories.bulk_write import BulkWriter, Outcome
+from dal.repositories.cases import CHANGING, with_cases
 from dal.repositories.one_per_person import named
 from dal.repositories.reactions import remove_reactions
 from dal.statistics.boards import Boards
@@ -41,8 +42,11 @@ Written: TypeAlias = Edge[Comment] | Submission
 
 Stored: TypeAlias = Comment | Submission
 
-Review: TypeAlias = Callable[[Comment, Comment], ReviewCause | None]
-"""Given a comment before and after an edit, returns why it must wait for a moderator, or None."""
+Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
+"""Given a comment before and after an edit, returns why it must wait for a moderator, or None.
+
+If it was not published, the comment before the edit is None.
+"""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
 """The causes that depend on the server's rule. An edit ends them if the rule does not apply to the
@@ -145,17 +149,21 @@ class CommentWriter:
         await self._remove_reactions(comment_id)
         return gone[0]
 
-    async def reply(self, comment_id: str, text: str | None) -> Comment:
+    async def reply(self, comment_id: str, text: str | None) -> tuple[Comment, bool]:
         """Set the shop's reply to a published comment. ``text`` None removes the reply.
 
-        An equal reply is not written again. Raises NotFoundError if there is no such published
-        comment, and ConflictError if other requests keep changing it.
+        Return the comment, and whether the reply has changed: an equal reply is not written again.
+        Raises NotFoundError if there is no such published comment, and ConflictError if other
+        requests keep changing it.
         """
+        changed = False
 
         def replied(item: Item, one: Stored) -> CommentChange | None:
+            nonlocal changed
             if not isinstance(one, Comment):
                 raise errors.NotFoundError("Comment not found.")
-            if text == (one.reply.text if one.reply else None):
+            changed = text != (one.reply.text if one.reply else None)
+            if not changed:
                 return None
             now = datetime.now(UTC)
             new = one._replace(reply=Reply(text, now) if text is not None else None)
@@ -165,7 +173,7 @@ class CommentWriter:
 
         there = await self.rewrite(comment_id, replied)
         assert isinstance(there, Comment)  # noqa: S101 - the step raises for a submission
-        return there
+        return there, changed
 
     async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
         """Write comments over the stored ones with the same ids.
@@ -181,9 +189,10 @@ class CommentWriter:
 
         ``step`` receives the item, read consistently, and its comment or submission. It returns the
         change, or None to write nothing. If another request changes the item meanwhile, ``step`` is
-        called again. Raises NotFoundError if there is neither a comment nor a submission, and
-        ConflictError if other requests keep changing the item. If the item's own condition is true,
-        but a condition of the change's other actions fails, it raises ConditionFailedError.
+        called again. A change without further actions also hides or lists the comment's open case.
+        Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
+        other requests keep changing the item. If the item's own condition is true, but a condition
+        of the change's other actions fails, it raises ConditionFailedError.
         """
         elsewhere = False
 
@@ -201,17 +210,20 @@ class CommentWriter:
             if change is None:
                 return one
             change.elsewhere = elsewhere
+            (whole,) = await with_cases(self._table, [change])
             try:
-                await self._writes.write(change)
+                await self._writes.write(whole)
             except errors.ConditionFailedError as error:
-                if change.is_naming(error.failed):
+                if whole.is_naming(error.failed):
                     elsewhere = not elsewhere
                 elif 0 not in error.failed:
-                    raise
+                    if whole is change:
+                        raise
+                    raise errors.ConflictError(CHANGING) from None
                 raise errors.ConflictError(
                     "Other requests keep changing this comment: try again in a moment."
                 ) from None
-            return stored(change.image)
+            return stored(whole.image)
 
         return await retry_on_conflict(attempt)
 
@@ -297,7 +309,7 @@ def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> S
             return pending(comment, ReviewCause.EDIT, now)
         if one.cause not in _OF_THE_RULE:
             return edited
-        cause = review(one.published(), comment)
+        cause = review(None, comment)
         return comment if cause is None else replace(edited, cause=cause)
     comment = one._replace(**changes, updated_at=now)
     cause = review(one, comment) if review else None

@@ -21,6 +21,7 @@ from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Edge, Page, PageReader, Slice
 from dal.query.plan import Query
+from dal.repositories.cases import correct_case
 from dal.repositories.comment_writes import CommentWriter, Stored, version
 from dal.statistics.comment_changes import CommentChange
 from dal.table.index import QUEUE_SHARDS, QueryRequest
@@ -128,6 +129,8 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
+        # A report that was made meanwhile may have met the case before the decision closed it.
+        await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 
     async def _closed(self, item: Item, comment: Comment, decision: Decision) -> bool:

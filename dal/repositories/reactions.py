@@ -44,7 +44,7 @@ async def remove_reactions(table: Table, comment_id: str) -> None:
         QueryRequest(TABLE, case_partition(comment_id), CASE_ITEMS),
         all_votes(comment_id),
     ):
-        some = replace(request, limit=_AT_ONCE, consistent=False)
+        some = replace(request, limit=_AT_ONCE, consistent=True)
         async for response in query_all(table.query, some):
             deletes = [{"Delete": {"Key": key_of(item)}} for item in response.items]
             await in_parallel([table.write([delete]) for delete in deletes])

@@ -6,17 +6,18 @@ case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from dal import errors
 from dal.client.retries import retry_on_conflict
 from dal.client.table import Table
 from dal.entities import idempotency
-from dal.entities.case import CASE, Case, encode_report
+from dal.entities.case import CASE, Case, Decision, encode_report
 from dal.entities.comment import comment_in, comment_key
 from dal.entities.entity import Row
-from dal.entities.submission import encode
+from dal.entities.submission import encode, submission_in
 from dal.model import Comment
 from dal.model.moderation import QueueKind, ReviewCause
 from dal.model.reports import CommentReports, Report, ReportReason
@@ -28,7 +29,7 @@ from dal.query.pagination import Page, PageReader, Slice
 from dal.query.plan import PlanBasis, Query
 from dal.query.trace import ExecutionStatistics
 from dal.repositories.bulk_write import Outcome, overwrite
-from dal.repositories.cases import CHANGING, StoredCase, open_case, read_case
+from dal.repositories.cases import CHANGING, StoredCase, read_case, write_case
 from dal.repositories.comment_writes import CommentWriter, Stored, version
 from dal.repositories.reactions import published
 from dal.statistics.comment_changes import CommentChange
@@ -100,7 +101,13 @@ class ReportRepository:
 
     async def put_cases(self, cases: Sequence[Case]) -> Outcome:
         """Write cases. Each replaces the stored case of its comment. The comments do not change."""
-        return await overwrite(self._table, [[CASE.encode(one)] for one in cases])
+        opened = {one.comment_id: comment_key(one.comment_id) for one in cases if one.opened_at}
+        items = await self._table.get_many([*opened.values()]) if opened else []
+        held = {one.comment_id for item in items if (one := submission_in(item)) is not None}
+        hidden = [
+            replace(one, hidden=one.comment_id in held) if one.opened_at else one for one in cases
+        ]
+        return await overwrite(self._table, [[CASE.encode(one)] for one in hidden])
 
     async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
         """Send a reported comment to review, or open its case, as the number of reports requires.
@@ -112,15 +119,27 @@ class ReportRepository:
         if stored.case.decision is not None and not stored.complete:
             stored = await read_case(self._table, comment_id)
         undecided = stored.undecided
-        if added is not None and added not in stored.reports and stored.case.undecided(added):
+        if added is not None and all(one.username != added.username for one in undecided):
+            decision = stored.case.decision
+            if decision is not None and not stored.case.undecided(added):
+                added = await self._dated_after(decision, added)
             undecided.append(added)
-        if len(undecided) >= review_at and await self._sent_to_review(stored):
+        if not undecided:
             return
-        if undecided and stored.case.opened_at is None:
-            await open_case(self._table, stored, undecided[0].at)
+        case = replace(stored.case, opened_at=stored.case.opened_at or undecided[0].at)
+        if len(undecided) >= review_at and await self._sent_to_review(stored, case):
+            return
+        if case != stored.case:
+            await write_case(self._table, stored, case)
 
-    async def _sent_to_review(self, stored: StoredCase) -> bool:
-        """Send a comment to review unless its text was approved.
+    async def _dated_after(self, decision: Decision, report: Report) -> Report:
+        """Date a report after a decision that was made between the report and its write."""
+        dated = replace(report, at=decision.at + timedelta(microseconds=1))
+        await self._table.write([{"Put": {"Item": encode_report(dated)}}])
+        return dated
+
+    async def _sent_to_review(self, stored: StoredCase, case: Case) -> bool:
+        """Send a comment to review, and hide its ``case``, unless its text was approved.
 
         Return whether it is unpublished now.
         """
@@ -129,9 +148,8 @@ class ReportRepository:
             if isinstance(one, Submission) or stored.case.approves(version(one)):
                 return None
             held = pending(one, ReviewCause.REPORTS, datetime.now(UTC))
-            case = Case(one.comment_id, None, stored.case.decision)
             image = encode(held) | idempotency.kept_mark(item)
-            return CommentChange(item, image, [stored.put(case)])
+            return CommentChange(item, image, [stored.put(replace(case, hidden=True))])
 
         try:
             there = await self._writes.rewrite(stored.case.comment_id, step)

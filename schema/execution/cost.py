@@ -65,7 +65,9 @@ _LOOK_UPS = {
 _RATINGS_OF_PAGE = 2
 """The usual maximum number of ratings on a page in an order by rating."""
 
-_SIZING = frozenset({"first", "last", "after", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()})
+_SIZING = frozenset(
+    {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
+)
 """Arguments that decide how many rows are read, from how many partitions, and from where on."""
 
 _MAX_KEPT = 50
@@ -83,7 +85,8 @@ class Reads:
     ``further`` is the number of extra requests for a page that is not the first of its list.
     ``questions`` is the number of questions to the analytics store. All fields of an object that
     have ``together`` share one request. ``rows`` is the usual length of a list that no argument
-    limits.
+    limits. If an argument has the value ``looks_up``, the field also looks up an object for each
+    row.
     """
 
     requests: float = 1
@@ -93,6 +96,7 @@ class Reads:
     questions: int = 0
     together: bool = False
     rows: float | None = None
+    looks_up: str | None = None
 
 
 @dataclass(slots=True)
@@ -155,11 +159,13 @@ class PredictedCosts:
         self._mixed = any(
             isinstance(node, VariableNode) for value in lists for node in value.values
         )
+        looked_up = [one.looks_up for one in reads.values()]
+        self._decides = {*WITHOUT_STATISTICS, *Order.__members__, *looked_up}
         self._kept: dict[tuple[object, ...], Cost] = {}
 
     def cost(self, variables: Mapping[str, Any]) -> Cost:
         """Return the cost of the operation with these coerced variables."""
-        sizes = tuple([_size_in(variables.get(name, Undefined)) for name in self._names])
+        sizes = tuple([self._size_in(variables.get(name, Undefined)) for name in self._names])
         found = self._kept.get(sizes)
         if found is None:
             found = predicted(*self._of, variables)
@@ -169,13 +175,12 @@ class PredictedCosts:
                 self._kept[sizes] = found
         return found
 
-
-def _size_in(value: object) -> object:
-    """Return the part of a variable's value that determines the cost."""
-    if isinstance(value, list):
-        return len(value), len(set(map(str, value)))
-    decides = value is None or value is Undefined or isinstance(value, int)
-    return value if decides or _without_statistics(value) or _ordered(value) else ""
+    def _size_in(self, value: object) -> object:
+        """Return the part of a variable's value that determines the cost."""
+        if isinstance(value, list):
+            return len(value), len(set(map(str, value)))
+        decides = value is None or value is Undefined or isinstance(value, int)
+        return value if decides or (isinstance(value, str) and value in self._decides) else ""
 
 
 def _without_statistics(plan_by: object) -> bool:
@@ -279,6 +284,8 @@ class _Prediction:
             requests, units = requests + reads.further, units + reads.further
         self.cost.requests += times * requests
         self.cost.rcu += times * units * reads.unit
+        if reads.looks_up is not None and reads.looks_up in arguments.values():
+            self.cost.rcu += times * size * reads.unit
         self.cost.questions += times * reads.questions
 
     def _rows(self, name: str, arguments: Mapping[str, Any], within: _Within) -> float:

@@ -64,21 +64,25 @@ async def test_a_request_after_a_write_does_not_share_an_earlier_read() -> None:
     assert [await before, *await asyncio.gather(*after)] == [1, 2, 2]
 
 
-@pytest.mark.parametrize("fault", [None, ThrottledError("busy")])
-async def test_if_a_shared_read_fails_the_other_requests_read_themselves(
-    fault: Exception | None,
-) -> None:
-    slow = Slow(*([fault] if fault else []))
-    shared = SharedReads[int]()
+async def test_if_a_shared_read_fails_the_other_requests_read_themselves() -> None:
+    slow, shared = Slow(ThrottledError("busy")), SharedReads[int]()
     first, *others = (asyncio.create_task(shared.read("a", slow)) for _ in range(3))
     await begun(first, *others)
-    if fault is None:
-        first.cancel()
-        await begun(*others)
     slow.go.set()
-    with pytest.raises(asyncio.CancelledError if fault is None else ThrottledError):
+    with pytest.raises(ThrottledError):
         await first
     assert sorted(await asyncio.gather(*others)) == [2, 3]
+
+
+async def test_if_the_first_of_fifty_requests_leaves_one_other_reads() -> None:
+    slow, shared = Slow(), SharedReads[int]()
+    first, *others = (asyncio.create_task(shared.read("a", slow)) for _ in range(50))
+    await begun(first, *others)
+    first.cancel()
+    await begun(*others)
+    slow.go.set()
+    assert await asyncio.gather(*others) == [2] * 49
+    assert slow.reads == 2
 
 
 async def test_a_request_that_leaves_does_not_end_the_shared_read() -> None:

@@ -11,10 +11,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from html import unescape
 from itertools import count
 from pathlib import Path
 from string import Template
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from graphql import GraphQLNamedType, GraphQLObjectType, get_named_type, is_abstract_type
@@ -316,7 +318,31 @@ async def app(shared: World) -> ASGIApp:
 
 def test_every_route_of_the_pages_has_a_row() -> None:
     routes = {f"{method} {path}" for method, path, _ in _ROUTES}
-    assert {name.removesuffix(LINKED) for name in PAGES} == routes
+    assert {name.removesuffix(LINKED).partition("?")[0] for name in PAGES} == routes
+
+
+NO_OTHER_LIST = {
+    "after",
+    "before",
+    "lang",
+    "language",
+    "last",
+    "next",
+    "order",
+    "place",
+    "product",
+    "rating",
+}
+"""Parameters of addresses that choose rows of the page's list, or no comments."""
+
+
+def lists_in(html: str) -> Iterator[str]:
+    """Yield the addresses in a page that show another list than the page of their path does."""
+    for address in re.findall(r'(?:href|action)="(/[^"#]*)"', html):
+        path, _, query = unescape(address).partition("?")
+        chosen = [one for one in parse_qsl(query) if one[0] not in NO_OTHER_LIST]
+        if chosen and not path.startswith(("/graphql", "/static/")):
+            yield f"GET {path}?{urlencode(chosen)}"
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -330,6 +356,7 @@ async def test_a_page_shows_a_comment_to_whom_it_may(world: World, app: ASGIApp,
             for state, given in there.items():
                 address = Template(PAGES[name].given).substitute(given)
                 shown = (await client.request(method, address)).text
+                assert {*lists_in(shown)} <= PAGES.keys()
                 if name.endswith(LINKED):
                     shown = "".join(re.findall(r"ld\+json[^>]*>(.*?)</script>", shown, re.DOTALL))
                 found[who, state] = given["MARK"] in shown

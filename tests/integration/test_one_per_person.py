@@ -27,7 +27,7 @@ from dal.table.items import Item
 from schema.build import build_schema
 from tests.dal.statistics.test_stream_mode_writes import in_stream_mode
 from tests.engines import SECOND_IN_SOAK
-from tests.fakes import anybody
+from tests.fakes import Answer, FaultyClient, Operation, anybody, client_error
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, runner
 from tests.strategies import comment
@@ -103,6 +103,29 @@ async def test_of_many_adds_of_one_person_one_is_stored(
     assert {end.there.comment_id for end in refused} == {one.comment_id}
     assert await names(each_table) == {("ann", "42"): one.comment_id}
     assert await owners(each_table) == {("ann", "42"): 1}
+
+
+async def test_comments_that_keep_changing_end_the_marking_with_one_error(table: Table) -> None:
+    await Stores(table).comments.add(FIRST)
+    failed = client_error(
+        "TransactionCanceledException", reasons=("ConditionalCheckFailed", "None")
+    )
+    client = FaultyClient(table.service)
+
+    async def changing(real: Operation, arguments: Answer) -> Answer:
+        client._faults.append(changing)
+        if "COMMENTED#42" in str(arguments) and "TransactItems" in arguments:
+            raise failed
+        return await real(**arguments)
+
+    client._faults.append(changing)
+    with (
+        patch("dal.maintenance.commented_marking.MAINTENANCE_DEADLINE", 0.2),
+        pytest.raises(ConflictError, match="run this again"),
+    ):
+        await switch_on(Table(client, table.name), at_once, ignore)
+    await switch_on(table, at_once, ignore)
+    assert await names(table) == {("ann", "42"): "1"}
 
 
 @pytest.mark.parametrize("mode", MaintenanceMode)

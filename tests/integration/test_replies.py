@@ -1,6 +1,7 @@
 """The shop's replies: who may write them, what keeps them, and writes at the same moment."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
@@ -84,7 +85,10 @@ async def test_a_reply_is_shown_replaced_and_removed(run: Run, stores: Stores) -
     assert (await stores.comments.get("one")) is not None
 
 
-async def test_the_same_reply_again_writes_nothing(run: Run, table: Table, stores: Stores) -> None:
+async def test_the_same_reply_again_writes_nothing(
+    run: Run, table: Table, stores: Stores, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "audit")
     await stores.comments.add(ONE)
     first = await reply(run, "Thank you.")
     calls = calls_of(table)
@@ -94,6 +98,8 @@ async def test_the_same_reply_again_writes_nothing(run: Run, table: Table, store
     calls.clear()
     assert (await remove(run))["comment"]["reply"] is None
     assert calls.operations == {"GetItem": 1}
+    logged = [record.getMessage() for record in caplog.records if record.name == "audit"]
+    assert [message.split()[1] for message in logged] == ["replied", "removed"]
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,8 @@ async def check_cases(table: Table) -> None:
     undecided = {one for one in reported & published if (await read_case(table, one)).undecided}
     rows = await oracle.walk_pages(Stores(table).reports.queue, 7, backward=False)
     assert {row.comment_id for row in rows} == undecided
+    listed = await Stores(table).moderation.queue_length(QueueKind.REPORTED)
+    assert listed == len(rows), "the queue lists no comment that is not published"
 
 
 async def reports_in(table: Table) -> list[Item]:
@@ -405,6 +407,8 @@ BAD: dict[str, tuple[Viewer, dict[str, object], Sequence[str] | None, str]] = {
     "unknown": (BOB, {"id": to_base64("Comment", "none")}, None, "NOT_FOUND"),
     "no comment": (BOB, {"id": to_base64("Order", "one")}, ["input", "id"], "BAD_ARGUMENT"),
     "long": (BOB, {"text": "x" * 501}, ["input", "text"], "BAD_ARGUMENT"),
+    "unexplained": (BOB, {"reason": "OTHER"}, ["input", "text"], "BAD_ARGUMENT"),
+    "blank": (BOB, {"reason": "OTHER", "text": " \u200b"}, ["input", "text"], "BAD_ARGUMENT"),
 }
 
 

@@ -172,6 +172,18 @@ async def test_a_blocked_users_texts_wait_under_any_rule(client: Client) -> None
     assert (await client.add("fine", MODERATOR))["submission"] is None
 
 
+@pytest.mark.parametrize("rule", [WORDS, BEFORE], ids=["words", "before publishing"])
+async def test_a_blocked_users_waiting_text_needs_a_moderator_when_the_rule_is_off(
+    client: Client, rule: Moderation
+) -> None:
+    client.rule = rule
+    held = (await client.add("spam"))["submission"]
+    await client.stores.standings.block("ann", "Insults", by="mo")
+    client.rule = Moderation()
+    rated = await client.send(EDIT, ANN, id=held["id"], rating=1)
+    assert (rated["comment"], rated["submission"]["state"]) == (None, "PENDING")
+
+
 APPROVE = """mutation Approve($input: ApproveCommentInput!) { approveComment(input: $input) {
   comment { id text createdAt } userErrors { code } } }"""
 REJECT = """mutation Reject($input: RejectCommentInput!) { rejectComment(input: $input) {

@@ -92,9 +92,9 @@ async def rebuild(
 async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the statistics; exit code 1 if any differs.
 
-    The command also corrects the places of products on leaderboards and the helpful votes of
-    comments, lists reported comments that are missing from the moderators' queue, and removes
-    reports and votes of deleted comments.
+    The command also corrects the places of products on leaderboards, the helpful votes of comments
+    and the moderators' queue of reported comments, and removes reports and votes of deleted
+    comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
@@ -107,10 +107,11 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
         typer.echo(
             f"{boards.moved:,} places on leaderboards were behind their counts; they are corrected."
         )
-    if cases.opened or cases.removed:
+    if cases.opened or cases.closed or cases.removed:
         typer.echo(
             f"{cases.opened:,} reported comments were missing from the queue; they are listed. "
-            f"Reports and votes of {cases.removed:,} deleted comments are removed."
+            f"{cases.closed:,} rows of the queue had no open report or no published comment; they "
+            f"are removed. Reports and votes of {cases.removed:,} deleted comments are removed."
         )
     if folds.folded:
         typer.echo(

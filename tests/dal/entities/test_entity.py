@@ -48,6 +48,7 @@ cases = st.builds(
     comment_id=identifiers,
     opened_at=st.none() | instants,
     decision=st.none() | decisions,
+    hidden=st.booleans(),
 )
 standings = identifiers.flatmap(
     lambda name: st.builds(

@@ -56,11 +56,33 @@ rows = st.builds(
 )
 
 
+EARLIER, LATER = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("there", STORED[1:])
+@pytest.mark.parametrize("given", [None, EARLIER, LATER])
+def test_no_loaded_text_has_the_version_of_an_earlier_text(
+    there: Comment | Submission, given: datetime | None
+) -> None:
+    """A moderator has approved a version: no other text may have it."""
+    edited = (
+        replace(there, updated_at=EARLIER)
+        if isinstance(there, Submission)
+        else (there._replace(updated_at=EARLIER))
+    )
+    new = LoadedComment(comment(text="loaded", updated_at=given)).over(edited, NOW)
+    assert new.updated_at == (LATER if given is LATER else NOW)
+    again = LoadedComment(comment(text="loaded", updated_at=given)).over(new, LATER)
+    assert again == new
+    same = LoadedComment(HERE._replace(updated_at=given)).over(edited, NOW)
+    assert same.updated_at == (LATER if given is LATER else EARLIER)
+
+
 def untouched(one: Comment | Submission) -> Comment | Submission:
     """Between two rows, a comment may have lost its reply, been hidden, or got another text."""
-    if isinstance(one, Comment):
-        return one._replace(touched_at=None)
     updated_at = None if one.updated_at == NOW else one.updated_at
+    if isinstance(one, Comment):
+        return one._replace(touched_at=None, updated_at=updated_at)
     return replace(one, touched_at=None, updated_at=updated_at)
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from strawberry.types.base import StrawberryObjectDefinition
 from dal.client.table import Table
 from dal.limits import MAX_ANSWER_VALUES, MAX_REQUESTS
 from dal.model.moderation import ReviewCause
+from dal.model.reports import Report, ReportReason
+from dal.repositories.cases import Cases
 from dal.stores import Stores
 from resolvers.context import Context, Viewer
 from resolvers.selection import CommentOrder
@@ -33,6 +36,7 @@ from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.strategies import comment
 
 SCHEMA = build_schema(explain=True)
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def cost_of(text: str, **variables: object) -> tuple[float, float]:
@@ -395,12 +399,24 @@ async def test_an_account_has_gets_batches_and_writes(table: Table) -> None:
         "{ products(productIds: [%s]) { title isKnown statistics { total } } }",
         "{ products(productIds: [%s]) { isKnown } }",
         "{ moderationQueue { totalCount } }",
+        "{ moderationQueue(kind: REPORTED) { nodes { waitingSince } } }",
+        """query ($kind: ModerationQueueKind = REPORTED) { moderationQueue(kind: $kind, first: 2) {
+        nodes { comment { id } reports { total } } } }""",
     ],
 )
 async def test_no_more_is_read_than_predicted(table: Table, text: str) -> None:
     stores = Stores(table)
     for number in range(100):
         await stores.comments.add(comment(f"h{number}", text="x" * 300), cause=ReviewCause.WORDS)
+    published = [comment(f"p{number}", username="ann", text="x" * 300) for number in range(20)]
+    await stores.comments.put_many(published)
+    reports = [
+        Report(one.comment_id, "42", f"reader{number}", ReportReason.SPAM, "x" * 200, NOW)
+        for one in published
+        for number in range(100 if one in published[:2] else 1)
+    ]
+    await stores.reports.put_many(reports)
+    await Cases(table).correct([one.comment_id for one in published])
     await stores.maintenance.current()
     unknown = " ".join(f'"unknown{number}"' for number in range(20))
     answer = await SCHEMA.execute(
