@@ -100,7 +100,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "before": "Return rows before this cursor.",
     "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
     "verifiedOnly": "Return only comments with `verifiedPurchase`; `totalCount` is then null. "
-    "`commentEvents` has no such filter. Default false.",
+    "Default false.",
+    "Subscription.commentEvents.verifiedOnly": "Tell only of comments with `verifiedPurchase`. "
+    "Default false.",
     "kind": "Which queue.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
     "normalizes them. Omit for all; an empty list matches nothing.",

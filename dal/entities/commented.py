@@ -19,6 +19,11 @@ def commented_key(one: Comment | Submission) -> Item:
     return primary_key(f"USER#{escape(one.username)}", f"COMMENTED#{escape(one.product_id)}")
 
 
+def is_commented(key: Item) -> bool:
+    """Return whether a key, or an item, is of an item that names a comment."""
+    return str(key["PK"]["S"]).startswith("USER#") and str(key["SK"]["S"]).startswith("COMMENTED#")
+
+
 def commented(one: Comment | Submission) -> Item:
     """Return the item that names a comment as its author's comment on the product."""
     return commented_key(one) | {NAMED: {"S": one.comment_id}}

@@ -41,6 +41,7 @@ class Was(NamedTuple):
     rating: int
     language: str
     version: str
+    verified: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,9 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
     """Return the change that a write made. Only one of the two arguments may be None."""
     comment = new or old
     assert comment is not None  # noqa: S101 - a write changes something
-    was = None if old is None else Was(old.rating, old.language, version(old))
+    was = (
+        None if old is None else Was(old.rating, old.language, version(old), old.verified_purchase)
+    )
     return Change(comment.product_id, comment_position(comment), was, new)
 
 
@@ -204,8 +207,13 @@ def event_for(
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
-    was = entry.was is not None and _passes(selection, entry.was.rating, entry.was.language)
-    now = entry.now is not None and _passes(selection, entry.now.rating, entry.now.language)
+    before, after = entry.was, entry.now
+    was = before is not None and _passes(
+        selection, before.rating, before.language, verified=before.verified
+    )
+    now = after is not None and _passes(
+        selection, after.rating, after.language, verified=after.verified_purchase
+    )
     if not was and not now:
         return None
     return CommentEvent(_KINDS[was, now], position, entry)
@@ -235,7 +243,9 @@ def event_position_of(cursor: str) -> EventPosition:
     return position
 
 
-def _passes(selection: Selection, rating: int, language: str) -> bool:
-    return (selection.ratings is None or rating in selection.ratings) and (
-        selection.languages is None or language in selection.languages
+def _passes(selection: Selection, rating: int, language: str, *, verified: bool) -> bool:
+    return (
+        (selection.ratings is None or rating in selection.ratings)
+        and (selection.languages is None or language in selection.languages)
+        and (verified or not selection.verified_only)
     )

@@ -147,7 +147,10 @@ class Log:
         self._entries.append((number, entry))
         self._bytes += entry.size
         if isinstance(entry, Change) and entry.was is not None:
-            self._next[entry.position, entry.was.version] = entry
+            before = entry.was.version
+            # A load may keep the version. Then the change does not tell which state is later.
+            if entry.now is None or version(entry.now) != before:
+                self._next[entry.position, before] = entry
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
             self._floor, oldest = self._entries.popleft()
             self._bytes -= oldest.size

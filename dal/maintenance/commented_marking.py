@@ -9,27 +9,34 @@
 3. The maintenance item says ``on``. For writers this is the same as ``marking``.
 
 An interrupted command continues when it is run again. Turning off leaves the items in the table.
-The next marking corrects them.
+The next marking corrects them. ``Names`` corrects items that another program has made wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
 from dal.client import admin
-from dal.client.concurrency import batched
+from dal.client.concurrency import batched, in_parallel
 from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
-from dal.client.scan import Progress, ResumableScan
+from dal.client.scan import SCAN_SEGMENTS, Progress, ResumableScan, scan_pages
 from dal.client.table import Table
 from dal.entities.comment import comment_key
-from dal.entities.commented import NAMED, commented, commented_key
+from dal.entities.commented import NAMED, commented, commented_key, is_commented
 from dal.entities.submission import stored
 from dal.errors import ConditionFailedError, ConflictError, DalError
 from dal.model import Comment
 from dal.model.key_parts import escape, unescape
 from dal.model.submissions import Submission
-from dal.repositories.one_per_person import Key, others_of, pair, same_owner, unnamed_among
+from dal.repositories.one_per_person import (
+    Key,
+    named,
+    others_of,
+    pair,
+    same_owner,
+    unnamed_among,
+)
 from dal.statistics.comment_changes import MOST_ACTIONS
 from dal.statistics.mode import MaintenanceStore, OnePerPerson, WaitForWriters
 from dal.table.index import TABLE, QueryRequest, query_all
@@ -84,6 +91,61 @@ async def switch_off(table: Table) -> None:
     state = await store.read()
     if state.one_per_person is not OnePerPerson.OFF:
         await store.announce(state, one_per_person=OnePerPerson.OFF)
+
+
+class Names:
+    """Corrects the items that name comments, by a scan, if the table allows one for each person.
+
+    ``added`` and ``removed`` are how many were corrected. Older comments of a person who had
+    several are left out.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.added = 0
+        self.removed = 0
+
+    async def correct(self) -> None:
+        """Name comments that no item names, and remove the names of comments that are gone."""
+        if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
+            return
+        further: set[str] = set()
+        request = QueryRequest(TABLE, _FURTHER, consistent=True)
+        async for answer in query_all(self._table.query, request):
+            further |= {unescape(item["SK"]["S"]) for item in answer.items}
+
+        async def correct(segment: int) -> None:
+            async for items, _ in scan_pages(self._table, segment):
+                await self._add(items, further)
+                await self._remove([item for item in items if is_commented(item)])
+
+        removed = -1
+        while removed != self.removed:  # a removed name leaves a comment without one
+            removed = self.removed
+            await in_parallel([correct(segment) for segment in range(SCAN_SEGMENTS)])
+
+    async def _add(self, items: Sequence[Item], further: Collection[str]) -> None:
+        there = [(one, item) for item in items if (one := stored(item)) is not None]
+        keys = {pair(commented_key(one)): commented_key(one) for one, _ in there}
+        owners = {pair(item) for item in await self._table.get_many([*keys.values()])}
+        unnamed = [
+            item
+            for one, item in there
+            if pair(commented_key(one)) not in owners and one.comment_id not in further
+        ]
+        if unnamed:
+            await _name(self._table, unnamed)
+            self.added += len(unnamed)
+
+    async def _remove(self, names: Sequence[Item]) -> None:
+        keys = {item[NAMED]["S"]: comment_key(item[NAMED]["S"]) for item in names}
+        found = await self._table.get_many([*keys.values()])
+        owners = [commented(one) for item in found if (one := stored(item)) is not None]
+        stale = [item for item in names if item not in owners]
+        if stale:
+            with suppress(ConflictError):  # it asks for another attempt of a write
+                await named(self._table, stale)
+            self.removed += len(stale)
 
 
 async def _name(table: Table, items: Sequence[Item]) -> None:

@@ -8,7 +8,8 @@ have the same amount in every scan.
 Products move on leaderboards some seconds after their counts change. Verification corrects places
 that stay wrong. Some reports, votes and deletions stop halfway because their process is killed.
 Verification then opens and closes the cases of reported comments, stores the numbers of helpful
-votes in comments, and removes the cases and votes of deleted comments.
+votes in comments, and removes the cases and votes of deleted comments. If the table allows one
+comment per person, another scan corrects the naming items.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from dal.client.table import Table
 from dal.entities.case import commented_id
 from dal.entities.comment import comment_in
 from dal.entities.vote import is_vote, voted_id
+from dal.maintenance.commented_marking import Names
 from dal.repositories.cases import Cases
 from dal.statistics.boards import Boards, misplaced
 from dal.statistics.counter_items import StoredCounts, stored_in
@@ -98,18 +100,21 @@ async def verify(
     boards: Boards | None = None,
     cases: Cases | None = None,
     folds: HelpfulFolds | None = None,
+    names: Names | None = None,
 ) -> list[Difference]:
     """Return the differences between the stored statistics and the comments, sorted by product.
 
     Each difference was the same in three scans, so it is not an effect of concurrent writes.
     ``boards`` corrects wrong places on leaderboards, ``cases`` corrects the cases of reported
-    comments, and ``folds`` the numbers of helpful votes.
+    comments, ``folds`` the numbers of helpful votes, and ``names`` the items that name a person's
+    comment.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())
     unfolded = {comment_id for comment_id, left in scanned.votes.items() if left}
     await (cases or Cases(table)).correct(scanned.reported | unfolded)
     await (folds or HelpfulFolds(table)).correct(unfolded)
+    await (names or Names(table)).correct()
     found = differences(scanned)
     for _ in range(PASSES - 1):
         if not found:

@@ -1,8 +1,9 @@
 """One load: reads rows, parses them, writes them in batches, and collects the rejected rows."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Generic
@@ -17,6 +18,10 @@ from server.importer.writer import Writer
 from server.progress import ProgressBar
 
 SHOWN_REJECTS = 20
+_ANOTHER = (
+    "the author has another comment on the product, and the table allows one for each person: "
+    "delete that comment, or leave this row out."
+)
 _BATCH_BYTES = 2_000_000
 """Maximum bytes that are read for one batch, because rejected rows keep their text in memory. A few
 lines more are possible."""
@@ -39,6 +44,8 @@ class Tally:
 @dataclass(slots=True)
 class _Batch(Generic[Thing]):
     things: dict[str, Thing] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
+    """The row of each of ``things``."""
     before: Outcome = NOTHING
     rejects: list[Reject] = field(default_factory=list)
 
@@ -61,13 +68,10 @@ class Load(Generic[Thing]):
             async with writer:
                 # In a thread, so that writes continue while a pipe has no new rows.
                 while batch := await asyncio.to_thread(self._next_batch, writer.room):
-                    for reject in batch.rejects:
-                        tally.rejected += 1
-                        if tally.rejected <= SHOWN_REJECTS:
-                            progress.say(f"{self.source.name}:{reject.line}: {reject.reason}")
-                        self.rejects.write(reject)
+                    self._reject(progress, batch.rejects)
                     if batch.things:
-                        await writer.write(batch.things, batch.before)
+                        refused = partial(self._refuse, progress, batch)
+                        await writer.write(batch.things, batch.before, refused)
                     note = f"{writer.outcome.total:,} rows, {tally.rejected:,} rejected"
                     progress.update(self.source.stored.count, note)
             self.rejects.close()
@@ -75,6 +79,17 @@ class Load(Generic[Thing]):
             tally.outcome = writer.outcome
             self.source.stopped.set()
             self.rejects.abandon()
+
+    def _reject(self, progress: ProgressBar, rejects: Sequence[Reject]) -> None:
+        for reject in rejects:
+            self.tally.rejected += 1
+            if self.tally.rejected <= SHOWN_REJECTS:
+                progress.say(f"{self.source.name}:{reject.line}: {reject.reason}")
+            self.rejects.write(reject)
+
+    def _refuse(self, progress: ProgressBar, batch: _Batch[Thing], ids: Sequence[str]) -> None:
+        """Reject the rows of a batch that the table does not take."""
+        self._reject(progress, [batch.rows[one].rejected(_ANOTHER) for one in ids])
 
     def _next_batch(self, most: int) -> _Batch[Thing] | None:
         batch: _Batch[Thing] = _Batch()
@@ -106,3 +121,4 @@ class Load(Generic[Thing]):
             thing = self.mapping.kind.after(earlier, thing)
             batch.before = batch.before.plus(compared(earlier, thing))
         batch.things[identity] = thing
+        batch.rows[identity] = row

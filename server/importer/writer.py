@@ -4,7 +4,7 @@ A dry run writes nothing, and keeps the first objects.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, Generic, Self
 
@@ -39,11 +39,17 @@ class Writer(Generic[Thing]):
         self.room = _LEAST
         """The number of rows that the next batch should have."""
 
-    async def write(self, batch: Mapping[str, Thing], before: Outcome = NOTHING) -> None:
+    async def write(
+        self,
+        batch: Mapping[str, Thing],
+        before: Outcome = NOTHING,
+        refused: Callable[[Sequence[str]], None] = lambda _: None,
+    ) -> None:
         """Start to write a batch, after fewer than ``AT_ONCE`` other batches are in progress.
 
-        ``before`` counts the rows that later rows of the batch have replaced. If an earlier batch
-        has failed, this method raises its error after all batches have ended.
+        ``before`` counts the rows that later rows of the batch have replaced. ``refused`` receives
+        the ids of the objects that the table does not take. If an earlier batch has failed, this
+        method raises its error after all batches have ended.
         """
         while len(self._under_way) >= AT_ONCE or any(
             # The later row must replace the earlier one, so two batches with the same object must
@@ -54,7 +60,7 @@ class Writer(Generic[Thing]):
             await self._settle(asyncio.FIRST_COMPLETED)
         if self._failure is not None:
             await self._finish()
-        self._under_way[asyncio.create_task(self._write(batch, before))] = batch
+        self._under_way[asyncio.create_task(self._write(batch, before, refused))] = batch
 
     async def _finish(self) -> None:
         """Wait until all batches have ended. Raise the first error, if there was one."""
@@ -73,12 +79,18 @@ class Writer(Generic[Thing]):
             task.cancel()
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
-    async def _write(self, batch: Mapping[str, Thing], before: Outcome) -> None:
+    async def _write(
+        self,
+        batch: Mapping[str, Thing],
+        before: Outcome,
+        refused: Callable[[Sequence[str]], None],
+    ) -> None:
         start = monotonic()
         outcome = await self._put(list(batch.values()))
         seconds = monotonic() - start
         self.room = int(min(_MOST, max(_LEAST, len(batch) * _SECONDS / max(seconds, 0.001))))
         self.outcome = self.outcome.plus(before).plus(outcome)
+        refused(outcome.refused)
 
     async def _settle(self, when: str) -> None:
         done, _ = await asyncio.wait(self._under_way, return_when=when)

@@ -145,9 +145,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         else [(words, n, path + rest.query()) for words, n, rest in _wider(filters, facets)],
         pager=Pager(path, filters, part, info, len(comments), total),
         comments=comments,
-        live=graphql_address("product.live", variables | {"after": events})
-        if events and not filters.verified  # subscriptions cannot filter by purchase
-        else None,
+        live=graphql_address("product.live", variables | {"after": events}) if events else None,
         trend=trend,
         linked=connection["jsonLd"],
         account=plan_account(connection.get("plan"), result, playground.address),

@@ -12,10 +12,10 @@ from strawberry.relay.utils import to_base64
 
 from dal.client.scan import scan_all
 from dal.client.table import Table
-from dal.entities.commented import NAMED, commented, of_same_person
+from dal.entities.commented import NAMED, commented, commented_key, of_same_person
 from dal.entities.submission import stored
 from dal.errors import AlreadyCommentedError, ConflictError, StoreRefusedError
-from dal.maintenance.commented_marking import switch_off, switch_on
+from dal.maintenance.commented_marking import Names, switch_off, switch_on
 from dal.maintenance.verify import verify
 from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission
@@ -103,6 +103,43 @@ async def test_of_many_adds_of_one_person_one_is_stored(
     assert {end.there.comment_id for end in refused} == {one.comment_id}
     assert await names(each_table) == {("ann", "42"): one.comment_id}
     assert await owners(each_table) == {("ann", "42"): 1}
+
+
+@pytest.mark.parametrize("to", OnePerPerson)
+async def test_verify_corrects_names_that_another_program_made_wrong(
+    each_table: Table, to: OnePerPerson
+) -> None:
+    store = (await switched(each_table)).comments
+    other = comment("3", username="bob")
+    await store.put_many([FIRST, other])
+    moved = comment("4", username="cy")
+    await each_table.put_many(
+        [
+            commented(FIRST) | {NAMED: {"S": "gone"}},
+            commented(moved) | {NAMED: {"S": "3"}},
+        ]
+    )
+    await each_table.write([{"Delete": {"Key": commented_key(other)}}])
+    await switched(each_table, to)
+    corrected = Names(each_table)
+    assert await verify(each_table, ignore, names=corrected) == []
+    if to is not OnePerPerson.ON:
+        assert (corrected.added, corrected.removed) == (0, 0)
+        return
+    assert (corrected.added, corrected.removed) == (2, 2)
+    assert await names(each_table) == {("ann", "42"): "1", ("bob", "42"): "3"}
+    with pytest.raises(AlreadyCommentedError):
+        await Stores(each_table).comments.add(SECOND)
+
+
+async def test_verify_names_no_older_comment_of_a_person_who_had_several(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.put_many([FIRST, SECOND])
+    await switch_on(table, at_once, ignore)
+    ((_, newest),) = (await names(table)).items()
+    await Stores(table).comments.delete(newest, anybody)
+    assert await verify(table, ignore) == []
+    assert await names(table) == {}
 
 
 async def test_comments_that_keep_changing_end_the_marking_with_one_error(table: Table) -> None:

@@ -23,8 +23,10 @@ from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.strategies import comment
 
 EVENTS = """
-subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42") {
-  commentEvents(productId: $id, rating: $rating, language: $language, after: $after) {
+subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42",
+  $buyers: Boolean) {
+  commentEvents(productId: $id, rating: $rating, language: $language, verifiedOnly: $buyers,
+    after: $after) {
     kind cursor deletedId edgeCursor
     commentEdge { cursor node { id rating text } }
   }
@@ -116,6 +118,18 @@ async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
         await api.run(UPDATE, i={"id": node_id, "rating": 1})
         assert [one["kind"] for one in await told(best, 3)] == ["READY", "ADDED", "DELETED"]
         assert [one["kind"] for one in await told(worst, 2)] == ["READY", "ADDED"]
+
+
+async def test_a_list_of_buyers_comments_gets_their_events_alone(api: Api) -> None:
+    store = api.context().stores.comments
+    async with aclosing(await api.listen(buyers=True)) as answers:
+        bought = comment("bought", verified_purchase=True)
+        await store.put_many([comment("other"), bought])
+        await store.put_many([bought._replace(rating=1)])
+        await store.put_many([bought._replace(rating=1, verified_purchase=False)])
+        await store.put_many([bought._replace(rating=2, verified_purchase=False), bought])
+        events = await told(answers, 5)
+    assert [one["kind"] for one in events] == ["READY", "ADDED", "CHANGED", "DELETED", "ADDED"]
 
 
 @pytest.mark.parametrize(

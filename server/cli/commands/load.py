@@ -183,7 +183,7 @@ def load(
                 typer.echo(f"marginalia: stopped{written}", err=True)
                 raise typer.Exit(INTERRUPTED) from None
             _report(work, losses, rehearsal)
-            if work.tally.rejected or work.tally.outcome.refused or losses.shared:
+            if work.tally.rejected or losses.shared:
                 raise typer.Exit(1)
 
 
@@ -213,17 +213,12 @@ def _report(work: Load[Any], losses: Losses, rehearsal: DryRun | None) -> None:
         rows = counted(tally.outcome.total, "row")
         summary = f"{rows} would load, {tally.rejected:,} would be rejected"
     else:
-        new, changed, unchanged, refused = tally.outcome
+        new, changed, unchanged, _ = tally.outcome
         see = f", see {work.rejects.path}" if tally.rejected else ""
         summary = (
             f"{new:,} new, {changed:,} changed, {unchanged:,} unchanged, "
             f"{tally.rejected:,} rejected{see}"
         )
-        if refused:
-            summary += (
-                f", {len(refused):,} refused, because their authors have another comment on the "
-                f"product: {listed(refused)}"
-            )
     unused = f"; columns not used: {listed(losses.unused)}" if losses.unused else ""
     typer.echo(f"{work.source.name}: {summary}{unused}.")
     for sentence in losses.sentences():

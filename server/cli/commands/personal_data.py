@@ -2,7 +2,8 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -100,28 +101,39 @@ async def export(
     name = rules.identifier("NAME", name)
     if output is not None and output.exists():
         raise CommandError(f"{output} exists: name a new file.")
-    async with open_store(settings, share=True) as store:
-        store.table.read_pace = Pace(read_units, reads=True)
-        if scans:
-            async with scanning(store) as (_, seen):
-                items = await scan(store.table, name, seen)
-        else:
-            items = [item async for item in find(store.table, name)]
-    if not items:
-        typer.echo(f"Nothing is kept of {name}.", err=output is None)
-        return
-    data = exported(items, name) | {"exportedAt": format_instant(datetime.now(UTC))}
-    text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    if output is None:
-        sys.stdout.write(text.decode())
-        return
+    with ExitStack() as undo:
+        if output is not None:  # before the scan, which may take long
+            with _writing(output):
+                output.touch(mode=0o600, exist_ok=False)  # other users of the machine may not read
+            undo.callback(output.unlink)
+        async with open_store(settings, share=True) as store:
+            store.table.read_pace = Pace(read_units, reads=True)
+            if scans:
+                async with scanning(store) as (_, seen):
+                    items = await scan(store.table, name, seen)
+            else:
+                items = [item async for item in find(store.table, name)]
+        if not items:
+            typer.echo(f"Nothing is kept of {name}.", err=output is None)
+            return
+        data = exported(items, name) | {"exportedAt": format_instant(datetime.now(UTC))}
+        text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        if output is None:
+            sys.stdout.write(text.decode())
+            return
+        with _writing(output):
+            output.write_bytes(text)
+        undo.pop_all()
+    typer.echo(f"{output}: {_listed(_counts(items, name))}.")
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    """Raise CommandError if a file cannot be written."""
     try:
-        # other users of the machine must not read the file
-        output.touch(mode=0o600, exist_ok=False)
-        output.write_bytes(text)
+        yield
     except OSError as error:
         raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
-    typer.echo(f"{output}: {_listed(_counts(items, name))}.")
 
 
 @long_running

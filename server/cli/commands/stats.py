@@ -16,6 +16,7 @@ from dal.client import admin
 from dal.client.concurrency import Pace
 from dal.client.streams import latest_stream
 from dal.client.table import connect_streams
+from dal.maintenance.commented_marking import Names
 from dal.maintenance.rebuild import rebuild as rebuild_transactional
 from dal.maintenance.verify import Difference
 from dal.maintenance.verify import verify as verify_table
@@ -99,10 +100,10 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         mode = (await MaintenanceStore(store.table).read()).mode
-        boards, cases = Boards(store.table), Cases(store.table)
+        boards, cases, names = Boards(store.table), Cases(store.table), Names(store.table)
         folds = HelpfulFolds(store.table)
         async with scanning(store) as (_, seen):
-            found = await verify_table(store.table, seen, boards, cases, folds)
+            found = await verify_table(store.table, seen, boards, cases, folds, names)
     if boards.moved:
         typer.echo(
             f"{boards.moved:,} places on leaderboards were behind their counts; they are corrected."
@@ -116,6 +117,11 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     if folds.folded:
         typer.echo(
             f"{folds.folded:,} comments showed too few or too many helpful votes; corrected."
+        )
+    if names.added or names.removed:
+        typer.echo(
+            f"{names.added:,} comments were not the one comment of their authors; now they are. "
+            f"{names.removed:,} marks of deleted comments are removed."
         )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")

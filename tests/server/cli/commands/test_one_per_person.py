@@ -1,6 +1,7 @@
 """``marginalia table one-per-person`` as an operator runs it."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -53,10 +54,13 @@ async def test_it_lists_the_older_comments_and_a_load_adds_none(
         "third,42,ann,5,en,Good.,2024-01-01T00:00:00Z\n"
     )
     assert await asyncio.to_thread(run, "load", str(tmp_path / "more.csv"), *store) == 1
+    rejects = tmp_path / "more.csv.rejects.jsonl"
     assert capsys.readouterr().out.endswith(
-        "more.csv: 0 new, 0 changed, 0 unchanged, 0 rejected, 1 refused, because their authors "
-        "have another comment on the product: third.\n"
+        f"more.csv: 0 new, 0 changed, 0 unchanged, 1 rejected, see {rejects}.\n"
     )
+    (reject,) = map(json.loads, rejects.read_text().splitlines())
+    assert (reject["line"], reject["row"]["id"]) == (2, "third")
+    assert reject["reason"].startswith("the author has another comment on the product")
     assert await said("table", "one-per-person", "off") == [
         f"Table {table.name}: a person may have any number of comments."
     ]

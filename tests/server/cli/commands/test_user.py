@@ -69,6 +69,18 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     again = called("user", "export", NAME, "--output", file, *store, **AWS)
     assert (again.returncode, again.stderr) == (2, f"marginalia: {file} exists: name a new file.\n")
 
+    nowhere = tmp_path / "none" / "user.json"
+    early = called(
+        "user", "export", NAME, "-o", nowhere, "--endpoint-url", "http://127.0.0.1:9", **AWS
+    )
+    assert (early.returncode, early.stderr) == (
+        2,
+        f"marginalia: {nowhere} cannot be written: No such file or directory.\n",
+    )
+    unknown = tmp_path / "unknown.json"
+    assert run("export", "unknown", "--output", unknown) == "Nothing is kept of unknown.\n"
+    assert not unknown.exists()
+
     unsure = called("user", "erase", NAME, *store, **AWS)
     assert (unsure.returncode, unsure.stdout) == (2, "")
     assert unsure.stderr == (
