@@ -6,6 +6,7 @@ every writer must read the mode again.
 
 import asyncio
 import random
+from collections import Counter
 from contextlib import suppress
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ from dal import errors
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
 from dal.model import RATINGS, Comment
+from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.repositories.comment_writes import version
@@ -71,15 +73,20 @@ _EXPECTED = (
 
 KINDS = (
     *("add", "update", "text", "delete", "put_many"),
-    *("hold", "review", "decide", "report"),
+    *("hold", "review", "decide", "report", "reply", "load"),
 )
 
 
 class Writers:
-    """Two processes whose clients add, edit, delete and load, all the time."""
+    """Two processes whose clients send all mutations and load, all the time.
 
-    def __init__(self, table: Table, seed: int) -> None:
+    ``kills`` is the share of writes whose process is killed in the middle.
+    """
+
+    def __init__(self, table: Table, seed: int, *, kills: float = 0.0) -> None:
         self.stores = [Stores(table) for _ in range(2)]
+        self.kinds: Counter[str] = Counter()
+        self._table, self._kills = table, kills
         self._chance = random.Random(seed)
         self._running: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -118,10 +125,27 @@ class Writers:
             await asyncio.sleep(0.005)
 
     async def _write(self, number: int) -> None:
-        chance, store = self._chance, self.stores[number % 2].comments
-        row, standings = self._changed(chance.choice(ROWS)), self.stores[number % 2].standings
+        if self._chance.random() >= self._kills:
+            await self._send(self.stores[number % 2])
+            return
+        engine = Engine(self._table.service)
+        engine.left = self._chance.randrange(1, 7)
+        engine.done_before_death = self._chance.random() < 0.5
+        killed = Table(engine, self._table.name)
+        try:
+            await self._send(Stores(killed))
+        except* Killed:
+            self.kinds["killed"] += 1
+        with suppress(BaseException):  # what the process began ends with it
+            await killed.drain()
+
+    async def _send(self, stores: Stores) -> None:  # noqa: C901 - a case for each kind
+        chance, store, standings = self._chance, stores.comments, stores.standings
+        row = self._changed(chance.choice(ROWS))
+        kind = chance.choice(KINDS)
+        self.kinds[kind] += 1
         with suppress(*_EXPECTED):
-            match chance.choice(KINDS):
+            match kind:
                 case "add":
                     new = row._replace(comment_id=f"new-{chance.randrange(60)}")
                     key = chance.choice([None, new.comment_id])
@@ -149,35 +173,43 @@ class Writers:
                     )
                 case "decide":
                     await self._decide(
-                        number, chance.choice([row.comment_id, f"new-{chance.randrange(60)}"])
+                        stores, chance.choice([row.comment_id, f"new-{chance.randrange(60)}"])
                     )
                 case "report":
-                    await self._report(number, row)
+                    await self._report(stores, row)
+                case "reply":
+                    await store.reply(row.comment_id, chance.choice(["Thanks.", "Sorry.", None]))
+                case "load":
+                    loaded = [self._with_state(one) for one in chance.sample(ROWS, 5)]
+                    await store.put_many(loaded)
                 case _:
                     rows = [self._changed(one) for one in chance.sample(ROWS, 5)]
                     await store.put_many([*rows, *chance.sample(ROWS, 3)])
 
-    async def _decide(self, number: int, comment_id: str) -> None:
+    async def _decide(self, stores: Stores, comment_id: str) -> None:
         """Approve or reject what is there."""
-        moderation = self.stores[number % 2].moderation
-        there = await self.stores[number % 2].comments.get(comment_id)
+        moderation = stores.moderation
+        there = await stores.comments.get(comment_id)
         held = await moderation.get(comment_id)
         if held is not None and self._chance.random() < 0.7:
             await moderation.approve(comment_id, version(held), "mo")
         elif (one := held or there) is not None:
             await moderation.reject(comment_id, version(one), "mo", "no")
 
-    async def _report(self, number: int, row: Comment) -> None:
+    async def _report(self, stores: Stores, row: Comment) -> None:
         """Let one of a few people report one of a few comments; block its author, or unblock."""
         comment_id = self._chance.choice(["new-1", "new-2", ROWS[0].comment_id, row.comment_id])
         person = f"person{self._chance.randrange(9)}"
-        reports = self.stores[number % 2].reports
-        standings = self.stores[number % 2].standings
+        reports, standings = stores.reports, stores.standings
         if self._chance.random() < 0.2:
             await standings.block(row.username, f"why {self._chance.random()}", "mo")
         elif self._chance.random() < 0.2:
             await standings.unblock(row.username)
         await reports.report(comment_id, person, ReportReason.SPAM, "", review_at=4)
+
+    def _with_state(self, row: Comment) -> LoadedComment:
+        state = self._chance.choice([*CommentState, None])
+        return LoadedComment(self._changed(row), {} if state is None else {"state": state})
 
     def _changed(self, row: Comment) -> Comment:
         chance = self._chance

@@ -40,7 +40,7 @@ from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
-from tests.writers import ROWS, Engine, Killed, Writers, ignore
+from tests.writers import KINDS, ROWS, Engine, Killed, Writers, ignore
 
 ONE = comment("one", username="ann")
 SPAM = ReportReason.SPAM
@@ -450,11 +450,13 @@ async def test_after_any_history_the_queue_has_what_is_undecided(
     each_table: Table, mode: MaintenanceMode
 ) -> None:
     await in_mode(each_table, mode)
-    writers = Writers(each_table, 11)
+    writers = Writers(each_table, 11, kills=0.1)
     await Stores(each_table).comments.put_many(ROWS[:40])
     for number in range(0, 400, 4):
         await asyncio.gather(*(writers._write(number + one) for one in range(4)))
     await each_table.drain()
+    assert writers.kinds["killed"] > 5
+    assert {*KINDS} <= writers.kinds.keys()
     found = await verify(each_table, ignore)
     assert found == [] or mode is MaintenanceMode.STREAM
     assert await reports_in(each_table)
