@@ -104,6 +104,13 @@ same time."""
 MAX_SEGMENTS = 60
 """Maximum partitions that a page reads: five ratings in each of twelve languages."""
 
+MAX_MEMBERS = 60
+"""Products of a group: a page reads a partition of each."""
+
+MAX_DROPPED = 2_000
+"""Rows that a page reads and drops if its filter selects more than ``MAX_SEGMENTS`` partitions, so
+that it reads a coarser index: 140 RCU. The page may plan its rest once, with the same limit."""
+
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the first by name. Each
 costs one request to DynamoDB. Other users may add a user to more organisations, so the limit must

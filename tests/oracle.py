@@ -76,7 +76,7 @@ def position_in(order: Order | None, comment: Comment) -> str:
 
 
 _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
-    "product_id": lambda comment, wanted: comment.product_id == wanted,
+    "product_ids": lambda comment, wanted: comment.product_id in wanted,
     "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
     "languages": lambda comment, wanted: wanted is None or comment.language in wanted,
     "verified_only": lambda comment, wanted: not wanted or comment.verified_purchase,
@@ -87,10 +87,13 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
 """For each field of a selection, whether it selects a comment. A field that is missing here fails a
 test."""
 
+_PRODUCTS = {"product_id", "variants", "product_ids"}
+"""The two fields of products, and the property that has both."""
+
 
 def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]:
     """Return the comments that a selection selects, in its order."""
-    assert _KEPT_BY.keys() == {field.name for field in fields(selection)}
+    assert _KEPT_BY.keys() ^ {field.name for field in fields(selection)} == _PRODUCTS
     kept = (
         comment
         for comment in comments

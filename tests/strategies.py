@@ -100,7 +100,7 @@ def comment(comment_id: str = "1", **fields: Any) -> Comment:
     return ORDINARY._replace(comment_id=comment_id, **fields)
 
 
-details = st.builds(ProductDetails, texts, texts, texts)
+details = st.builds(ProductDetails, texts, texts, texts, st.just("") | identifiers)
 
 order_lines = st.lists(
     st.builds(

@@ -1,8 +1,8 @@
 """A product's items: its details, and its counters as rows of leaderboards.
 
 The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
-with the counters. ``data`` contains those of title, pictureUrl and url that are set. Details with a
-title are also in ``GSI1``, in a partition for the title's first character. A position there is the
+with the counters. ``data`` contains those of title, pictureUrl, url and group that are set. Details with
+a title are also in ``GSI1``, in a partition for the title's first character. A position there is the
 folded title, a tab and the product's id.
 
 While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
@@ -53,13 +53,17 @@ def _title_position(pair: ProductWithDetails) -> str | None:
 def _attributes(pair: ProductWithDetails) -> Item:
     details = pair[1]
     said = {"title": details.title, "pictureUrl": details.picture_url, "url": details.url}
+    said["group"] = details.group or ""
     return packed({name: text for name, text in said.items() if text})
 
 
 def _decode(row: Row) -> ProductWithDetails:
     data = unpacked(row.item)
     details = ProductDetails(
-        title=data.get("title", ""), picture_url=data.get("pictureUrl", ""), url=data.get("url", "")
+        title=data.get("title", ""),
+        picture_url=data.get("pictureUrl", ""),
+        url=data.get("url", ""),
+        group=data.get("group", ""),
     )
     return unescape(row.item["PK"]["S"][len(_PRODUCT) :]), details
 

@@ -25,7 +25,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class ProductDetails:
-    """A product's title, picture and page in the shop. A value that is not set is empty.
+    """A product's title, picture, page in the shop, and group. A value that is not set is empty.
 
     A URL is https, or a path on this server.
     """
@@ -33,6 +33,17 @@ class ProductDetails:
     title: str = ""
     picture_url: str = ""
     url: str = ""
+    group: str | None = ""
+    """The id of the product's group. Only a row of a load can have None, and then keeps the stored
+    group."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProductGroup:
+    """A group of variants: 1 to 60 products, sorted by id."""
+
+    group_id: str
+    product_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

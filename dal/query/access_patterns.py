@@ -127,8 +127,16 @@ ACCESS_PATTERNS = (
         "AP22",
         "a product's comments with helpful votes, most votes first",
         HELPFUL,
-        "product voted language? rating? verified?",
+        "product* voted language? rating? verified?",
     ),
+    AccessPattern(
+        "AP1 (several products)",
+        "the comments of a group's products, of any ratings and languages, newest first",
+        ALL,
+        "product+ verified? language? rating?",
+        "?",
+    ),
+    AccessPattern("group members", "the products of a group"),
     AccessPattern("most recent positive", "a product's newest comments rated 4 or 5"),
     AccessPattern("most recent negative", "a product's newest comments rated 1 or 2"),
     AccessPattern("most helpful", "a product's comment with the most helpful votes"),
@@ -145,7 +153,7 @@ ACCESS_PATTERNS = (
         AccessPattern(
             f"AP6 ({words})",
             f"any of these lists, {words}, then newest first",
-            filters="product language? rating? verified?",
+            filters="product* language? rating? verified?",
             bounds="?",
             order=order,
         )

@@ -36,6 +36,7 @@ from dal.query.plan import (
     Query,
     Segment,
     access_paths,
+    too_many_segments,
 )
 from dal.query.row_locations import RangeRead
 from dal.query.trace import READ_INSTRUMENTS, ExecutionStatistics, Purpose, SegmentStatistics
@@ -240,7 +241,8 @@ class Executor:
             rest = page.span.beyond(reached, descending=descending)
             plan = optimize(paths, PageSpan(rest, progress.missing, descending), None)
             stats.step(Purpose.REST, plan)
-            await self._collect(plan, stats, progress)
+            if await self._collect(plan, stats, progress) is not None:
+                raise too_many_segments(paths[0].instead_of)
         if self.statistics is not None:
             self.statistics.observe(query, progress.reads)
         return progress.rows
@@ -250,9 +252,11 @@ class Executor:
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
         page, progress = PageSpan(query.bounded(span), 1, descending), PageProgress(1)
-        plan = optimize(self._paths_of(query), page, None)
+        paths = self._paths_of(query)
+        plan = optimize(paths, page, None)
         stats.step(Purpose.FLAGS, plan)
-        await self._collect(plan, stats, progress)
+        if await self._collect(plan, stats, progress) is not None:
+            raise too_many_segments(paths[0].instead_of)
         return bool(progress.rows)
 
     def _paths_of(self, query: Query) -> Sequence[AccessPath]:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from dal.limits import MAX_DROPPED
 from dal.model.key_parts import INSTANT_LENGTH, parse_instant
 from dal.query.cost import (
     REQUEST,
@@ -135,12 +136,13 @@ def optimize(
     ]
     # If another path has no residual filter, that path can read the rest of the page.
     replans = cheapest.path.residual and not paths[0].residual
+    most = DISCARD_RATIO * page.limit / cheapest.selectivity if replans else math.inf
     return _plan(
         cheapest.path,
         PageSpan(cheapest.span, page.limit, page.descending),
         limits,
         selectivity=cheapest.selectivity,
-        discard_limit=DISCARD_RATIO * page.limit / cheapest.selectivity if replans else math.inf,
+        discard_limit=MAX_DROPPED if cheapest.path.instead_of else most,
         unproven=sum(not statistics.cardinality(one) for one in cheapest.path.filters),
         capacity=sum(read.capacity for read in cheapest.reads),
         until=cheapest.until,
@@ -149,7 +151,8 @@ def optimize(
 
 def whole_pages(path: AccessPath, page: PageSpan) -> Plan:
     """Return the plan that reads a whole page from each segment of ``path``."""
-    return _plan(path, page, [(page.limit, None)] * path.size)
+    most = MAX_DROPPED if path.instead_of else math.inf
+    return _plan(path, page, [(page.limit, None)] * path.size, discard_limit=most)
 
 
 def worth_proving(plan: Plan) -> bool:

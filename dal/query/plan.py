@@ -261,6 +261,9 @@ class AccessPath:
 
     index: Index
     query: Query
+    instead_of: int = 0
+    """The number of partitions of an index without a residual filter, if they are too many; else
+    0."""
 
     @cached_property
     def size(self) -> int:
@@ -303,8 +306,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 
     The path with the smallest residual filter comes first; of equal paths, the one with the fewest
     segments. Raises NoIndexError if no index can answer the query. Raises TooManySegmentsError if
-    every path has too many segments, or if every path without a residual filter has too many: a
-    path with a residual filter would then read many rows only to drop them.
+    every path has too many segments. If only the paths without a residual filter have too many, the
+    executor raises TooManySegmentsError for a page that drops too many rows by the other paths.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:
@@ -314,12 +317,19 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
         )
     paths.sort(key=lambda path: (len(path.residual), path.size))
     fitting = [path for path in paths if path.size <= MAX_SEGMENTS]
-    if not fitting or not (paths[0].residual or paths[0] is fitting[0]):
-        raise TooManySegmentsError(
-            f"The filter selects {paths[0].size} partitions; the most is {MAX_SEGMENTS}: "
-            "choose fewer languages or ratings."
-        )
+    if not fitting:
+        raise too_many_segments(paths[0].size)
+    if fitting[0].residual and not paths[0].residual:
+        return [AccessPath(path.index, query, paths[0].size) for path in fitting]
     return fitting
+
+
+def too_many_segments(partitions: int) -> TooManySegmentsError:
+    """Return the error of a filter that selects too many partitions."""
+    return TooManySegmentsError(
+        f"The filter selects {partitions} partitions; the most is {MAX_SEGMENTS}: "
+        "choose fewer languages or ratings."
+    )
 
 
 def refusal(index: Index, query: Query) -> Reason | None:

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 from dal import errors
 from dal.account import note_hidden
-from dal.client.concurrency import both
+from dal.client.concurrency import both, in_parallel
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_in, comment_key
 from dal.model import RATINGS, Comment, ProductDetails
@@ -48,10 +48,17 @@ class Selection:
     """Whether to select only comments of users to whom the product was delivered."""
     order: Order | None = None
     """The order of the list. None is by date."""
+    variants: frozenset[str] = frozenset()
+    """Further products whose comments are in the list."""
+
+    @property
+    def product_ids(self) -> frozenset[str]:
+        """All products whose comments are selected."""
+        return self.variants | {self.product_id}
 
     def query(self) -> Query:
         """Return the query of this selection. All five ratings are the same as no filter."""
-        filters = {"product": frozenset({self.product_id})}
+        filters = {"product": self.product_ids}
         ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
         if self.languages is not None:
             filters["language"] = self.languages
@@ -109,7 +116,7 @@ class CommentRepository(CommentWriter):
         self._shared = SharedReads[Page[Comment]]()
 
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
-        """Return one page of a product's comments.
+        """Return one page of a selection's comments.
 
         Requests at the same time share one read if they have the same ``since``, a position in the
         log of comment events. So the shared page contains all changes up to this position.
@@ -174,8 +181,11 @@ class CommentRepository(CommentWriter):
             return None
         if not (await self._maintenance.current()).exact:
             return None
-        statistics = await self._statistics.read(selection.product_id, consistent=True, spend=spend)
-        return statistics.count(query)
+        reads = [
+            self._statistics.read(product, consistent=True, spend=spend)
+            for product in selection.product_ids
+        ]
+        return CommentStatistics.together(await in_parallel(reads)).count(query)
 
     async def counted(self) -> bool:
         """Return whether the table's counters are correct.

@@ -1,21 +1,32 @@
-"""The details of products: title, picture and URL, as the shop sets them."""
+"""The details and groups of products: title, picture, URL and variants, as the shop sets them."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 
 from dal import errors
-from dal.client.retries import retry_on_conflict
+from dal.client.concurrency import batched, in_parallel
+from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.table import Table
 from dal.entities.entity import UNREADABLE
+from dal.entities.group import group_key, groups_in
 from dal.entities.product import PRODUCT_DETAILS, decode_titled, details_in, details_key
-from dal.model import Product, ProductDetails
+from dal.model import Product, ProductDetails, ProductGroup
 from dal.model.key_parts import LAST_CHARACTER, fold_prefix
 from dal.query.access_patterns import query_of
 from dal.query.executor import Executor
 from dal.query.pagination import Page, PageReader, Slice
-from dal.repositories.bulk_write import Outcome, overwrite
-from dal.table.items import ABSENT, unchanged
+from dal.repositories.bulk_write import NOTHING, UNCHANGED, Outcome, compared
+from dal.repositories.product_groups import MOVES_AT_ONCE, move_products
+from dal.table.items import ABSENT, Item, unchanged
 from dal.table.ranges import Range
+
+_ITEMS_AT_ONCE = 400
+"""Products whose details are read at once."""
+
+_AT_ONCE = 4
+"""Transactions of one call that run in parallel."""
 
 
 class ProductRepository:
@@ -73,7 +84,49 @@ class ProductRepository:
 
         return await retry_on_conflict(attempt)
 
+    async def groups(self, group_ids: Collection[str]) -> dict[str, ProductGroup]:
+        """Return the groups that exist, by id, in one request per 100."""
+        items = await self._table.get_many([group_key(one) for one in set(group_ids)])
+        return groups_in(items)
+
     async def put_many(self, details: Mapping[str, ProductDetails]) -> Outcome:
-        """Write the details of products over the stored ones."""
-        items = map(PRODUCT_DETAILS.encode, details.items())
-        return await overwrite(self._table, [[item] for item in items])
+        """Write the details of products over the stored ones.
+
+        A product whose ``group`` is None keeps its group. A transaction writes the details of
+        products that join or leave a group, and the members of the group.
+        """
+        gate, outcome = asyncio.Semaphore(_AT_ONCE), NOTHING
+
+        async def move(group: str, rows: Mapping[str, ProductDetails]) -> None:
+            async with gate, self._table.pace.turn():
+                write = partial(move_products, self._table, group, rows)
+                await retry_on_conflict(write, MAINTENANCE_DEADLINE)
+
+        for batch in batched(list(details.items()), _ITEMS_AT_ONCE):
+            held = await self._table.get_many([details_key(one) for one, _ in batch])
+            before, stored = details_in(held), {item["PK"]["S"]: item for item in held}
+            alone: list[Item] = []
+            leaving: dict[str, dict[str, ProductDetails]] = {}
+            joining: dict[str, dict[str, ProductDetails]] = {}
+            for product_id, given in batch:
+                old = before.get(product_id, ProductDetails()).group or ""
+                new = replace(given, group=old if given.group is None else given.group)
+                item = PRODUCT_DETAILS.encode((product_id, new))
+                written = compared(stored.get(item["PK"]["S"]), item)
+                outcome = outcome.plus(written)
+                if new.group:
+                    joining.setdefault(new.group, {})[product_id] = new
+                elif old:
+                    leaving.setdefault(old, {})[product_id] = new
+                elif written != UNCHANGED:
+                    alone.append(item)
+            await self._table.put_many(alone)
+            for moves in (leaving, joining):  # a product may join in the place of another
+                await in_parallel(
+                    [
+                        move(group, dict(rows))
+                        for group, moved in moves.items()
+                        for rows in batched(list(moved.items()), MOVES_AT_ONCE)
+                    ]
+                )
+        return outcome

@@ -143,6 +143,17 @@ class CommentStatistics:
         """Return the statistics of these languages, with their sum."""
         return cls(reduce(add, by_language.values(), RatingCounts()), by_language, sound)
 
+    @classmethod
+    def together(cls, products: Iterable["CommentStatistics"]) -> "CommentStatistics":
+        """Return the statistics of several products as of one."""
+        sums: dict[str, RatingCounts] = {}
+        sound = True
+        for one in products:
+            sound = sound and one.sound
+            for language, counts in one.by_language.items():
+                sums[language] = sums.get(language, RatingCounts()) + counts
+        return cls.summed(sums, sound=sound)
+
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
         """Return the statistics of some of the languages; None: of all."""
         if languages is None:

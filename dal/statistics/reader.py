@@ -20,6 +20,7 @@ from functools import lru_cache
 
 from cachetools import LRUCache, TTLCache
 
+from dal.client.concurrency import in_parallel
 from dal.entities.comment import ALL
 from dal.entities.entity import Row
 from dal.entities.product import details_in
@@ -145,10 +146,16 @@ class ProductStatisticsProvider:
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may be some seconds old; None if the product has none."""
-        product = _product_of(query)
-        counts = await self._reader.recent(product, spend=spent.spend_planning)
-        if not counts.total:
+        """Return statistics that may be some seconds old; None if the products have none.
+
+        The comments of several products have the row size and the dates of the largest product.
+        Their locations are not merged.
+        """
+        products = query.filters["product"]
+        recent = [self._reader.recent(one, spend=spent.spend_planning) for one in products]
+        counts = dict(zip(products, await in_parallel(recent), strict=True))
+        product = max(sorted(counts), key=lambda one: counts[one].total, default="")
+        if not product or not counts[product].total:
             return None
         if product not in self._row_bytes:
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
@@ -163,34 +170,41 @@ class ProductStatisticsProvider:
         if row_bytes is None:  # the counts are wrong, because the sample found no row
             return None
         # Row locations are remembered only for filters by counted fields.
-        counted = query.filters.keys() <= COUNTED_FIELDS
-        locations = self.locations.get(product) if counted else None
+        located = len(products) == 1 and query.filters.keys() <= COUNTED_FIELDS
+        locations = self.locations.get(product) if located else None
         extent = self._extents.get(product, ("", ""))
-        cardinality = counts.cardinality
-        if not counted:
-            shares = self._shares.get(product, {})
+        shares = self._shares.get(product, {})
 
-            def cardinality(filters: Filters) -> int:
-                share = 1.0
-                for name in shares.keys() & filters.keys():
-                    share *= shares[name] if "true" in filters[name] else 1.0 - shares[name]
-                return math.ceil(counts.cardinality(filters) * share)
+        def cardinality(filters: Filters) -> int:
+            held = sum([counts[one].cardinality(filters) for one in filters["product"]])
+            share = 1.0
+            for name in shares.keys() & filters.keys():
+                share *= shares[name] if "true" in filters[name] else 1.0 - shares[name]
+            return math.ceil(held * share)
 
         return TableStatistics(cardinality, row_bytes, locations, *extent)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys that are proved to have no comment; no keys if the counts are inexact."""
-        if not (await self._maintenance.current()).exact:
+        """Return the keys that are proved to have no comment; no keys if the counts are inexact.
+
+        Also no keys of several products, since exact counts of each cost more than empty segments.
+        """
+        product, *others = query.filters["product"]
+        if others or not (await self._maintenance.current()).exact:
             return ()
-        counts = await self._reader.read(_product_of(query), consistent=True, spend=spent.spend)
+        counts = await self._reader.read(product, consistent=True, spend=spent.spend)
         counted = [key for key in keys if _counted(key) and counts.sound]
         return {key for key in counted if not counts.cardinality(filters_of(key))}
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Remember the sizes and positions of the rows that a page has read."""
-        product = _product_of(query)
+        for product in query.filters["product"]:
+            of = ("product", product)
+            self._observe(product, [read for read in reads if of in read.key])
+
+    def _observe(self, product: str, reads: Sequence[RangeRead]) -> None:
         locations = self.locations.get(product) or RowLocations()
         sizes = list[int]()
         for read in reads:
@@ -235,11 +249,6 @@ class ProductStatisticsProvider:
         answer = await self._run(request)
         spent.spend_planning(answer.capacity)
         return [Row(item[ALL.sort_key]["S"], item, {"product": product}) for item in answer.items]
-
-
-def _product_of(query: Query) -> str:
-    (product,) = query.filters["product"]
-    return product
 
 
 def _counted(key: EqualityKey) -> bool:

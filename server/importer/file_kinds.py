@@ -5,7 +5,7 @@ entry in ``FILE_KINDS`` and in ``FileKindName``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, Literal, TypeVar
 
@@ -314,6 +314,26 @@ def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
     return lambda details: products.put_many(dict(details))
 
 
+def _product(values: Mapping[str, Any]) -> tuple[str, ProductDetails]:
+    """Return a product's details; the group is None if the row has no such column."""
+    fields = {**values}
+    group = (fields.pop("group") or "") if "group" in fields else None
+    return fields.pop("id"), ProductDetails(**fields, group=group)
+
+
+def _product_after(
+    earlier: tuple[str, ProductDetails], later: tuple[str, ProductDetails]
+) -> tuple[str, ProductDetails]:
+    product_id, details = later
+    group = earlier[1].group if details.group is None else details.group
+    return product_id, replace(details, group=group)
+
+
+def _product_cells(pair: tuple[str, ProductDetails]) -> Iterable[object]:
+    product_id, details = pair
+    return (product_id, details.title, details.picture_url, details.url, details.group)
+
+
 PRODUCTS = FileKind(
     name="products",
     fields=(
@@ -321,11 +341,13 @@ PRODUCTS = FileKind(
         Field("title", field_parsers.title, required=False),
         Field("picture_url", field_parsers.address, required=False),
         Field("url", field_parsers.address, required=False),
+        Field("group", field_parsers.identifier, required=False, kept=True),
     ),
-    make=_keyed(ProductDetails, "id"),
-    cells=lambda pair: (pair[0], pair[1].title, pair[1].picture_url, pair[1].url),
+    make=_product,
+    cells=_product_cells,
     identity=lambda pair: pair[0],
     put=_put_products,
+    after=_product_after,
 )
 
 

@@ -121,6 +121,7 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     remembers=st.booleans(),
     verified_only=st.booleans(),
     order=st.sampled_from([None, *Order]),
+    products=st.sampled_from([1, 3]),
     seed=st.integers(0, 10**9),
 )
 async def test_rows_present_throughout_appear_once_in_order(
@@ -136,15 +137,16 @@ async def test_rows_present_throughout_appear_once_in_order(
     remembers: bool,
     verified_only: bool,
     order: Order | None,
+    products: int,
     seed: int,
 ) -> None:
-    """Also if the store read all rows before, and plans by their locations.
+    """Also of several products, and if the store read all rows before and knows their locations.
 
     In another order than by date, a row whose rating or votes change may be missing or occur
     twice. Every other row occurs once.
     """
     store = Stores(each_table).comments
-    product = uuid.uuid4().hex
+    product, *variants = (uuid.uuid4().hex for _ in range(products))
     selection = Selection(
         product,
         None if ratings is None else frozenset(ratings),
@@ -152,12 +154,19 @@ async def test_rows_present_throughout_appear_once_in_order(
         *created,
         verified_only,
         order,
+        frozenset(variants),
     )
-    made = enumerate(oracle.voted(oracle.make_comments(product, 24, seed=seed)))
-    before = [comment._replace(verified_purchase=number % 3 > 0) for number, comment in made]
+    before = [
+        comment._replace(verified_purchase=number % 3 > 0)
+        for place, one in enumerate((product, *variants))
+        for number, comment in enumerate(
+            oracle.voted(oracle.make_comments(one, 24 >> place, seed=seed + place))
+        )
+    ]
     await store.put_many(before)
     if remembers:
-        await oracle.walk(store, Selection(product), 20, backward=False)
+        for one in selection.product_ids:
+            await oracle.walk(store, Selection(one), 20, backward=False)
     live = {comment.comment_id: comment for comment in before}
     always, number = set(live), itertools.count()
     shown: list[Comment] = []

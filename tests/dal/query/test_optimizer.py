@@ -7,7 +7,7 @@ from dal.entities.comment import COMMENT
 from dal.entities.organization import USERS_OF_ORGANIZATION
 from dal.entities.ticket import TICKETS_OF_USER
 from dal.errors import NoIndexError, TooManySegmentsError
-from dal.limits import MAX_SEGMENTS
+from dal.limits import MAX_DROPPED, MAX_SEGMENTS
 from dal.model import RATINGS
 from dal.query.optimizer import TableStatistics, prove, worth_proving
 from dal.query.plan import Plan, Query, Segment
@@ -32,11 +32,21 @@ def test_sixty_partitions_are_read(languages: int, ratings: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("languages", "ratings", "count"), [(61, None, 61), (16, 4, 64), (61, 1, 61), (31, 2, 62)]
+    ("languages", "ratings", "index"),
+    [(61, None, "all"), (16, 4, "byRating"), (61, 1, "byRating"), (31, 2, "byRating")],
 )
-def test_more_partitions_are_too_many(languages: int, ratings: int | None, count: int) -> None:
-    with pytest.raises(TooManySegmentsError, match=rf"{count} partitions; the most is 60") as fault:
-        planned(_wide(languages, ratings))
+def test_more_partitions_are_read_from_a_coarser_index_which_may_drop_some_rows(
+    languages: int, ratings: int | None, index: str
+) -> None:
+    found = planned(_wide(languages, ratings))
+    assert (found.index.name, found.discard_limit) == (index, MAX_DROPPED)
+
+
+def test_more_than_sixty_products_are_too_many() -> None:
+    products = frozenset(f"p{number}" for number in range(60))
+    assert len(planned(Selection("p0", variants=products)).segments) == MAX_SEGMENTS
+    with pytest.raises(TooManySegmentsError, match="61 partitions; the most is 60") as fault:
+        planned(Selection("p60", variants=products))
     assert "choose fewer languages or ratings" in str(fault.value)
 
 

@@ -1,0 +1,36 @@
+"""Groups of products as items: a group has the variants of one product, such as its colours.
+
+The item has the keys ``GROUP#<g>`` and ``MEMBERS``. ``data`` contains the ids of the group's
+products. The details of each of these products name the group.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from dal.entities.entity import UNREADABLE, packed, unpacked
+from dal.model import ProductGroup
+from dal.model.key_parts import escape, unescape
+from dal.table.items import Item, primary_key
+
+_GROUP = "GROUP#"
+
+
+def group_key(group_id: str) -> Item:
+    """Return the primary key of a group."""
+    return primary_key(_GROUP + escape(group_id), "MEMBERS")
+
+
+def encode_group(group: ProductGroup) -> Item:
+    """Return the item of a group."""
+    return group_key(group.group_id) | packed({"products": group.product_ids})
+
+
+def groups_in(items: Iterable[Item]) -> dict[str, ProductGroup]:
+    """Return the groups of some items, by id. Items that cannot be decoded are left out."""
+    found = {}
+    for item in items:
+        with suppress(*UNREADABLE):
+            group_id = unescape(item["PK"]["S"][len(_GROUP) :])
+            products = tuple(map(str, unpacked(item)["products"]))
+            found[group_id] = ProductGroup(group_id, products)
+    return found

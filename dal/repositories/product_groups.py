@@ -1,0 +1,80 @@
+"""Writes of product groups: moves products into a group, or out of it, in one transaction."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from dal import errors
+from dal.client.table import Table
+from dal.entities.group import encode_group, group_key, groups_in
+from dal.entities.product import PRODUCT_DETAILS, details_in, details_key
+from dal.limits import MAX_MEMBERS
+from dal.model import ProductDetails, ProductGroup
+from dal.table.items import ABSENT, Action, Item, key_of, unchanged
+
+MOVES_AT_ONCE = 30
+"""Products of a transaction. Each can leave another group, and a transaction has 100 actions."""
+
+
+async def move_products(table: Table, group: str, rows: Mapping[str, ProductDetails]) -> None:
+    """Write details that name ``group`` or no group, and the members of every group that changes.
+
+    ``group`` is the group that the products join, or that they leave without joining another.
+    A group without members has no item. Raises ConflictError if other writes interfere, and
+    InvalidArgumentError if the group would have too many products.
+    """
+    items = await table.get_many([group_key(group), *map(details_key, rows)])
+    before = details_in(items).values()
+    left = {one.group for one in before if one.group} - {group}
+    items += await table.get_many([group_key(one) for one in left])
+    held = groups_in(items)
+    members = {
+        one: {*held[one].product_ids} if one in held else set[str]() for one in (group, *left)
+    }
+    for product_id, details in rows.items():
+        for one, products in members.items():
+            if one == details.group:
+                products.add(product_id)
+            else:
+                products.discard(product_id)
+    if len(members[group]) > MAX_MEMBERS:
+        raise errors.InvalidArgumentError(
+            "group",
+            f"The group {group!r} would have {len(members[group])} products; the most is "
+            f"{MAX_MEMBERS}: split the group, then run the load again.",
+        )
+    new = [PRODUCT_DETAILS.encode(pair) for pair in rows.items()]
+    new += [
+        encode_group(ProductGroup(one, tuple(sorted(products))))
+        for one, products in members.items()
+        if products
+    ]
+    empty = [group_key(one) for one, products in members.items() if not products]
+    actions = list(_changes({_name(item): item for item in items}, new, empty))
+    if actions:
+        try:
+            await table.write(actions)
+        except errors.ConditionFailedError:
+            raise errors.ConflictError(
+                "Other writes keep changing the same products: run the load again."
+            ) from None
+
+
+def _changes(
+    old: Mapping[tuple[str, str], Item], new: Iterable[Item], gone: Iterable[Item]
+) -> Iterator[Action]:
+    """Yield the actions that write ``new`` items and delete ``gone`` keys, on condition of ``old``.
+
+    Unchanged items need no action.
+    """
+    for item in new:
+        held = old.get(_name(item))
+        if item != held:
+            as_read = ABSENT if held is None else unchanged(held, ("data",))
+            yield {"Put": {"Item": item, **as_read}}
+    for key in gone:
+        held = old.get(_name(key))
+        if held is not None:
+            yield {"Delete": {"Key": key_of(key), **unchanged(held, ("data",))}}
+
+
+def _name(item: Item) -> tuple[str, str]:
+    return item["PK"]["S"], item["SK"]["S"]

@@ -1,0 +1,100 @@
+"""Groups of products: a product's details and its group's members never contradict each other."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dal.client.table import Table
+from dal.errors import InvalidArgumentError
+from dal.limits import MAX_MEMBERS
+from dal.model import ProductDetails
+from dal.repositories.bulk_write import Outcome
+from dal.repositories.products import ProductRepository
+from dal.stores import Stores
+from tests.calls import calls_of
+from tests.strategies import FEW
+
+GROUPS = ("", "a/b", "c#d", "é")
+PRODUCTS = [f"grouped {number}" for number in range(6)]
+
+
+async def contents(products: ProductRepository) -> dict[str, tuple[str, ...]]:
+    """Return the members of each group, after the details of each product were compared."""
+    details = await products.details(PRODUCTS)
+    groups = await products.groups(GROUPS[1:])
+    assert all(one.product_ids for one in groups.values())
+    named = {one: details[one].group for one in details if details[one].group}
+    listed = {one: name for name, group in groups.items() for one in group.product_ids}
+    assert named == listed
+    return {name: group.product_ids for name, group in groups.items()}
+
+
+loads = st.dictionaries(
+    st.sampled_from(PRODUCTS),
+    st.builds(
+        ProductDetails,
+        title=st.sampled_from(["", "Mug"]),
+        group=st.none() | st.sampled_from(GROUPS),
+    ),
+    max_size=6,
+)
+
+
+@FEW
+@given(files=st.lists(loads, min_size=1, max_size=4))
+async def test_products_join_move_and_leave(
+    table: Table, files: list[Mapping[str, ProductDetails]]
+) -> None:
+    products = Stores(table).products
+    await products.put_many({one: ProductDetails(group="") for one in PRODUCTS})
+    assert await contents(products) == {}
+    wanted: dict[str, str] = {}
+    for file in files:
+        await products.put_many(file)
+        wanted |= {one: row.group for one, row in file.items() if row.group is not None}
+        assert await contents(products) == {
+            group: tuple(one for one in PRODUCTS if wanted.get(one) == group)
+            for group in {*wanted.values()} - {""}
+        }
+
+
+@FEW
+@given(files=st.lists(loads, min_size=2, max_size=4))
+async def test_moves_at_once_keep_members_and_details_equal(
+    table: Table, files: list[Mapping[str, ProductDetails]]
+) -> None:
+    products = Stores(table).products
+    await products.put_many({one: ProductDetails(group="c#d") for one in PRODUCTS})
+    moves = [{one: replace(row, group=row.group or "é") for one, row in f.items()} for f in files]
+    await asyncio.gather(*map(products.put_many, moves))
+    await contents(products)
+
+
+async def test_the_same_file_again_changes_nothing(each_table: Table) -> None:
+    products = Stores(each_table).products
+    file = {one: ProductDetails(title="Mug", group="mugs") for one in ("m1", "m2")}
+    file["m3"] = ProductDetails(title="Jug")
+    assert await products.put_many(file) == Outcome(new=3)
+    calls = calls_of(each_table)
+    assert await products.put_many(file) == Outcome(unchanged=3)
+    kept = {one: replace(row, group=None) for one, row in file.items()}
+    assert await products.put_many(kept) == Outcome(unchanged=3)
+    assert calls.operations.keys() == {"BatchGetItem"}
+    assert await products.update("m1", {"title": "Cup"}) == ProductDetails("Cup", group="mugs")
+
+
+async def test_a_group_has_sixty_products_at_most(table: Table) -> None:
+    products = Stores(table).products
+    names = [f"full {number:02}" for number in range(MAX_MEMBERS)]
+    await products.put_many({one: ProductDetails(group="full") for one in names})
+    assert (await products.groups(["full"]))["full"].product_ids == tuple(names)
+    with pytest.raises(InvalidArgumentError, match="'full' would have 61 products"):
+        await products.put_many({"another": ProductDetails(group="full")})
+    # A product that leaves makes room in the same file.
+    swap = {"another": ProductDetails(group="full"), names[0]: ProductDetails(group="")}
+    await products.put_many(swap)
+    assert (await products.groups(["full"]))["full"].product_ids == ("another", *names[1:])
