@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from strawberry.dataloader import DataLoader
 
 from dal.analytics.service import Analytics
-from dal.errors import DalError
+from dal.errors import DalError, TooManySegmentsError
+from dal.limits import MAX_REQUESTS
 from dal.live.log import Broker
-from dal.model import Comment, ProductDetails
+from dal.model import Comment, ProductDetails, ProductGroup
 from dal.model.moderation import Moderation
 from dal.query.pagination import Page, Slice
 from dal.statistics.counts import CommentStatistics
@@ -182,6 +183,36 @@ class ProductReads:
         return [found.get(product_id, NO_DETAILS) for product_id in product_ids]
 
 
+class GroupReads:
+    """Reads groups, those of one turn of the event loop in one request.
+
+    The predicted cost of an operation cannot know the number of a group's products, so this limits
+    the partitions that the lists and statistics of groups read.
+    """
+
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
+        self._loader: DataLoader[str, ProductGroup | None] = DataLoader(self._load, cache=False)
+        self._left = MAX_REQUESTS
+
+    async def group(self, group_id: str) -> ProductGroup | None:
+        """Return a group; None if it has no products."""
+        return await self._loader.load(group_id)
+
+    def spend(self, group: ProductGroup) -> None:
+        """Count a read of each product of a group; raise TooManySegmentsError above the limit."""
+        self._left -= len(group.product_ids)
+        if self._left < 0:
+            raise TooManySegmentsError(
+                f"The lists and statistics of groups would read more than {MAX_REQUESTS} "
+                "partitions: select fewer of them at a time."
+            )
+
+    async def _load(self, group_ids: Sequence[str]) -> list[ProductGroup | None]:
+        found = await self._stores.products.groups(group_ids)
+        return [found.get(group_id) for group_id in group_ids]
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """The context value of one GraphQL request. ``viewer`` is None without a JWT."""
@@ -213,6 +244,7 @@ class Context:
     """Reads comments by id. One request to DynamoDB reads all comments of a turn of the event
     loop."""
     products: ProductReads = field(init=False)
+    groups: GroupReads = field(init=False)
     votes: DataLoader[Comment, bool] = field(init=False)
     """Whether the viewer has marked comments as helpful, read for a page at once."""
     voted: dict[str, bool] = field(default_factory=dict)
@@ -223,6 +255,7 @@ class Context:
         object.__setattr__(self, "comments", loader)
         object.__setattr__(self, "votes", DataLoader(self._votes, cache=False))
         object.__setattr__(self, "products", ProductReads(self.stores, self.cache))
+        object.__setattr__(self, "groups", GroupReads(self.stores))
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
         store = self.stores.comments

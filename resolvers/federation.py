@@ -20,7 +20,12 @@ from resolvers.node_ids import parse_node_id
 from resolvers.nodes import Found, found
 from resolvers.selection import Info
 
-KEYS: Mapping[str, str] = {"Product": "productId", "Comment": "id", "Author": "id"}
+KEYS: Mapping[str, str] = {
+    "Product": "productId",
+    "ProductGroup": "groupId",
+    "Comment": "id",
+    "Author": "id",
+}
 """For each type, the field that is its key."""
 
 Representation = NewType("Representation", object)

@@ -15,6 +15,7 @@ from dal.model import (
     Organization,
     OrganizationUser,
     Product,
+    ProductGroup,
     Ticket,
     User,
     rules,
@@ -24,6 +25,7 @@ from dal.model.submissions import Submission
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {
     Product: lambda product: str(product.product_id),
+    ProductGroup: lambda group: str(group.group_id),
     Comment: lambda comment: str(comment.comment_id),
     Submission: lambda submission: str(submission.comment_id),
     Author: lambda author: str(author.username),

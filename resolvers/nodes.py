@@ -22,6 +22,7 @@ from dal.model import (
     Organization,
     OrganizationUser,
     Product,
+    ProductGroup,
     Ticket,
     User,
 )
@@ -37,6 +38,7 @@ AnyNode = (
     | Organization
     | OrganizationUser
     | Product
+    | ProductGroup
     | Submission
     | Ticket
     | User
@@ -49,6 +51,7 @@ Found: TypeAlias = AnyNode | Exception | None
 
 LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]] = {
     "Product": products.load,
+    "ProductGroup": products.load_group,
     "Comment": comments.comment,
     "Submission": moderation.submission,
     "Author": users.load_author,

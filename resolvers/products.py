@@ -6,7 +6,16 @@ from typing import Annotated, TypeAlias
 
 import strawberry
 
-from dal.model import Comment, OrderLine, Product, ProductDetails, ProductRank, rules
+from dal.client.concurrency import in_parallel
+from dal.model import (
+    Comment,
+    OrderLine,
+    Product,
+    ProductDetails,
+    ProductGroup,
+    ProductRank,
+    rules,
+)
 from dal.query.pagination import CursorKind, Page
 from dal.query.plan import PlanBasis
 from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
@@ -77,7 +86,7 @@ CommentOrderBy: TypeAlias = Annotated[
 
 
 async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
-    root: strawberry.Parent[Product],
+    root: strawberry.Parent[Product | ProductGroup],
     info: Info,
     rating: list[int] | None = None,
     language: list[str] | None = None,
@@ -91,23 +100,25 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     before: str | None = None,
     plan_by: PlanBy = None,
 ) -> Page[Comment]:
-    """Return a page of the product's comments."""
+    """Return a page of the comments on a product, or on all products of a group."""
     start, end = rules.period(created_from, created_before)
     ordered = order_by or CommentOrder.NEWEST
+    product_id, *variants = _product_ids(root, info)
     selection = Selection(
-        root.product_id,
+        product_id,
         ratings=None if rating is None else rules.ratings("rating", rating),
         languages=None if language is None else rules.languages("language", language),
         created_from=start,
         created_before=end,
         verified_only=bool(verified_only),
         order=ordered.order,
+        variants=frozenset(variants),
     )
     cut = slice_of(
         info, first, after, last, before, kind=ordered.kind, order_by=ordered, plan_by=plan_by
     )
     stores, broker, since = info.context.stores, info.context.broker, None
-    if broker is not None and selects(info, "eventCursor"):
+    if broker is not None and isinstance(root, Product) and selects(info, "eventCursor"):
         # the position before the rows are read, so that events after it miss no change
         since = broker.log.last
     if selects(info, "totalCount"):
@@ -118,13 +129,37 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 
 async def statistics(
-    root: strawberry.Parent[Product], info: Info, language: list[str] | None = None
+    root: strawberry.Parent[Product | ProductGroup], info: Info, language: list[str] | None = None
 ) -> CommentStatistics | None:
-    """Return the counts in some languages, or in all; None until a rebuild has created counters."""
+    """Return the counts of a product or a group in some languages; None until counters exist."""
     languages = None if language is None else rules.languages("language", language)
-    counts = await info.context.products.statistics(root.product_id)
+    reads = [info.context.products.statistics(one) for one in _product_ids(root, info)]
+    counts = CommentStatistics.together(await in_parallel(reads))
     known = await info.context.stores.comments.counted()
     return counts.of(languages) if known else None
+
+
+def _product_ids(root: Product | ProductGroup, info: Info) -> tuple[str, ...]:
+    if isinstance(root, Product):
+        return (root.product_id,)
+    info.context.groups.spend(root)
+    return root.product_ids
+
+
+async def group(root: strawberry.Parent[Product], info: Info) -> ProductGroup | None:
+    """Return the product's group."""
+    group_id = (await _details(root, info)).group
+    return await load_group(info, group_id) if group_id else None
+
+
+async def load_group(info: Info, group_id: str) -> ProductGroup | None:
+    """Return a group for its global id; None if it has no products."""
+    return await info.context.groups.group(group_id)
+
+
+def group_products(root: strawberry.Parent[ProductGroup]) -> list[Product]:
+    """Return the products of a group, by id."""
+    return [Product(product_id) for product_id in root.product_ids]
 
 
 async def title(root: strawberry.Parent[Product], info: Info) -> str | None:

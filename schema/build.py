@@ -28,6 +28,7 @@ from schema.execution.cost import ROW_BYTES, UNIT_BYTES, Reads
 from schema.execution.errors import ErrorCode
 from schema.execution.executable_schema import ExecutableSchema
 from schema.federation import REPRESENTATION, federated, subgraph_sdl
+from schema.groups import ProductGroup
 from schema.moderation import Submission
 from schema.orders import Order
 from schema.roots import Mutation, Query, Subscription
@@ -40,6 +41,7 @@ NODE_TYPES = (
     Organization,
     OrganizationUser,
     Product,
+    ProductGroup,
     Submission,
     Ticket,
     User,
@@ -135,6 +137,11 @@ _ROW = Reads(unit=0.5)
 _ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5)
 _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
+
+USUAL_MEMBERS = 10
+"""The number of a group's products in predictions. ``GroupReads`` limits the reads of larger
+groups."""
+
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
 _NOTHING = Reads(0)
@@ -170,6 +177,12 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
+    "Product.group": Reads(together=True),  # the group's item too
+    "ProductGroup.products": _rows(USUAL_MEMBERS),
+    "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
+    "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
+    "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
+    "ProductGroup.statistics": Reads(USUAL_MEMBERS),
     "Product.isKnown": Reads(unit=0.5, together=True),  # the newest comment too
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,

@@ -175,8 +175,8 @@ class CommentConnection(Connection[Comment]):
         description="Event cursor from before the rows were read. Pass it as `after` of "
         "`commentEvents` to receive every later change of the list, without a second read. A "
         "change made during the read may be both on the page and an event. Lists lag writes by "
-        "moments: a comment stored just before the read may be neither. Null if the server offers "
-        "no subscriptions."
+        "moments: a comment stored just before the read may be neither. Null for a group, and if "
+        "the server offers no subscriptions."
     )
 
     total_count: int | None = strawberry.field(
@@ -232,6 +232,11 @@ class Product(Node):
         graphql_type=CommentStatistics | None,
         description="Counts over all languages, or over the languages listed. Null while "
         "there are no counters: in stream mode, before the first rebuild.",
+    )
+    group: model.ProductGroup | None = strawberry.field(
+        resolver=products.group,
+        graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,  # noqa: F821 - it imports us
+        description="The group of the product's variants; null if the shop has set none.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
         resolver=products.most_recent_positive,

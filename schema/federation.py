@@ -15,6 +15,7 @@ from resolvers import federation
 from resolvers.authorization import ForbiddenError
 from resolvers.nodes import Found
 from schema.comments import Author, Comment, Product
+from schema.groups import ProductGroup
 from schema.roots import Query
 
 REPRESENTATION: Mapping[object, ScalarDefinition] = {
@@ -25,7 +26,7 @@ REPRESENTATION: Mapping[object, ScalarDefinition] = {
 """The scalar for the argument of ``_entities``, by its Python type."""
 
 Entity = Annotated[
-    Product | Comment | Author,
+    Product | ProductGroup | Comment | Author,
     strawberry.union("_Entity", description="An object that other subgraphs refer to."),
 ]
 

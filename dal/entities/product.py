@@ -1,9 +1,9 @@
 """A product's items: its details, and its counters as rows of leaderboards.
 
 The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
-with the counters. ``data`` contains those of title, pictureUrl, url and group that are set. Details with
-a title are also in ``GSI1``, in a partition for the title's first character. A position there is the
-folded title, a tab and the product's id.
+with the counters. ``data`` contains those of title, pictureUrl, url and group that are set. Details
+with a title are also in ``GSI1``, in a partition for the title's first character. A position there
+is the folded title, a tab and the product's id.
 
 While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
 which lists comments too. A position on a leaderboard is ``<count_5>#<product>``.

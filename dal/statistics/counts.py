@@ -4,7 +4,7 @@ Only ``deltas`` decides which comments are counted. Writes, bulk writes, rebuild
 the stream's follower all use it. All functions here are pure.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -144,15 +144,15 @@ class CommentStatistics:
         return cls(reduce(add, by_language.values(), RatingCounts()), by_language, sound)
 
     @classmethod
-    def together(cls, products: Iterable["CommentStatistics"]) -> "CommentStatistics":
+    def together(cls, products: Sequence["CommentStatistics"]) -> "CommentStatistics":
         """Return the statistics of several products as of one."""
+        if len(products) == 1:
+            return products[0]
         sums: dict[str, RatingCounts] = {}
-        sound = True
         for one in products:
-            sound = sound and one.sound
             for language, counts in one.by_language.items():
                 sums[language] = sums.get(language, RatingCounts()) + counts
-        return cls.summed(sums, sound=sound)
+        return cls.summed(sums, sound=all(one.sound for one in products))
 
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
         """Return the statistics of some of the languages; None: of all."""

@@ -277,7 +277,7 @@ class _Prediction:
     def _read(self, reads: Reads, arguments: Mapping[str, Any], times: float, size: int) -> None:
         requests, units = reads.requests, reads.requests
         if reads.paged:
-            requests *= _partitions(arguments)
+            requests = _partitions(arguments, requests)
             rows = _full_pages(arguments) or size
             units = max(requests, ceil(rows * ROW_BYTES / UNIT_BYTES))
         if arguments.keys() & {"after", "last"}:
@@ -313,8 +313,11 @@ class _Prediction:
         return {name: value for name, value in given.items() if value not in (None, Undefined)}
 
 
-def _partitions(arguments: Mapping[str, Any]) -> int:
-    """Return how many partitions a page may be read from; execution refuses too many."""
+def _partitions(arguments: Mapping[str, Any], lists: int = 1) -> int:
+    """Return how many partitions a page of some lists may be read from.
+
+    Execution refuses too many.
+    """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
     order_by = arguments.get("orderBy")
@@ -323,7 +326,7 @@ def _partitions(arguments: Mapping[str, Any]) -> int:
     if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
         sizes["rating"] = min(_RATINGS_OF_PAGE, sizes.get("rating", ratings))
-    return min(prod(sizes.values()), MAX_SEGMENTS) + helpful
+    return min(lists * prod(sizes.values()), MAX_SEGMENTS) + lists * helpful
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:

@@ -18,7 +18,7 @@ _SECTIONS = {
     "Comments": r"AP([1-6]|12|20|22)[a-c]?\b|most (recent|helpful)|own votes|last comm|known auth",
     "Moderation": r"AP1[3-9]\b",
     "Statistics": r"AP([7-9]|10|11)\b",
-    "Products": r"product details|known product|product search",
+    "Products": r"product details|group members|known product|product search",
     "Users and orders": r"A\d|known user",
     "Organisations and tickets": r"T\d",
 }

@@ -18,6 +18,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    ProductDetails,
     Profile,
     Roster,
     Ticket,
@@ -118,7 +119,8 @@ async def fill(stores: Stores) -> None:
     await stores.reports.report("c1", "bob", ReportReason.SPAM, "Buy", review_at=5)
     await stores.standings.block("eve", "Spam", by="mo")
     await stores.users.put_profiles({"ana": Profile(full_name="Ana", email="ana@example.org")})
-    await stores.products.update("42", {"title": "Kettle"})
+    variants = {"42": ProductDetails("Kettle", group="ks"), "42b": ProductDetails(group="ks")}
+    await stores.products.put_many(variants)
     await stores.orders.put_many(
         [
             order(f"o{number}", status=status, created_at=DAYS[number])

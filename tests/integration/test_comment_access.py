@@ -28,6 +28,7 @@ from dal.entities import idempotency
 from dal.errors import NotFoundError
 from dal.live.log import InProcessBroker
 from dal.maintenance.export import export_pages
+from dal.model import ProductDetails
 from dal.model.key_parts import format_instant
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
@@ -58,6 +59,7 @@ LEAVES = ("Comment", "Submission")
 PARENTS = {
     "Query": "$FIELD",
     "Product": 'product(productId: "$PRODUCT") { $FIELD }',
+    "ProductGroup": 'product(productId: "$PRODUCT") { group { $FIELD } }',
     "Author": 'author(username: "ann") { $FIELD }',
     "User": 'user(username: "ann") { $FIELD }',
     "Mutation": "$FIELD",
@@ -222,6 +224,7 @@ class World:
         }
 
     async def all_states(self, product: str, rating: int = 5) -> dict[str, dict[str, str]]:
+        await self.stores.products.put_many({product: ProductDetails(group=product)})
         return {state: await self.put(state, product, rating) for state in STATES}
 
     def context(self, viewer: Viewer | None) -> Context:

@@ -1,5 +1,6 @@
 """Whatever the statistics are, pages equal the oracle's; only the cost changes."""
 
+import re
 import uuid
 from typing import Any
 
@@ -18,6 +19,7 @@ from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.statistics.reader import StatisticsReader
 from dal.stores import Stores
 from tests import oracle
+from tests.engines import ROOT
 from tests.strategies import FEW
 
 SELECTIONS = list(oracle.selections("42"))[::7]
@@ -207,3 +209,40 @@ async def test_outdated_row_locations_change_no_page(table: Table, *, backward: 
         assert (await store.page(selection, cut)).nodes == oracle.page(
             [*kept, *more], selection, cut
         )
+
+
+GROUPS = [
+    (int(products), int(queries), float(capacity))
+    for products, queries, capacity in re.findall(
+        r"^\| (\d+) \| (\d+) \| ([\d.]+) \|$", (ROOT / "docs/costs.md").read_text(), re.MULTILINE
+    )
+]
+"""The rows of the table of groups in docs/costs.md."""
+
+
+def test_the_costs_of_groups_of_five_sizes_are_documented() -> None:
+    assert [products for products, *_ in GROUPS] == [2, 5, 10, 30, 60]
+
+
+@pytest.mark.parametrize(("products", "queries", "capacity"), GROUPS)
+async def test_a_page_of_a_group_costs_what_the_documentation_says(
+    table: Table, products: int, queries: int, capacity: float
+) -> None:
+    """The counts of its products are read first, so each Query reads a part of the page."""
+    names = [f"variant-{number:02}" for number in range(products)]
+    data = [
+        comment._replace(text="x" * 300)
+        for seed, name in enumerate(names)
+        for comment in oracle.make_comments(name, 60 // products + 4, seed=seed)
+    ]
+    store = Stores(table).comments
+    await store.put_many(data)
+    group = Selection(names[0], variants=frozenset(names))
+    first = await Stores(table).comments.page(group, Slice(20))
+    assert first.stats.planning_requests == products + 1  # the sizes of some rows
+    reader = Stores(table).comments
+    await reader.page(group, Slice(20))
+    page = await reader.page(group, Slice(20, after=first.edges[-1].position))
+    assert page.nodes == oracle.newest_first(data)[20:40]
+    assert page.stats.planning_requests == 0
+    assert (page.stats.requests, page.stats.consumed_capacity) == (queries, capacity)

@@ -97,7 +97,7 @@ async def test_too_many_are_refused_before_a_read(
 
 
 PLACE = "representations.1"
-NAMES = "must be Product or Comment or Author."
+NAMES = "must be Product or ProductGroup or Comment or Author."
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,12 @@ async def test_any_json_is_a_product_or_an_error_of_the_client(representations: 
 def test_no_new_field_leads_to_what_is_private() -> None:
     assert leading_to(SUBGRAPH, PRIVATE) == leading_to(PUBLIC, PRIVATE)
     entity: Any = SUBGRAPH._schema.type_map["_Entity"]
-    assert {type_.name for type_ in entity.types} == {"Product", "Comment", "Author"}
+    assert {type_.name for type_ in entity.types} == {
+        "Product",
+        "ProductGroup",
+        "Comment",
+        "Author",
+    }
 
 
 async def test_the_sdl_is_the_public_schema_with_keys() -> None:
@@ -188,6 +193,7 @@ async def test_the_sdl_is_the_public_schema_with_keys() -> None:
     assert [line for line in added if line] == [
         f'extend schema @link(url: "{link}", import: ["@key", "@shareable"])',
         'extend type Product @key(fields: "productId")',
+        'extend type ProductGroup @key(fields: "groupId")',
         'extend type Comment @key(fields: "id")',
         'extend type Author @key(fields: "id")',
     ]

@@ -1,4 +1,4 @@
-"""Lists of several products: plans, costs, and the limit of rows that a page drops."""
+"""Lists of several products: plans, and the limit of rows that a page drops."""
 
 from dataclasses import replace
 
@@ -23,22 +23,6 @@ def of_variants(count: int, rows: int) -> tuple[list[Comment], Selection]:
         for comment in oracle.make_comments(name, rows, seed=seed)
     ]
     return data, Selection(names[0], variants=frozenset(names))
-
-
-@pytest.mark.parametrize(("variants", "capacity"), [(2, 2.5), (10, 5.5), (60, 30.0)])
-async def test_counts_are_read_first_and_then_a_part_of_the_page_from_each_variant(
-    variants: int, capacity: float
-) -> None:
-    data, group = of_variants(variants, 240 // variants + 20)
-    known = KnownProduct(COMMENT, data)
-    page = await known.read(group.query(), Slice(20))
-    assert page.nodes == oracle.newest_first(data)[:20]
-    assert (page.stats.index, page.stats.requests) == ("all", variants)
-    assert page.stats.consumed_capacity <= capacity
-    assert page.stats.planning_requests == variants + 1  # the sizes of some rows
-    again = await known.read(group.query(), Slice(20, after=page.edges[-1].position))
-    assert again.nodes == oracle.newest_first(data)[20:40]
-    assert again.stats.planning_requests == 0
 
 
 async def test_three_ratings_of_thirty_variants_are_read_from_the_list_of_all_ratings() -> None:

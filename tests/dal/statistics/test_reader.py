@@ -269,8 +269,8 @@ async def test_what_was_read_is_remembered_of_the_products_read_last(
         await store.comments.put_many([comment(product, product_id=product, rating=5)])
     queries = [Selection(product, frozenset({5})).query() for product in ("1", "2", "3")]
     for query in queries:
-        key = frozenset([("product", *query.filters["product"])])
-        provider.observe(query, [RangeRead(key, UNBOUNDED, [])])
+        (product,) = query.filters["product"]
+        provider.observe(query, [RangeRead(frozenset({("product", product)}), UNBOUNDED, [])])
     for query, known in zip(queries, (False, True, True), strict=True):
         statistics = await provider.inexact(query, ExecutionStatistics("AP3b"))
         assert statistics is not None

@@ -123,6 +123,18 @@ def product(selection: str) -> str:
         ),
         ('{ productSearch(title: "a", first: 3) { nodes { title statistics { total } } } }', 4, 13),
         ('{ productSearch(title: "a", first: 3) { edges { node { isKnown url } } } }', 1, 13),
+        (product("group { groupId }"), 2, 3),
+        (product("title group { statistics { total } }"), 2 + 10, 5),
+        (product("group { products { statistics { total } } }"), 2 + 10, 2 + 30),
+        (product("group { comments(first: 3) { nodes { id } totalCount } }"), 2 + 20, 10),
+        (product("group { comments(rating: [1, 2, 3]) { plan { index } } }"), 2 + 30, 5),
+        (
+            product(
+                'group { comments(rating: [1, 2, 3], language: ["a", "b", "c"]) { __typename } }'
+            ),
+            2 + 60,
+            4,
+        ),
         ('{ nodes(ids: "a") { ...p } } fragment p on Product { statistics { total } }', 2, 3),
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5, 2),
     ],

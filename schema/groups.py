@@ -1,0 +1,41 @@
+"""Groups of products as clients see them."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import strawberry
+
+from dal import model
+from dal.query import pagination
+from dal.statistics import counts
+from resolvers import products as of
+from schema.comments import CommentConnection, Product
+from schema.statistics import CommentStatistics
+from schema.types import Node
+
+
+@strawberry.type(description="The variants of one product, such as its colours: 1 to 60 products.")
+class ProductGroup(Node):
+    """Shows dal.model.ProductGroup."""
+
+    shows: ClassVar = model.ProductGroup
+    group_id: strawberry.ID = strawberry.field(description="The shop's group id.")
+    products: list[model.Product] = strawberry.field(
+        resolver=of.group_products,
+        graphql_type=list[Product],
+        description="Products of the group, sorted by `productId`.",
+    )
+    comments: pagination.Page[model.Comment] | None = strawberry.field(
+        resolver=of.comments,
+        graphql_type=CommentConnection | None,
+        description="Comments on all products of the group in one list, filtered and sorted. Reads "
+        "a partition of each product: with more than about 10 products a page is slower and costs "
+        "more.",
+    )
+    statistics: counts.CommentStatistics | None = strawberry.field(
+        resolver=of.statistics,
+        graphql_type=CommentStatistics | None,
+        description="Sums of the counts of all products, over all languages or over the languages "
+        "listed. Null while there are no counters: in stream mode, before the first rebuild.",
+    )

@@ -1,0 +1,123 @@
+"""Groups of products: one list and one sum of counts for all variants."""
+
+from collections.abc import Sequence
+
+import pytest
+from strawberry import Schema
+from strawberry.relay.utils import to_base64
+
+from dal.client.table import Table
+from dal.live.log import InProcessBroker
+from dal.model import ProductDetails
+from dal.stores import Stores
+from resolvers.context import Context
+from tests.calls import calls_of
+from tests.schema.conftest import Run, explaining, runner
+from tests.strategies import comment
+
+COMMENTS = [
+    comment(f"v{n}", product_id=f"mug-{n % 3}", rating=1 + n % 5, language="de" if n % 2 else "en")
+    for n in range(12)
+]
+OF_GROUP = '{ product(productId: "mug-1") { group { %s } } }'
+
+
+@pytest.fixture(autouse=True)
+async def stored(table: Table) -> None:
+    stores = Stores(table)
+    await stores.comments.put_many(COMMENTS)
+    mugs = {f"mug-{n}": ProductDetails(f"Mug {n}", group="mu/gs") for n in range(3)}
+    await stores.products.put_many(mugs | {"jug": ProductDetails("Jug")})
+
+
+async def test_a_group_has_its_products_and_the_sums_of_their_counts(run: Run) -> None:
+    answer = await run(
+        OF_GROUP % 'id groupId products { title } statistics(language: "de") { total average '
+        "histogram { rating count } languages { language count } }"
+    )
+    german = [one.rating for one in COMMENTS if one.language == "de"]
+    assert answer["data"]["product"]["group"] == {
+        "id": to_base64("ProductGroup", "mu/gs"),
+        "groupId": "mu/gs",
+        "products": [{"title": f"Mug {n}"} for n in range(3)],
+        "statistics": {
+            "total": len(german),
+            "average": sum(german) / len(german),
+            "histogram": [{"rating": n, "count": german.count(n)} for n in (5, 4, 3, 2, 1)],
+            "languages": [{"language": "de", "count": len(german)}],
+        },
+    }
+
+
+async def test_its_list_takes_the_arguments_of_a_products_list(run: Run) -> None:
+    fields = "totalCount eventCursor nodes { commentId product { productId } }"
+    fields += " pageInfo { hasNextPage hasPreviousPage endCursor }"
+    seen, after = [], ""
+    while True:
+        page = f"comments(first: 2, rating: [2, 3, 5], orderBy: OLDEST{after}) {{ {fields} }}"
+        found = (await run(OF_GROUP % page))["data"]["product"]["group"]["comments"]
+        seen += [(one["commentId"], one["product"]["productId"]) for one in found["nodes"]]
+        if not found["pageInfo"]["hasNextPage"]:
+            break
+        assert found["pageInfo"]["hasPreviousPage"] is bool(after)
+        after = f', after: "{found["pageInfo"]["endCursor"]}"'
+    kept = [one for one in COMMENTS if one.rating in {2, 3, 5}]
+    kept.sort(key=lambda one: (one.created_at, one.comment_id))
+    assert seen == [(one.comment_id, one.product_id) for one in kept]
+    assert found["totalCount"] == len(kept)
+
+
+async def test_a_page_shows_how_it_was_planned(table: Table) -> None:
+    run = runner(explaining(), Stores(table))
+    plan = "accessPattern index requests segments { partitionKey } alternatives { index chosen }"
+    answer = await run(OF_GROUP % f"comments(first: 3) {{ plan {{ {plan} }} }}")
+    shown = answer["data"]["product"]["group"]["comments"]["plan"]
+    assert (shown["accessPattern"], shown["index"]) == ("AP1 (several products)", "all")
+    assert [one["partitionKey"] for one in shown["segments"]] == [
+        f"PRODUCT#mug-{n}" for n in range(3)
+    ]
+    assert shown["requests"] == 3
+    assert shown["alternatives"][0] == {"index": "all", "chosen": True}
+
+
+async def test_groups_of_several_products_are_read_together(table: Table, schema: Schema) -> None:
+    calls = calls_of(table)
+    ids = '"mug-0", "mug-1", "jug", "unknown"'
+    answer = await runner(schema, Stores(table))(
+        f"{{ products(productIds: [{ids}]) {{ group {{ groupId }} }} }}"
+    )
+    groups = [one["group"] for one in answer["data"]["products"]]
+    assert groups == [{"groupId": "mu/gs"}, {"groupId": "mu/gs"}, None, None]
+    assert calls.operations == {"BatchGetItem": 2}
+
+
+async def test_a_group_is_a_node_and_an_unknown_one_is_null(run: Run) -> None:
+    ids = [to_base64("ProductGroup", one) for one in ("mu/gs", "none")]
+    answer = await run(
+        "query($ids: [ID!]!) { nodes(ids: $ids) { ... on ProductGroup { groupId } } }", ids=ids
+    )
+    assert answer["data"]["nodes"] == [{"groupId": "mu/gs"}, None]
+
+
+async def test_a_groups_list_has_no_events(table: Table, schema: Schema) -> None:
+    context = Context(None, Stores(table), broker=InProcessBroker())
+    text = OF_GROUP % "comments { eventCursor }"
+    result = await schema.execute(text, context_value=context)
+    assert (result.errors, result.data) == (
+        None,
+        {"product": {"group": {"comments": {"eventCursor": None}}}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("lists", "codes"), [(range(4), []), (range(5), ["QUERY_TOO_COSTLY"])], ids=len
+)
+async def test_the_number_of_products_limits_the_lists_of_an_operation(
+    table: Table, run: Run, lists: Sequence[int], codes: list[str]
+) -> None:
+    """Where the prediction, which takes ten products for a group, lets the operation pass."""
+    many = {f"large {n}": ProductDetails(group="large") for n in range(60)}
+    await Stores(table).products.put_many(many)
+    fields = " ".join(f"s{n}: statistics {{ total }}" for n in lists)
+    answer = await run(f'{{ product(productId: "large 0") {{ group {{ {fields} }} }} }}')
+    assert [error["extensions"]["code"] for error in answer["errors"]] == codes
