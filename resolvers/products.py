@@ -1,12 +1,12 @@
 """Products: their comments, counts and details, and the leaderboard."""
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, TypeAlias
 
 import strawberry
 
-from dal.client.concurrency import in_parallel
 from dal.model import (
     Comment,
     OrderLine,
@@ -134,7 +134,7 @@ async def statistics(
     """Return the counts of a product or a group in some languages; None until counters exist."""
     languages = None if language is None else rules.languages("language", language)
     reads = [info.context.products.statistics(one) for one in _product_ids(root, info)]
-    counts = CommentStatistics.together(await in_parallel(reads))
+    counts = CommentStatistics.together(await asyncio.gather(*reads))
     known = await info.context.stores.comments.counted()
     return counts.of(languages) if known else None
 

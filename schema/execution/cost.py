@@ -313,7 +313,7 @@ class _Prediction:
         return {name: value for name, value in given.items() if value not in (None, Undefined)}
 
 
-def _partitions(arguments: Mapping[str, Any], lists: int = 1) -> int:
+def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
     """Return how many partitions a page of some lists may be read from.
 
     Execution refuses too many.
@@ -331,7 +331,7 @@ def _partitions(arguments: Mapping[str, Any], lists: int = 1) -> int:
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
     """Return how many rows a plan by full pages reads from all partitions; 0 for any other plan."""
-    rows = _partitions(arguments) * _size(arguments)
+    rows = int(_partitions(arguments)) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 
 

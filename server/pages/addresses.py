@@ -37,7 +37,7 @@ class Filters:
     """The filters of a product's comments: ratings, languages, days, purchases. Also their order.
 
     An empty filter matches all values, like a form without a checked box. In an address, ratings
-    come first, then languages, both ascending, then days, purchases and the order.
+    come first, then languages, both ascending, then days, purchases, variants and the order.
     """
 
     ratings: tuple[int, ...] = ()
@@ -50,6 +50,8 @@ class Filters:
     """The name of the list's order: see ``list_orders``."""
     verified: bool = False
     """Whether the list shows only comments of buyers."""
+    together: bool = False
+    """Whether the list shows the comments on all variants of the product's group."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
@@ -67,6 +69,7 @@ class Filters:
             until,
             _order(given.get("order", "")),
             bool(given.get("verified")),
+            given.get("variants") == "all",
         )
 
     def spelt(self, languages: Iterable[str]) -> "Filters":
@@ -116,6 +119,7 @@ class Filters:
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
             *([("verified", "yes")] if self.verified else []),
+            *([("variants", "all")] if self.together else []),
             *([("order", self.order)] if self.order != "newest" else []),
             *cursor.items(),
         ]

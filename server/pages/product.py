@@ -25,7 +25,7 @@ from server.pages.addresses import (
 from server.pages.comment import BUYERS_ONLY, UNLISTED, CommentForm, unchecked, user_errors
 from server.pages.faults import PageFault
 from server.pages.formats import day, decimal, language, minute, number, product_name
-from server.pages.i18n import gettext, ngettext
+from server.pages.i18n import gettext, gettext_noop, ngettext
 from server.pages.list_orders import ORDERS
 from server.pages.page_documents import fill_statistics, graphql_address
 from server.pages.page_request import PageRequest
@@ -48,6 +48,8 @@ _EDGE = 4
 """The margin above and below the trend's line, for the width of its stroke."""
 
 _BEST, _WORST = 5, 1
+
+THIS_VARIANT, ALL_VARIANTS = gettext_noop("This variant"), gettext_noop("All variants")
 
 Point = dict[str, Any]
 
@@ -84,17 +86,21 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     part = ListPart.of(request.http.query_params)
     variables = {"productId": product_id, **filters.variables()}
     result, trend = await asyncio.gather(
-        request.run("product", **variables, **part.variables()),
+        request.run("product", **variables, **part.variables(), together=filters.together),
         _draw_trend(request, product_id, filters.languages or None),
     )
     product = result.data["product"]
-    # Removed from ``product``, because the ETag must not depend on its costs and cursors.
-    connection = product.pop("comments")
+    path = product_path(product_id)
+    if filters.together and product["group"] is None:  # the product has left its group
+        return request.to(path + replace(filters, together=False).query())
+    shown = product["group"] if filters.together else product
+    # Removed from ``shown``, because the ETag must not depend on its costs and cursors.
+    connection = shown.pop("comments")
     comments, info = connection["nodes"], connection["pageInfo"]
     known = fill_statistics(product, filters.ratings, filters.languages)
-    statistics, facets = product["statistics"], product["statistics"]["facets"]
+    fill_statistics(shown, filters.ratings, filters.languages)
+    statistics, facets = product["statistics"], shown["statistics"]["facets"]
     filters = filters.spelt(one["language"] for one in facets["languages"] if one["selected"])
-    path = product_path(product_id)
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
@@ -105,11 +111,11 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     # Comments are not counted by day or by purchases.
     total = facets["total"] if known and filters.counted else None
     # With known_products_only, the server refuses comments on products without details.
-    listed = product["title"] or product["pictureUrl"] or product["url"]
+    listed = any(product[name] for name in ("title", "pictureUrl", "url", "group"))
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
     words = ORDERS[filters.order]
-    playground = Choice(product_id, filters, SIZE, after=part.after)
+    playground = Choice(product_id, replace(filters, together=False), SIZE, after=part.after)
     name = product_name(product)
     return request.render(
         "product.html",
@@ -133,12 +139,18 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             )
             for order, words in ORDERS.items()
         ],
+        # As for an order; empty for a product without a group.
+        variants=[
+            (gettext(one), path + replace(filters, together=together).query(), together)
+            for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
+            if product["group"]
+        ],
         heading=gettext(words.further_heading if part.chosen else words.heading),
         onward=gettext(words.onward),
         back=gettext(words.back),
         path=path,
         canonical=path + filters.essential.query(**part.chosen),
-        all_of_it=path + Filters(order=filters.order).query(),
+        all_of_it=path + Filters(order=filters.order, together=filters.together).query(),
         removals=[(words, path + rest.query()) for words, rest in _removals(filters)],
         wider=[]
         if comments
@@ -202,6 +214,8 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext("to %(last)s", last=until)
     if filters.verified:
         yield gettext("verified purchases only")
+    if filters.together:
+        yield gettext("all variants")
     if words := ORDERS[filters.order].filter:
         yield gettext(words)
 
