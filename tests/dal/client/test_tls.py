@@ -216,7 +216,7 @@ async def test_an_untrusted_certificate_is_explained(machines: Machines, way: Op
         async with way(endpoint.url) as call:
             assert fullmatch(
                 rf"The certificate of {endpoint.url} is not trusted \(.*{reason}.*\): "
-                r"check the endpoint and the proxy, or name .* AWS_CA_BUNDLE\.",
+                r"check the endpoint and the proxy, or set AWS_CA_BUNDLE .*\.",
                 await refused(call, endpoint),
             )
 

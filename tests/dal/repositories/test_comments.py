@@ -100,7 +100,7 @@ async def test_a_retry_after_a_file_was_loaded_is_the_same_add(store: CommentRep
     assert await store.put_many([loaded]) == CHANGED
     assert edge_of(await store.add(ONE, "key")).node == loaded
     await store.delete(stored.comment_id, anybody)
-    with pytest.raises(errors.NotFoundError, match="deleted since"):
+    with pytest.raises(errors.NotFoundError, match="has been deleted"):
         await store.add(ONE, "key")
 
 
@@ -110,7 +110,7 @@ async def test_a_retry_does_not_restore_a_deleted_comment(
     comment_id = edge_of(await store.add(ONE, "key")).node.comment_id
     await store.delete(comment_id, anybody)
     for asked in (store, Stores(each_table).comments):
-        with pytest.raises(errors.NotFoundError, match="deleted since"):
+        with pytest.raises(errors.NotFoundError, match="has been deleted"):
             await asked.add(ONE, "key")
     with pytest.raises(errors.IdempotencyKeyReusedError):
         await store.add(ONE._replace(text="other"), "key")

@@ -93,7 +93,7 @@ async def test_a_stream_without_both_images_is_refused_and_counts_nothing(
     told = copy.deepcopy(RECORDS)
     told[2]["dynamodb"]["StreamViewType"] = view
     client = FaultyClient(table.service)
-    with pytest.raises(StoreRefusedError, match="lacks images"):
+    with pytest.raises(StoreRefusedError, match="do not contain the items"):
         await apply(Table(client, table.name), told)
     assert client.calls == []
 
