@@ -19,8 +19,8 @@ from schema.statistics import CommentStatistics, Trend
 from schema.types import USER_ERRORS, Connection, Edge, Node, UserError, show_enum
 
 _JSON_LD = (
-    'Insert the text as it is into `<script type="application/ld+json">`. URLs of this server '
-    "need `--public-url`."
+    'Insert the text as it is into `<script type="application/ld+json">`. URLs are left out '
+    "if the server does not know its public address."
 )
 
 show_enum(

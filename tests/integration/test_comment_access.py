@@ -335,8 +335,11 @@ NO_OTHER_LIST = {
     "place",
     "product",
     "rating",
+    "variants",
 }
-"""Parameters of addresses that choose rows of the page's list, or no comments."""
+"""Parameters of addresses that choose rows of the page's list, or no comments.
+
+``variants`` has a row of its own, as its address contains the product."""
 
 
 def lists_in(html: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -48,7 +48,10 @@ def load(
     *,
     kind: Annotated[
         FileKindName | None,
-        typer.Option(help="Kind of the rows. Default: comments."),
+        typer.Option(
+            metavar="KIND",
+            help=f"Kind of the rows: {', '.join(get_args(FileKindName))}. Default: comments.",
+        ),
     ] = None,
     preset: Annotated[
         str | None,

@@ -257,7 +257,7 @@ def test_a_preset_of_an_operator(tmp_path: Path) -> None:
             "kind = 5",
             (
                 ": kind is 5; it must be one of comments, orders, organizations, tickets, "
-                "profiles, products, reports, cases."
+                "profiles, products, reports, cases, votes."
             ),
         ),
         ("encoding = 5", ': encoding is 5; write it as `encoding = "text"`.'),
