@@ -224,7 +224,10 @@ def _text_rule(context: Context) -> dict[str, Rule]:
 def _review(
     info: Info, permission: Permission, old: Comment | None, new: Comment
 ) -> ReviewCause | None:
-    """Return why a comment waits for a moderator; ``old`` is what is published, if anything."""
+    """Return why a comment waits for a moderator; None if it does not wait.
+
+    ``old`` is the published comment that ``new`` replaces; None if there is none.
+    """
     if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED
     photos = (text for one in new.photos for text in (one.url, one.alt))

@@ -155,9 +155,13 @@ class ProductReads:
         self._cache = cache
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
-    async def statistics(self, product_id: str) -> CommentStatistics:
-        """Return a product's statistics, which include every acknowledged write."""
-        return (await self._cache.read(self._stores.comments.statistics_and_details, product_id))[0]
+    async def statistics(self, product_id: str) -> CommentStatistics | None:
+        """Return a product's statistics, which include every acknowledged write.
+
+        None until counters exist.
+        """
+        statistics, _ = await self._both(product_id)
+        return statistics if await self._stores.comments.counted() else None
 
     async def details(self, product_id: str) -> ProductDetails:
         """Return a product's details. They are empty if the shop has not set any."""
@@ -173,14 +177,13 @@ class ProductReads:
         for product_id in {*product_ids}:
             if self._cache.known(self._stores.comments.statistics_and_details, product_id):
                 with suppress(DalError):
-                    found[product_id] = (
-                        await self._cache.read(
-                            self._stores.comments.statistics_and_details, product_id
-                        )
-                    )[1]
+                    _, found[product_id] = await self._both(product_id)
         if missing := {*product_ids} - found.keys():
             found |= await self._stores.products.details(missing)
         return [found.get(product_id, NO_DETAILS) for product_id in product_ids]
+
+    async def _both(self, product_id: str) -> tuple[CommentStatistics, ProductDetails]:
+        return await self._cache.read(self._stores.comments.statistics_and_details, product_id)
 
 
 class GroupReads:

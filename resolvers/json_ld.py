@@ -86,8 +86,7 @@ async def _product(info: Info, product_id: str) -> Facts:
     statistics, details = await asyncio.gather(
         reads.statistics(product_id), reads.details(product_id)
     )
-    counted = await info.context.stores.comments.counted()
-    return _facts(product_id, details, statistics if counted else None, info.context.site)
+    return _facts(product_id, details, statistics, info.context.site)
 
 
 def _facts(

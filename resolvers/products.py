@@ -134,9 +134,11 @@ async def statistics(
     """Return the counts of a product or a group in some languages; None until counters exist."""
     languages = None if language is None else rules.languages("language", language)
     reads = [info.context.products.statistics(one) for one in _product_ids(root, info)]
-    counts = CommentStatistics.together(await asyncio.gather(*reads))
-    known = await info.context.stores.comments.counted()
-    return counts.of(languages) if known else None
+    products = await asyncio.gather(*reads)
+    counted = [one for one in products if one is not None]
+    if len(counted) < len(products):
+        return None
+    return CommentStatistics.together(counted).of(languages)
 
 
 def _product_ids(root: Product | ProductGroup, info: Info) -> tuple[str, ...]:

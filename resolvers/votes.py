@@ -15,14 +15,14 @@ _WHICH = {"comment_id": rules.identifier}
 
 @strawberry.input(description="The comment that you find helpful.")
 class MarkHelpfulInput:
-    """A comment of another user."""
+    """Input of ``markHelpful``: a comment of another user."""
 
     comment_id: strawberry.ID = strawberry.field(description="`commentId` of the comment.")
 
 
 @strawberry.input(description="The comment that you no longer find helpful.")
 class UnmarkHelpfulInput(MarkHelpfulInput):
-    """Input of a vote: the comment."""
+    """Input of ``unmarkHelpful``: the comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,21 @@ class Highlights:
 @reported(VotePayload)
 async def mark_helpful(info: Info, input: MarkHelpfulInput) -> VotePayload:  # noqa: A002
     """Store the viewer's vote for a published comment, once."""
-    viewer, comment_id = require_viewer(info.context), checked(input, _WHICH)["comment_id"]
-    comment = await info.context.stores.votes.mark(comment_id, viewer.user_id, may_vote)
-    info.context.voted[comment_id] = True
-    return VotePayload(comment)
+    return await _set_vote(info, input, helpful=True)
 
 
 @reported(VotePayload)
 async def unmark_helpful(info: Info, input: UnmarkHelpfulInput) -> VotePayload:  # noqa: A002
     """Delete the viewer's vote for a published comment."""
-    viewer, comment_id = require_viewer(info.context), checked(input, _WHICH)["comment_id"]
-    comment = await info.context.stores.votes.unmark(comment_id, viewer.user_id, may_vote)
-    info.context.voted[comment_id] = False
+    return await _set_vote(info, input, helpful=False)
+
+
+async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> VotePayload:
+    viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["comment_id"]
+    votes = info.context.stores.votes
+    change = votes.mark if helpful else votes.unmark
+    comment = await change(comment_id, viewer.user_id, may_vote)
+    info.context.voted[comment_id] = helpful
     return VotePayload(comment)
 
 

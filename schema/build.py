@@ -103,8 +103,8 @@ DESCRIPTIONS: Mapping[str, str] = {
     "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
     "verifiedOnly": "Return only comments with `verifiedPurchase`; `totalCount` is then null. "
     "Default false.",
-    "Subscription.commentEvents.verifiedOnly": "Tell only of comments with `verifiedPurchase`. "
-    "Default false.",
+    "Subscription.commentEvents.verifiedOnly": "Send events only of comments with "
+    "`verifiedPurchase`. Default false.",
     "kind": "Which queue.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
     "normalizes them. Omit for all; an empty list matches nothing.",

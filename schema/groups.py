@@ -17,7 +17,7 @@ from schema.types import Node
 
 @strawberry.type(description="The variants of one product, such as its colours: 1 to 60 products.")
 class ProductGroup(Node):
-    """Shows dal.model.ProductGroup."""
+    """The GraphQL type of ``dal.model.ProductGroup``."""
 
     shows: ClassVar = model.ProductGroup
     group_id: strawberry.ID = strawberry.field(description="The shop's group id.")

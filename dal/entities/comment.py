@@ -164,7 +164,7 @@ def _attributes(comment: Comment) -> Item:
 
 def _decode(row: Row) -> Comment:
     position, item, values = row
-    if position[_COUNT_DIGITS] == "#":
+    if position[_COUNT_DIGITS : _COUNT_DIGITS + 1] == "#":
         position = position[_COUNT_DIGITS + 1 :]
     data = unpacked(item)
     updated_at, touched_at, reply = data.get("updatedAt"), data.get("touchedAt"), data.get("reply")

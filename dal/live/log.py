@@ -148,7 +148,7 @@ class Log:
         self._bytes += entry.size
         if isinstance(entry, Change) and entry.was is not None:
             before = entry.was.version
-            # A load may keep the version. Then the change does not tell which state is later.
+            # A load may keep the version, which then does not order the two states.
             if entry.now is None or version(entry.now) != before:
                 self._next[entry.position, before] = entry
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:

@@ -69,8 +69,8 @@ async def rebuild(
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # Writes will soon stop changing the counters. So pages must no longer take a count of zero
-        # as a proof that there is no comment.
+        # Writes will soon stop changing the counters. So pages must no longer conclude from a
+        # count of zero that a list is empty.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(

@@ -189,8 +189,10 @@ async def _add_index(
     """Create one global index, unless it exists, and wait until it can be read.
 
     DynamoDB creates one index at a time:
-    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html If this call
-    is interrupted, DynamoDB continues. ``definition`` is the index in CreateTable's form.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
+
+    If this call is interrupted, DynamoDB continues. ``definition`` is the index in CreateTable's
+    form.
     """
     name = definition["IndexName"]
     keys = [one["AttributeName"] for one in definition["KeySchema"]]

@@ -6,8 +6,8 @@ the comment. So each process collects the comments with changed votes, and folds
 in some seconds: it counts the votes and stores their number in the comment.
 
 A fold writes on condition that the comment has not changed since it was read, so it loses no edit.
-Then it counts again: a slower fold may have stored an older number. A fold is no edit: it keeps
-``updatedAt``, and listeners do not receive it.
+After its write it counts again, because a slower fold may have stored an older number. A fold keeps
+``updatedAt``, and listeners do not receive it, because it does not edit the comment.
 
 If a process is killed before a fold, the next vote for the comment or ``verify`` folds it.
 """

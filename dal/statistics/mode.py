@@ -8,7 +8,7 @@ A process reads the item at most 5 seconds before each transaction. A transactio
 seconds plus one more attempt. An announcement is a change of the item. SETTLE_SECONDS after an
 announcement, every transaction in progress obeys it.
 
-A count of zero proves that there is no comment, but only under three conditions: the mode is
+A count of zero proves that a list is empty, but only under three conditions: the mode is
 transactional, the table is ``complete`` (every comment is counted), and no rebuild is running. A
 command that ends one of these conditions announces it, and waits SETTLE_SECONDS before it acts. So
 a page can trust a mode that was read at most 5 seconds ago.

@@ -236,7 +236,7 @@ _FIELDS = """
 """
 
 Selected = str | Leaf | Field | Execute
-"""What is compiled for a response key. A string is the value itself."""
+"""The compiled form of the field of a response key. A string is the field's value itself."""
 
 
 def selection_of(

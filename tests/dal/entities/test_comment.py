@@ -1,7 +1,7 @@
 import orjson
 from hypothesis import given
 
-from dal.entities.comment import COMMENT, comment_key, comment_position
+from dal.entities.comment import COMMENT, comment_in, comment_key, comment_position
 from dal.model import Comment
 from dal.model.key_parts import format_instant
 from tests.strategies import MORE, comment, comments
@@ -49,3 +49,9 @@ def test_absent_optional_fields_are_not_stored() -> None:
     assert packed["updatedAt"] == format_instant(full.created_at)
     assert packed["verifiedPurchase"] is True
     assert packed["name"] == "Ana Pérez"
+
+
+def test_an_item_whose_time_is_too_short_is_no_comment() -> None:
+    """Another program may have written any item under a comment's key."""
+    item = COMMENT.encode(comment("1")) | {"GSISK": {"S": "x#1"}}
+    assert comment_in(item) is None
