@@ -22,14 +22,25 @@ from server.pages.i18n import TEMPLATES
 _PLAN = re.compile(r"\n( +)plan \{.*?\n\1\}", re.DOTALL)
 
 
+_FRAGMENT = re.compile(r"(?m)^fragment (\w+)")
+
+
 def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the operations with their plans, and the same operations without plans."""
-    found = {path.stem: path.read_text("utf-8") for path in directory.glob("*.graphql")}
-    fragment = found.pop("plan.fragment")
-    plain = {name: _PLAN.sub("", text) for name, text in found.items()}
-    return {
-        name: text if text == plain[name] else f"{text}\n{fragment}" for name, text in found.items()
-    }, plain
+    """Return the operations with their plans, and the same operations without plans.
+
+    Each operation is followed by the shared fragments that it spreads.
+    """
+    found = {path.stem: path.read_text("utf-8") for path in sorted(directory.glob("*.graphql"))}
+    texts = [found.pop(name) for name in list(found) if name.endswith(".fragment")]
+    shared = {name: text for text in texts for name in _FRAGMENT.findall(text)}
+
+    def whole(text: str) -> str:
+        return "\n".join([text, *(shared[name] for name in shared if f"...{name}\n" in text)])
+
+    return (
+        {name: whole(text) for name, text in found.items()},
+        {name: whole(_PLAN.sub("", text)) for name, text in found.items()},
+    )
 
 
 DOCUMENTS: Mapping[str, str]
