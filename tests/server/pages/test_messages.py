@@ -1,6 +1,7 @@
 """What pages say: all of it marked for translation, and all of it translated."""
 
 import ast
+import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,7 +17,6 @@ from jinja2 import nodes
 
 from server.pages import i18n
 from server.pages.rendering import environment
-from tests.engines import ROOT
 from tests.server.pages.messages import TRANSLATED, merged, modules, templates
 
 _PLACEHOLDER, _TAG = re.compile(r"%\(\w+\)s|%%|\{(?=\d?\})"), re.compile(r"</?\w+")
@@ -65,10 +65,9 @@ def _stored(tag: str) -> Catalog:
 
 
 def _glossary() -> list[dict[str, str]]:
-    """Return the rows of CONTRIBUTING's glossary, by language."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("### Glossary")[2]
-    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    """Return the rows of the glossary, by language."""
+    with (i18n.CATALOGUES / "glossary.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file, delimiter=";"))
 
 
 def _form(word: str) -> re.Pattern[str]:

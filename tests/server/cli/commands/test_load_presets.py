@@ -23,7 +23,7 @@ from tests.server.cli.commands.loading import load
 from tests.server.importer.samples import SAMPLES
 
 PAGE = ROOT / "docs" / "loading.md"
-REPORTS = ROOT / "tests" / "fixtures" / "preset_reports.md"
+REPORTS = ROOT / "tests" / "fixtures" / "preset_reports.txt"
 
 
 def written(preset: str, tmp_path: Path) -> Path:
