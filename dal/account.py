@@ -55,14 +55,14 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract the RCU of an item that the viewer may not see: the RCU would reveal its size."""
+    """Subtract the RCU of an item that the viewer may not see: RCU reveal the item's size."""
     account = _open.get()
     if account is not None:
         account.rcu -= capacity
 
 
 def consumed(response: dict[str, Any]) -> float:
-    """Return the capacity units that a response reports, over all tables; 0 if it reports none."""
+    """Return the sum of the capacity units that a response reports; 0 if it reports none."""
     capacity = response.get("ConsumedCapacity", [])
     if isinstance(capacity, dict):
         return float(capacity["CapacityUnits"])

@@ -105,11 +105,12 @@ MAX_SEGMENTS = 60
 """Maximum partitions that a page reads: five ratings in each of twelve languages."""
 
 MAX_MEMBERS = 60
-"""Products of a group: a page reads a partition of each."""
+"""Maximum products of a group. A page reads a partition of each product."""
 
 MAX_DROPPED = 2_000
-"""Rows that a page reads and drops if its filter selects more than ``MAX_SEGMENTS`` partitions, so
-that it reads a coarser index: 140 RCU. The page may plan its rest once, with the same limit."""
+"""Maximum rows that a page reads and drops, about 140 RCU, when its filter selects more than
+``MAX_SEGMENTS`` partitions and the page therefore reads a coarser index. At the limit the rest of
+the page is planned once more, with the same limit."""
 
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the first by name. Each
@@ -118,8 +119,8 @@ not turn the list into an error."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
-"""Maximum events of one subscription that wait to be sent, and their bytes. A client that falls
-further behind gets the current list faster if it reads the list again."""
+"""Maximum number of a subscription's events that wait to be sent, and their maximum bytes. A client
+that is further behind reads the list again, which is faster."""
 
 # Identifiers and texts
 
@@ -174,8 +175,8 @@ transaction."""
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
-"""Maximum errors in a response, and maximum characters of each error's message. The messages of
-graphql-core repeat the whole input."""
+"""Maximum errors in a response, and maximum characters of each error's message. Without a limit,
+the messages of graphql-core repeat the whole input."""
 
 MAX_RESPONSE = 9_000_000
 """Maximum bytes of a response. The largest page has 7.8 MB: 100 comments, each with a text of
@@ -233,8 +234,7 @@ MAX_MESSAGE_FRAMES = 1_000
 complete."""
 
 SEND_TIMEOUT = 30.0
-"""Seconds in which a client must receive ``MIN_TAKEN`` bytes of a response that waits to be
-sent."""
+"""Seconds in which a client must receive ``MIN_TAKEN`` bytes of a response."""
 
 MIN_TAKEN = 16_384
 """Bytes that a client must receive in each ``SEND_TIMEOUT`` while its connection's write buffer is
@@ -246,6 +246,6 @@ MAX_CLIENTS = 100_000
 the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""CPU seconds of parsing a new document that count as one more request of its client. A short
-document takes less. A client that sends 100 requests per second, all with new documents, uses a
-fifth of a core."""
+"""Parsing a new document for this CPU time counts as one more request of the client. A short
+document takes less time. A client that sends 100 requests per second, all with new documents, uses
+a fifth of a core."""

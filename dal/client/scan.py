@@ -18,7 +18,7 @@ Progress: TypeAlias = Callable[[int], None]
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield pages of one scan segment, each with its last key; None with the last page.
+    """Yield the pages of one scan segment, each with its last key; the last page has the key None.
 
     The scan begins after the key ``start``. Each page is read consistently. An item that exists
     during the whole scan is yielded once.

@@ -38,7 +38,10 @@ def latest_stream(table: Mapping[str, Any]) -> str | None:
 
 
 def whole_stream(table: Mapping[str, Any]) -> str | None:
-    """As ``latest_stream``, and raise StoreRefusedError if the stream's records lack the items."""
+    """As ``latest_stream``.
+
+    Raise StoreRefusedError if the stream's records do not contain the items.
+    """
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
@@ -145,7 +148,7 @@ class Streams:
         return str(response["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records of the iterator; no record if an open shard has no new ones.
+        """Return up to 1,000 records of the iterator: none if an open shard has no new records.
 
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
         have expired.

@@ -29,8 +29,8 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Requests the consumed capacity. It also shows that a response is complete, and not an empty
-object from a proxy."""
+"""Requests the consumed capacity. The capacity in a response proves that DynamoDB sent the
+response, and not a proxy that answers with an empty object."""
 
 # BatchGetItem's maximum number of keys:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
@@ -213,7 +213,10 @@ class Table:
             raise errors.NoTransactionsError from None
 
     async def _is_done(self, actions: Sequence[Action]) -> bool:
-        """Return whether the items are as these Puts and Deletes leave them; False for others."""
+        """Return whether the items are as these actions leave them.
+
+        False if one of the actions is neither a Put nor a Delete.
+        """
         done = False
         for entry in actions:
             ((kind, action),) = entry.items()
@@ -302,7 +305,7 @@ def _rows(response: dict[str, Any]) -> QueryResponse:
 
 
 def _capacity(response: dict[str, Any]) -> float:
-    """Return the capacity that a response reports; ``nan`` if it reports none."""
+    """Return the capacity that a response reports; ``nan`` if the response reports no capacity."""
     capacity = response.get("ConsumedCapacity")
     return nan if capacity is None else float(capacity["CapacityUnits"])
 

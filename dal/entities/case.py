@@ -55,9 +55,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The case of a comment: since when it is open (None: closed), and the latest decision.
+    """The case of a comment: the time since which the case is open, and the latest decision.
 
-    The open case of a comment that is not published is ``hidden``: the queue does not list it.
+    A closed case has no such time. While the comment is not published, an open case is ``hidden``:
+    the queue does not list it.
     """
 
     comment_id: str

@@ -1,7 +1,7 @@
-"""The item that reserves a product for a person's comment, if each person may have only one.
+"""Reservations: items that reserve a product for one comment of a person, if only one is allowed.
 
 ``USER#<name>`` / ``COMMENTED#<product>`` has ``comment`` (S), the id of the person's comment on the
-product, in any state. The transaction that writes the comment writes this item too.
+product, in any state. The transaction that writes the comment writes its reservation too.
 """
 
 from dal.entities.submission import stored
@@ -15,17 +15,17 @@ NAMED = "comment"
 
 
 def commented_key(one: Comment | Submission) -> Item:
-    """Return the primary key of the item that names the author's comment on the product."""
+    """Return the primary key of the author's reservation of the product."""
     return primary_key(f"USER#{escape(one.username)}", f"COMMENTED#{escape(one.product_id)}")
 
 
 def is_commented(key: Item) -> bool:
-    """Return whether a key, or an item, is of an item that names a comment."""
+    """Return whether a key or an item belongs to a reservation."""
     return str(key["PK"]["S"]).startswith("USER#") and str(key["SK"]["S"]).startswith("COMMENTED#")
 
 
 def commented(one: Comment | Submission) -> Item:
-    """Return the item that names a comment as its author's comment on the product."""
+    """Return the reservation of the product for this comment."""
     return commented_key(one) | {NAMED: {"S": one.comment_id}}
 
 
@@ -35,11 +35,11 @@ def of_same_person(one: Comment | Submission, other: Comment | Submission) -> bo
 
 
 def named_actions(old: Item | None, new: Item | None, *, elsewhere: bool) -> list[Action]:
-    """Return the actions on naming items that belong to a comment's change from ``old`` to ``new``.
+    """Return the actions on reservations when a comment changes from ``old`` to ``new``.
 
-    For a new author or product, they name the comment, on condition that no other comment is named.
-    For the old author and product, they remove the naming item. With ``elsewhere``, the old naming
-    item names another comment or does not exist, and the actions only check this.
+    A new comment reserves its product, on condition that no other comment of the author has
+    reserved the product. A deleted comment removes its reservation. With ``elsewhere``, the old
+    reservation belongs to another comment or does not exist, and the actions only check this.
     """
     before, after = stored(old), stored(new)
     if before is not None and after is not None and of_same_person(before, after):

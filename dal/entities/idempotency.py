@@ -33,8 +33,7 @@ _DIGITS = 32
 def comment_id(username: str, idempotency_key: str) -> str:
     """Return the id of the comment that an author adds with an idempotency key.
 
-    With another author's equal key, the id is different. Ids of comments without a key never
-    collide with these ids.
+    Two authors with equal keys get different ids. A comment without a key never has such an id.
     """
     return _hash(["comment", username, idempotency_key])
 
@@ -45,7 +44,10 @@ def mark(comment: Comment) -> Item:
 
 
 def kept_mark(item: Item | None) -> Item:
-    """Return an item's attribute ``keyed``, if any, for the item that replaces it."""
+    """Return the attribute ``keyed`` of an item, if any.
+
+    The item that replaces it keeps the attribute.
+    """
     return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
 
@@ -66,7 +68,7 @@ def tombstone(item: Item, *, digest: bool = True) -> Item | None:
 def check_same(item: Item, comment: Comment) -> None:
     """Raise IdempotencyKeyReusedError if the first add with this key had other values.
 
-    A comment from a file has no digest of them. Then its current values are compared.
+    A comment from a file has no digest of the first values. Then its current values are compared.
     """
     marked = item.get(KEYED, {}).get("S", "").partition("#")[2]
     there = stored(item)

@@ -1,4 +1,4 @@
-"""Standings as items: what restricts a user's writes, if anything does.
+"""Standings as items. A standing restricts a user's writes; most users have none.
 
 An item stores its values in the packed attribute ``data`` (S). The item of a blocked user is also
 in ``GSI1``, which lists all blocked users, and in the moderator's partition of ``byAuthor``.

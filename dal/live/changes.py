@@ -56,8 +56,8 @@ class Change:
     was: Was | None
     now: Comment | None
     late: bool = False
-    """True if earlier changes may be lost. Then ``now`` may be out of date, and clients must
-    reload."""
+    """True if the process may have missed earlier changes. Then ``now`` may be out of date, and
+    clients must reload."""
 
     @property
     def size(self) -> int:
@@ -154,7 +154,8 @@ _KINDS = {
     (True, True): CommentEventKind.CHANGED,
     (True, False): CommentEventKind.DELETED,
 }
-"""The kind of a change, by whether the filter matched the comment before, and matches it now."""
+"""The kind of an event, by two values: whether the filter matched the comment before the change,
+and whether the filter matches it afterwards."""
 
 
 def change_of(old: Comment | None, new: Comment | None) -> Change:
@@ -200,7 +201,7 @@ def decode(line: bytes) -> LogEntry:
 def event_for(
     selection: Selection, position: EventPosition, entry: LogEntry
 ) -> CommentEvent | None:
-    """Return a list's event for a log entry; None if the list's filter matches it neither way.
+    """Return a list's event for a log entry. None if the list contains neither of the two versions.
 
     An edit that moves a comment into the list is ADDED, and an edit that moves it out of the list
     is DELETED.

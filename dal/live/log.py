@@ -132,8 +132,7 @@ class Log:
         self._entries: deque[tuple[int, LogEntry]] = deque()
         self._bytes = 0
         self._next: dict[tuple[str, str], Change] = {}
-        """For a comment's position and one of its versions: the change that replaced this
-        version."""
+        """Maps a comment's position and version to the change that replaced this version."""
         reload = CommentEvent(CommentEventKind.RELOAD, self.last)
         for listeners in list(self._listeners.values()):
             for listener in list(listeners):
@@ -148,7 +147,8 @@ class Log:
         self._bytes += entry.size
         if isinstance(entry, Change) and entry.was is not None:
             before = entry.was.version
-            # A load may keep the version, which then does not order the two states.
+            # A load may change a comment without a new version. Then versions do not show the
+            # order.
             if entry.now is None or version(entry.now) != before:
                 self._next[entry.position, before] = entry
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:
@@ -203,12 +203,13 @@ class Log:
         return events if len(events) < MAX_WAITING_EVENTS and fits else reload
 
     def _latest(self, change: Change) -> Change:
-        """Return the change.
+        """Return the change, with the comment's latest state.
 
-        If later changes of the comment arrived before it, with their state.
+        Later changes of the same comment may have arrived before this change.
         """
         now, seen = change.now, set[str]()
-        # ``seen`` prevents an endless loop: versions can form a cycle if a clock was set back.
+        # If a clock was set back, versions can form a cycle. ``seen`` prevents an endless loop
+        # then.
         while now is not None and version(now) not in seen:
             seen.add(version(now))
             later = self._next.get((change.position, version(now)))

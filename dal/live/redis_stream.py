@@ -1,4 +1,4 @@
-"""The broker of several processes: a Redis stream, or that of a server with the same protocol.
+"""The broker of several processes: a stream in Redis, or in a server with the protocol of Redis.
 
 The id of a stream entry is ``<epoch>-<number>``, the position of its event. Number 0 begins an
 epoch. A script in Redis assigns the numbers, so every process reads the same events in the same
@@ -35,7 +35,8 @@ HEARTBEAT_INTERVAL = 4.0
 """Seconds between two heartbeats of a process that has no change to publish."""
 
 DEAD_AFTER = 15.0
-"""A process without a heartbeat for these seconds counts as dead. Its last changes may be lost."""
+"""Seconds without a heartbeat after which the other processes regard a process as dead. The last
+changes of a dead process may be lost."""
 
 RESPONSE_TIMEOUT = 5.0
 """Seconds after which a request to Redis fails. A blocking read is shorter."""
@@ -72,7 +73,7 @@ class RedisBroker(Broker):
         """Changes that Redis has not confirmed, each with the epoch in which it was published."""
         self._bytes = 0
         self._lossy = False
-        """True if a change may be missing from the stream."""
+        """True if the stream may lack a change."""
         self._wake = asyncio.Event()
         self._publishing = asyncio.Lock()
         self._left = False
@@ -105,8 +106,8 @@ class RedisBroker(Broker):
     async def leave(self) -> None:
         """Publish the queued changes, and remove this process from the list of running processes.
 
-        If this fails, the other processes find after DEAD_AFTER that this process sends no
-        heartbeat.
+        If Redis cannot be reached, the other processes notice the missing heartbeat after
+        DEAD_AFTER.
         """
         if self._unreachable or not self._redis_run:
             return

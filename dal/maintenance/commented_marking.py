@@ -1,15 +1,15 @@
 """Turns on or off, while servers write, that a person may have only one comment on each product.
 
-1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS, each add writes an item
-   that names the comment for its author and product. An add is refused if the item names another
-   comment.
-2. *Mark*: a scan writes these items for the older comments. If a person has several comments on a
-   product, the item names the newest one. The table keeps the ids of the others under
-   ``COMMENTED``.
+1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS, each add writes the
+reservation of its author and product. An add is refused if the reservation is for another comment.
+2. *Mark*: a scan writes reservations for the older comments. If a person has several comments on a
+product, the reservation is for the newest one. The table keeps the ids of the others under
+``COMMENTED``.
 3. The maintenance item says ``on``. For writers this is the same as ``marking``.
 
-An interrupted command continues when it is run again. Turning off leaves the items in the table.
-The next marking corrects them. ``Names`` corrects items that another program has made wrong.
+An interrupted command continues when it is run again. Turning off leaves the reservations in the
+table, and the next marking corrects them. ``Names`` corrects reservations that another program has
+made wrong.
 """
 
 from collections.abc import Collection, Sequence
@@ -43,10 +43,11 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import ABSENT, Action, Item, key_of, primary_key, unchanged
 
 _FURTHER = "COMMENTED"
-"""The partition with the ids of comments that have a newer one by the author on the product."""
+"""The partition with the ids of comments whose author has a newer comment on the same product."""
 
 _OWNERS_AT_ONCE = 50
-"""Comments that one transaction names. It also checks the item of each comment."""
+"""Comments of one transaction. Each needs two actions: a reservation, and a check of the
+comment."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
 """An interrupted command can continue its scan for these seconds."""
@@ -74,13 +75,13 @@ async def switch_on(
         scan = ResumableScan(table, f"{_FURTHER}#{state.since}", _PROGRESS_SECONDS)
         await scan.run(partial(_name, table), progress)
         latest = await store.read()
-        # Between two announcements, adds may have written comments without naming them.
+        # Between two announcements, adds may have written comments without reservations.
         if latest.since != state.since:
             raise ConflictError(
                 "Another command has changed the maintenance mode of this table: run this again."
             )
         await store.announce(latest, one_per_person=OnePerPerson.ON)
-        with suppress(DalError):  # on an error the items remain until they expire
+        with suppress(DalError):  # after an error the progress stays until it expires
             await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return await _further(table)
 
@@ -94,10 +95,9 @@ async def switch_off(table: Table) -> None:
 
 
 class Names:
-    """Corrects the items that name comments, by a scan, if the table allows one for each person.
+    """Corrects reservations by a scan, if the table allows one comment per person and product.
 
-    ``added`` and ``removed`` are how many were corrected. Older comments of a person who had
-    several are left out.
+    ``added`` and ``removed`` count the written and the deleted reservations.
     """
 
     def __init__(self, table: Table) -> None:
@@ -106,7 +106,7 @@ class Names:
         self.removed = 0
 
     async def correct(self) -> None:
-        """Name comments that no item names, and remove the names of comments that are gone."""
+        """Write missing reservations, and remove those of deleted comments."""
         if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
             return
         further: set[str] = set()
@@ -120,7 +120,8 @@ class Names:
                 await self._remove([item for item in items if is_commented(item)])
 
         removed = -1
-        while removed != self.removed:  # a removed name leaves a comment without one
+        # Another scan after removals: the author of a removed reservation may have another comment.
+        while removed != self.removed:
             removed = self.removed
             await in_parallel([correct(segment) for segment in range(SCAN_SEGMENTS)])
 
@@ -143,15 +144,17 @@ class Names:
         owners = [commented(one) for item in found if (one := stored(item)) is not None]
         stale = [item for item in names if item not in owners]
         if stale:
-            with suppress(ConflictError):  # it asks for another attempt of a write
+            # The next scan repeats a write that failed with a conflict.
+            with suppress(ConflictError):
                 await named(self._table, stale)
             self.removed += len(stale)
 
 
 async def _name(table: Table, items: Sequence[Item]) -> None:
-    """Write naming items for a page of the scan.
+    """Write reservations for a page of the scan.
 
-    If a comment changes meanwhile, read all again. Raise ConflictError if comments keep changing.
+    If a comment changes meanwhile, read the comments again. Raise ConflictError if this happens too
+    often.
     """
     read = list(items)
 
@@ -175,7 +178,7 @@ async def _name(table: Table, items: Sequence[Item]) -> None:
 
 
 async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
-    """Name each author's newest comment, among these and the one that is named already."""
+    """Reserve the product for each author's newest comment: one of these, or the stored one."""
     keys = [commented_key(held[0][0]) for held in by_owner.values()]
     naming = {pair(item): item for item in await table.get_many(keys)}
     given = {one.comment_id for held in by_owner.values() for one, _ in held}
@@ -206,10 +209,10 @@ def _age(held: Held) -> tuple[datetime, str]:
 
 
 async def _further(table: Table) -> list[Comment | Submission]:
-    """Return the listed comments, each older than a named one. Remove outdated ids from the list.
+    """Return the older comments whose ids the table keeps. Remove outdated ids.
 
-    The id of a comment stays in the list if no item names a comment of its author, because the
-    author's next comment will be named.
+    An id stays even if the author has no reservation of the product now: the author's next comment
+    on the product will make one.
     """
     request = QueryRequest(TABLE, _FURTHER, consistent=True)
     further: list[Comment | Submission] = []

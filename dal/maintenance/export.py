@@ -48,8 +48,8 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "cases": (is_case, case_in),
     "votes": (is_vote, decode_vote),
 }
-"""Two functions per kind: whether an item is of this kind, and the object of an item. The second
-returns None for a comment that cannot be shown."""
+"""Two functions per kind. The first returns whether an item is of this kind, the second the object
+of an item, or None for a comment that cannot be shown."""
 
 _ALL_STATES = {
     **_KINDS,

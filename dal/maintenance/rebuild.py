@@ -1,7 +1,7 @@
 """The rebuild of the statistics while servers write. Afterwards the mode is transactional.
 
-The rebuild counts every comment into separate counters. Its number is the generation of these
-counters.
+The rebuild counts every comment into separate counters. Each rebuild has a number, the *generation*
+of its counters.
 
 1. *Announce*: the rebuild announces itself in the table, and waits until every writer has read
    this. From then on, each write marks its comment with the generation and adds the new image to

@@ -272,8 +272,9 @@ class Canaries:
     every earlier record of its shard was read too. DynamoDB chooses the shard of a record by the
     item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
     from each open shard. It must read all canaries, because a missing canary may be in a shard that
-    DynamoDB does not list yet. There are 32 canaries for each listed shard. Even if an unlisted
-    shard is half as wide as the others, it gets no canary only once in ten million rebuilds.
+    DynamoDB does not list yet. There are 32 canaries for each listed shard. An unlisted shard may
+    receive only half as many keys as the others; then it gets no canary once in ten million
+    rebuilds.
     """
 
     def __init__(self, table: Table) -> None:
@@ -281,7 +282,7 @@ class Canaries:
         self._released: set[str] = set()
 
     async def release(self, shards: int) -> None:
-        """Write as many canaries as ``shards`` open shards need, and at least one more."""
+        """Write the canaries that this number of open ``shards`` needs; at least one new canary."""
         missing = max(1, CANARIES_PER_SHARD * shards - len(self._released))
         names = {f"{_CANARY}{uuid4().hex}" for _ in range(missing)}
         expires = {EXPIRES: {"N": str(int(time()) + _CANARY_SECONDS)}}
@@ -289,7 +290,7 @@ class Canaries:
         await self._table.put_many([primary_key(name) | expires for name in names])
 
     def have_come(self, shown: Mapping[str, str]) -> bool:
-        """Return whether all canaries are in ``shown``, which maps partition keys to shards."""
+        """Return whether ``shown`` has all canaries. It maps partition keys to shards."""
         return self._released <= shown.keys()
 
     def prove(
@@ -305,8 +306,8 @@ class Canaries:
         def read(listed: str) -> bool:
             """Return whether a shard was read far enough.
 
-            It was, if a canary was read from the shard or an ancestor, or if the shard was read to
-            its end and a child of it is listed.
+            This is proved by a canary from the shard or from one of its ancestors. It is also
+            proved if the shard was read to its end and DynamoDB lists a child of the shard.
             """
             shard: str | None = listed
             while shard is not None and shard not in reached:

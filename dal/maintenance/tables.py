@@ -49,7 +49,8 @@ from dal.table.definition import (
 from dal.table.items import Action, Item, key_of
 
 IndexProgress: TypeAlias = Callable[[str, str], None]
-"""Shows the progress of creating an index: receives its name and a few words."""
+"""Shows the progress of creating an index: the function receives the index's name and a few
+words."""
 
 LOOK_EVERY = 5.0
 """Seconds between two DescribeTable requests while an index is created, which takes minutes."""
@@ -266,8 +267,8 @@ async def _complete_items(
             else:
                 completed += len(batch)
 
-    # If a version declares other rows for an index, it needs a new scan, with a progress of its
-    # own.
+    # A version that declares other keys for an index needs a new scan. So its progress has another
+    # name.
     version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)

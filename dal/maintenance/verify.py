@@ -9,7 +9,7 @@ Products move on leaderboards some seconds after their counts change. Verificati
 that stay wrong. Some reports, votes and deletions stop halfway because their process is killed.
 Verification then opens and closes the cases of reported comments, stores the numbers of helpful
 votes in comments, and removes the cases and votes of deleted comments. If the table allows one
-comment per person, another scan corrects the naming items.
+comment per person and product, another scan corrects the reservations.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ PAUSE_SECONDS = 1.0
 
 @dataclass(slots=True)
 class ScannedCounts:
-    """The sums of a table's comments, and its statistics items, from one scan."""
+    """The result of one scan: the counts of all comments, and the stored statistics items."""
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class ScannedCounts:
     reported: set[str] = field(default_factory=set)
     """The ids of comments that have reports or a decision."""
     votes: Counter[str] = field(default_factory=Counter)
-    """The votes of each comment, minus the number of votes that the comment shows."""
+    """By comment, the stored votes minus the number of votes that the comment shows."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -80,9 +80,9 @@ class Difference:
 
     @property
     def amount(self) -> int:
-        """How much the number is wrong.
+        """The stored number minus the right number.
 
-        Concurrent writes change the number, but not this amount.
+        Concurrent writes change both numbers, but not this amount.
         """
         return self.stored - self.expected
 
@@ -106,8 +106,7 @@ async def verify(
 
     Each difference was the same in three scans, so it is not an effect of concurrent writes.
     ``boards`` corrects wrong places on leaderboards, ``cases`` corrects the cases of reported
-    comments, ``folds`` the numbers of helpful votes, and ``names`` the items that name a person's
-    comment.
+    comments, ``folds`` the numbers of helpful votes, and ``names`` the reservations of products.
     """
     scanned = await count_comments(table, seen)
     await (boards or Boards(table)).correct(scanned.misplaced())

@@ -20,7 +20,7 @@ class Product:
 
     product_id: str
     details: "ProductDetails | None" = field(default=None, compare=False)
-    """None if the details were not requested."""
+    """None if the request did not read the details."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class ProductDetails:
     picture_url: str = ""
     url: str = ""
     group: str | None = ""
-    """The id of the product's group. Only a row of a load can have None, and then keeps the stored
-    group."""
+    """The id of the product's group; empty without a group. None occurs only in the row of a load,
+    and means that the product keeps its group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,8 @@ class Comment(NamedTuple):
     """The author's display name when the comment was added; None if it equals the username."""
     touched_at: datetime | None = None
     """When a moderator or a load last published the comment, or the shop last removed its reply.
-    These are not edits by the author, but subscriptions must send the comment again."""
+    These changes do not count as edits by the author, but subscriptions must send the comment
+    again."""
     reply: Reply | None = None
     """The shop's reply. It stays while the comment is not published."""
     votes: int = 0
@@ -177,7 +178,7 @@ class User:
 
     username: str
     name: str | None = field(default=None, compare=False)
-    """The display name from the viewer's JWT, or from the order that the client read the user by.
+    """The display name: of the viewer from the JWT, of the customer of an order from the order.
     Otherwise None."""
 
 
@@ -187,8 +188,8 @@ class Author:
 
     username: str
     name: str | None = field(default=None, compare=False)
-    """The display name from the comment or ticket that the client read the author by. Otherwise
-    None."""
+    """The display name from the comment or ticket through which the client reached the author. None
+    if the client read the author by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def fold(title: str) -> str:
 
 
 def fold_prefix(text: str) -> str:
-    """Return the prefix of folded titles that begin with ``text``. A space at its end is kept."""
+    """Return the prefix of folded titles that begin with ``text``. A space at the end is kept."""
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 

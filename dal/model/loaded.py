@@ -27,18 +27,21 @@ DECISION = ("cause", "queued_at", "reason", "decided_at")
 """The fields that only a submission has. A row with these fields also has ``state``."""
 
 _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
-"""The fields of a comment that a row need not give."""
+"""The fields that a load keeps if the row does not contain them."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedComment:
-    """A row of a file: a comment, and which of the fields that a load keeps the row contains."""
+    """A row of a file: a comment, and the names of the ``_KEPT`` fields that the row contains."""
 
     comment: Comment
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def over(self, there: Comment | Submission | None, now: datetime) -> Comment | Submission:
-        """Return what a load at ``now`` writes. ``there`` is the stored comment, if any."""
+        """Return the comment that a load writes at the time ``now``.
+
+        ``there`` is the stored one, if any.
+        """
         comment = self.comment
         if there is not None:
             kept = {name: getattr(there, name) for name in _KEPT if name not in self.given}
@@ -58,7 +61,7 @@ class LoadedComment:
         return Submission(**comment._asdict(), state=SubmissionState(state), **values)
 
     def after(self, earlier: "LoadedComment") -> "LoadedComment":
-        """Combine this row with an earlier row of the same id, as if both were loaded in turn."""
+        """Return the result of loading an earlier row of the same id, and then this row."""
         given = {**earlier.given}
         if self.given.get("state", given.get("state")) is not given.get("state"):
             given = {name: value for name, value in given.items() if name in _KEPT}
@@ -68,9 +71,9 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return the comment; if its content differs from the stored one, with a later version.
+    """Return the comment. If its content differs from the stored content, give it a later version.
 
-    A moderator decides on a version, so no other content may have this version or an earlier one.
+    A moderator approves a version of a comment. So new content must not have an approved version.
     """
     later = comment.updated_at is not None and comment.updated_at > (
         there.updated_at or there.created_at
@@ -82,7 +85,7 @@ def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> 
 
 
 CommentRow: TypeAlias = Comment | LoadedComment
-"""A row of a file. A plain ``Comment`` contains none of the fields that a load keeps."""
+"""A row of a file. A plain ``Comment`` is a row without any of the fields in ``_KEPT``."""
 
 
 def loaded(row: CommentRow) -> LoadedComment:

@@ -40,7 +40,7 @@ Value = TypeVar("Value")
 _CONTROLS, _TURNING = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f", r"\u202a-\u202e\u2066-\u2069"
 _HIDDEN = re.compile(f"[{_CONTROLS}{_TURNING}]")
 """Control characters, except tabs and line ends, and characters that change the direction of text.
-Such a text can look like another one: https://trojansource.codes/"""
+With these characters, a text can look like another text: https://trojansource.codes/"""
 
 _UNFIT_FOR_KEYS = re.compile(rf"[\x00-\x1f\x7f-\x9f{_TURNING}\ud800-\udfff{LAST_CHARACTER}]")
 """Control characters, characters that change the direction of text, surrogates, and
@@ -68,7 +68,7 @@ def identifier(argument: str, value: str) -> str:
     """Return ``value`` if it can be part of a key: 1 to 512 bytes, without control characters."""
     if not value:
         raise InvalidArgumentError(argument, f"{argument} is empty.")
-    # the length comes first, so that a long text costs no further work
+    # The length is checked first, so that a long text costs no further work.
     long = len(value) > MAX_IDENTIFIER_BYTES
     if not long and _UNFIT_FOR_KEYS.search(value):
         raise InvalidArgumentError(argument, f"{argument} contains a control character.")
@@ -87,7 +87,10 @@ def name(argument: str, value: str) -> str:
 
 
 def name_unless(username: str, name: str | None) -> str | None:
-    """Return the display name to store with an object: None if empty or equal to the username."""
+    """Return the display name to store with an object.
+
+    None if the name is empty or the username.
+    """
     return name if name and name != username else None
 
 
@@ -121,7 +124,7 @@ def language(argument: str, value: str) -> str:
 
 def _standardized(tag: str) -> str:
     """Return a language tag in standard form; an empty string if it is not a language tag."""
-    # langcodes takes 40 ms to import, and most requests name no language.
+    # Imported here, because langcodes takes 40 ms to import and most requests name no language.
     from langcodes import Language, standardize_tag  # noqa: PLC0415 - see above
     from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - see above
 
@@ -142,7 +145,7 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` if they are not too many for a filter."""
+    """Return ``values`` if a filter may have this number of values."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."

@@ -39,11 +39,11 @@ from dal.table.ranges import UNBOUNDED, Range
 class AccessPattern:
     """One access pattern of the API. Without an index it is a read by primary key.
 
-    ``filters`` lists the filtered fields. A field's suffix says how many values its filter has:
-    without a suffix one, with ``+`` none or several, with ``*`` any number. With ``?`` the filter
-    is optional and has any number. ``bounds`` limits the positions, which are mostly times:
-    ``since``, ``before``, both or neither; ``?`` means any of these. A client can also read each
-    list in reverse order, and from a cursor.
+    ``filters`` lists the filtered fields. The suffix of a field is the allowed number of values: no
+    suffix is one value, ``+`` none or several, ``*`` any number, and ``?`` any number or no filter.
+    ``bounds`` says which limits of positions, mostly times, a query has: ``since``, ``before``,
+    both, or none; ``?`` allows all of these. Clients can also read each list in reverse order, and
+    from a cursor.
     """
 
     name: str
@@ -52,7 +52,7 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """An order that needs several Queries, each in the order of dates: see ``stages``."""
+    """The order of the list, if ``stages`` makes it from several lists by date."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
         """Return whether this pattern has exactly these filters and bounds."""

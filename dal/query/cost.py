@@ -24,15 +24,15 @@ VARIATION = 0.5
 """Standard deviation of the rows' sizes, relative to the mean: comments differ much in length."""
 
 _CERTAIN = 8.5
-"""If the bound is more than this many deviations below the mean, ``normal_tail`` is exactly 1.0 in
-floating point."""
+"""If the bound is lower than the mean by more than this number of deviations, ``normal_tail`` is
+exactly 1.0 in floating point."""
 
 _LEAST_PER_BLOCK = 0.499
 """A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""
 
 _MOST_LIMITS = 64
-"""The number of limits that are compared. More would take too long: a segment whose rows seldom
-pass the residual filter may need a limit of thousands."""
+"""Maximum limits that are compared, because comparing takes CPU time. If a segment's rows seldom
+pass the residual filter, there may be thousands of possible limits."""
 
 
 # A small cache: its keys contain the mean row size, which changes with every page.
@@ -125,10 +125,10 @@ def best_estimate(
 def _limits(
     share: float, residual: float, wanted: int, most: int
 ) -> Sequence[tuple[float, int, float, float]]:
-    """Return the limits to compare for a segment, with the part of their cost that is not capacity.
+    """Return the limits to compare for a segment, each with its cost except capacity.
 
-    Each entry has this part of the cost, the limit, the probability of a refill, and the number of
-    rows that the refill reads.
+    An entry has this cost, the limit, the probability of a refill, and the number of rows that the
+    refill reads.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)

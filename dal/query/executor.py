@@ -80,7 +80,7 @@ class Merge:
     async def more(self) -> Sequence[Row]:
         """Return the next rows in order; no row at the end.
 
-        It reads, in parallel, only from the sources that may have the next row.
+        Only the sources that may have the next row are read, in parallel.
         """
         batches = await in_parallel([source.more() for source in self._dry])
         for source, rows in zip(self._dry, batches, strict=True):
@@ -104,9 +104,9 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """The rows of a page so far, the number of missing rows, and the reads.
+    """The rows of a page that were read, the number of missing rows, and the reads in progress.
 
-    All segments share it.
+    All segments of the page share this object.
     """
 
     missing: int
@@ -194,12 +194,12 @@ class StatisticsProvider(Protocol):
     """Provides statistics about a query's rows. Adds the cost of reading them to ``spent``."""
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may be some seconds old; None if there are none."""
+        """Return statistics that may be some seconds old; None without statistics."""
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Read exact statistics, and return those of the ``keys`` that have no row."""
+        """Read exact statistics. Return the members of ``keys`` that have no row."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Remember where a page found its rows, for later plans."""

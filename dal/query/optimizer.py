@@ -40,7 +40,8 @@ SHARD_MARGIN = 5
 a thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""After a page has read this multiple of the expected rows, the executor plans its rest again."""
+"""If a page has read this multiple of the expected rows, the executor plans the rest of the page
+again."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics, in RCU."""
@@ -62,8 +63,8 @@ class TableStatistics(NamedTuple):
     """Statistics about a query's rows. They may be some seconds old, so they prove nothing."""
 
     cardinality: Callable[[Filters], int]
-    """Returns the number of rows that pass given filters; an upper bound if no counter counts by
-    one of the filtered fields."""
+    """A function that returns the number of rows that pass the given filters. If a filter's field
+    is not counted, the number is an upper bound."""
     row_bytes: float
     """The mean size of a row, in bytes."""
     locations: RowLocations | None = None
@@ -84,7 +85,9 @@ class TableStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
-        """Return where this process last read the page; None if it has not read all its rows.
+        """Return where this process last read the page.
+
+        Return None if the process has not read all rows of the page.
 
         ``keys`` are the field values that the page's rows may have.
         """
@@ -254,7 +257,7 @@ def _estimate_by_location(
 def _located_rows(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return how many rows with a key one shard has in the page's range, and their RCU.
+    """Return the number of rows with a key within the page's range, in one shard, and their RCU.
 
     The locations of rows that fail the residual filter are not remembered. The estimate assumes
     that these rows are as frequent in the page as in the whole list. On the last page of a list it

@@ -48,7 +48,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class CursorKind(IntEnum):
-    """What positions of a list consist of. The value is the cursor's first byte."""
+    """The form of a list's positions. The value is the first byte of its cursors."""
 
     INSTANT = 0x11
     COUNT = 0x12
@@ -60,7 +60,7 @@ class CursorKind(IntEnum):
 
 
 class _Rank(NamedTuple):
-    """The prefix of positions, and of their cursors, in a list with an order other than by date."""
+    """The prefix of positions, and of their cursors, in a list that is not sorted by date."""
 
     letter: str
     digits: int
@@ -160,7 +160,7 @@ def _unpack(cursor: str, kind: CursorKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Up to ``limit`` rows between two positions, counted from the first row or back from the last.
+    """Up to ``limit`` rows between two positions: the first rows of this range, or the last.
 
     Both positions are excluded. ``next_page`` and ``previous_page`` request the pagination flags.
     Each flag may cost one more row or one more Query.
@@ -216,7 +216,7 @@ class PageInfo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Node]):
-    """A slice of a list, in the order of the list, and what it cost to read."""
+    """The rows of a slice, in the order of the list, and the cost of reading them."""
 
     edges: Sequence[Edge[Node]]
     page_info: PageInfo
@@ -226,7 +226,7 @@ class Page(Generic[Node]):
     unknown or was not requested."""
     event_cursor: str | None = None
     """The event cursor of a moment before the rows were read, if requested. A subscription that
-    continues from it misses no change."""
+    begins after this cursor misses no change."""
     head: Item | None = None
     """The item that precedes the list's first row, if the query requests it and the page starts at
     the first row."""
@@ -238,7 +238,7 @@ class Page(Generic[Node]):
 
 
 class RowReader(Protocol):
-    """Reads rows of a query in order. The executor does, and so do filters around the executor."""
+    """Reads the rows of a query in order. ``Executor`` and ``StageReader`` have these methods."""
 
     async def first(
         self,

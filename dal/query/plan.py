@@ -137,7 +137,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""With these, the plan reads a whole page from each partition."""
+"""The bases whose plan reads a whole page from each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ ReasonValue: TypeAlias = str | int | Sequence[str]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason code, with the names and numbers for its sentence, in their order."""
+    """A reason code, and the names and numbers that fill the ``{}`` of its sentence, in order."""
 
     code: ReasonCode
     named: tuple[ReasonValue, ...] = ()
@@ -262,8 +262,7 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """The number of partitions of an index without a residual filter, if they are too many; else
-    0."""
+    """If an index without a residual filter has too many partitions: their number. Otherwise 0."""
 
     @cached_property
     def size(self) -> int:

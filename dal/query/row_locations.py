@@ -18,15 +18,15 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""Maximum rows and spans that are remembered of one list. Beyond it, all of the list's are
+"""Maximum rows and spans that are remembered of one list. If a list has more, all of them are
 dropped."""
 
 _LIST, _KEY = 20, 3
-"""The memory of an empty list, and of each key that was requested, in units of one row."""
+"""The memory of an empty list, and of each requested key. The unit is the memory of one row."""
 
 MOST_VALUES = 256
-"""Maximum different combinations of field values in a list, because one byte encodes them. Beyond
-it, all of the list's rows are dropped."""
+"""Maximum different combinations of field values in a list, because one byte encodes them. If a
+list has more, all its rows are dropped."""
 
 _OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
 """Translates 0 into 1, and every other byte into 0."""
@@ -89,7 +89,7 @@ class LocatedPage(NamedTuple):
     def among(self, key: EqualityKey) -> tuple[int, int] | None:
         """Return how many rows within the span have the key, and their bytes.
 
-        Rows that the page does not show are included. Return None if some of them are not
+        Rows that the page does not show are included. Return None if one of the rows is not
         remembered.
         """
         known = self.known(key)
@@ -211,7 +211,7 @@ class RowLocations:
         if known is None:
             spans = [self._spans[one] for one in _coarser(key) if one in self._spans]
             known = _Known(self._mask(key), spans)
-            # a key without rows is not cached: clients can request any number of such keys
+            # A key without rows is not cached, because clients can request any number of such keys.
             if 1 in known.mask:
                 self._known[key] = known
         return known
@@ -244,9 +244,9 @@ def _join(spans: list[_Span], new: _Span) -> None:
 def _reach(
     known: Sequence[Sequence[_Span]], start: str, end: str, *, descending: bool
 ) -> str | None:
-    """Return how far spans cover a range from ``start`` on; None if no span covers ``start``.
+    """Return the last position up to which spans cover everything from ``start`` on.
 
-    The result is never beyond ``end``.
+    Return None if no span covers ``start``. The result is never beyond ``end``.
     """
     reached, further = None, start
     while further != reached:

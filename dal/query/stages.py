@@ -1,4 +1,4 @@
-"""Stages: reads a list in another order than by date, as several lists that an index has.
+"""Stages: reads a list that is not sorted by date, as a sequence of lists that indexes contain.
 
 HIGHEST_RATING lists the comments rated 5 by date, then those rated 4, and so on. MOST_HELPFUL lists
 the comments with helpful votes, in the order of the index ``byHelpful``, and then the others by
@@ -48,7 +48,7 @@ _VOTED = "v"
 the votes."""
 
 _SOME = 20
-"""The number of rows that are requested if only one row is needed."""
+"""The number of rows to request where one row is enough."""
 
 _TOO_MANY = (
     f"To sort these comments by helpful votes, over {MAX_SORTED_ROWS:,} of them would be read: "
@@ -135,7 +135,7 @@ class _HelpfulStatistics:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return no keys: ``byHelpful`` has only one segment, so there is nothing to skip."""
+        """Return no keys: ``byHelpful`` has only one segment, so no segment can be skipped."""
         del query, keys, spent
         return ()
 
@@ -216,7 +216,8 @@ class StageReader:
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
-        if query.order is Order.MOST_HELPFUL:  # a limit of one row would take too many Queries
+        # With a limit of one row, a residual filter could take many Queries.
+        if query.order is Order.MOST_HELPFUL:
             return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
         for stage, part in _parts(query, span, descending=descending):
             cost = _statistics(stage.query, stats)
@@ -234,7 +235,7 @@ class StageReader:
         stats: ExecutionStatistics,
         plan_by: PlanBasis | None,
     ) -> int:
-        """Return how many of the stages ``left`` are expected to contain the ``missing`` rows.
+        """Return how many of the remaining stages ``left`` probably contain the ``missing`` rows.
 
         Without counts, return all: the product has few comments, or the table is new.
         """
@@ -253,8 +254,8 @@ class StageReader:
     ) -> bool:
         """Return whether the whole list must be sorted by votes in memory.
 
-        This is always so with dates, because ``byHelpful`` is not sorted by date. Raises
-        NoIndexError if both ways would read too much.
+        A list between two dates always is, because ``byHelpful`` is not sorted by date. Raises
+        NoIndexError if both methods would read too many rows.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:

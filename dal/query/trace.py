@@ -38,7 +38,8 @@ class RowRead(NamedTuple):
     position: str
     segment: int
     refill: int
-    """The number of the Query that returned the row, among those of its segment. The first is 0."""
+    """The number of the Query that returned the row. The first Query of a segment has the number
+    0."""
     outcome: RowOutcome
 
 
@@ -154,8 +155,8 @@ class Trace:
     descending: bool = False
     """Whether the list is in descending order of keys."""
     stages: list["Trace"] = field(default_factory=list)
-    """If the list has stages, the trace of each stage. This trace contains their rows and Queries
-    too."""
+    """The trace of each stage, if the list has stages. Their rows and Queries are also in this
+    trace."""
 
     def add(self, stage: "Trace", place: Callable[[Row], Row]) -> None:
         """Add the trace of a stage. ``place`` returns a row with its position in the whole list."""
@@ -204,7 +205,7 @@ class Trace:
         if full is None:
             return None
         first = {query.segment: query for query in reversed(self.queries)}
-        # The page's own reads show this cost only if the plan did not end the segments at the
+        # The page's own reads have this cost only if the plan did not end the segments at the
         # page's end.
         comparable = self.steps[0].index == full.index and self.steps[0].plan.until is None
         rows, capacity = 0.0, 0.0
@@ -353,7 +354,7 @@ Result = TypeVar("Result")
 
 
 class ReadInstruments(Protocol):
-    """Observes how pages are read, for metrics and spans."""
+    """Observes the reads of pages, for metrics and traces."""
 
     async def plan(
         self, plan: Plan, counts: Sequence[SegmentStatistics], reading: Awaitable[Result]

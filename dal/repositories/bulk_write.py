@@ -43,8 +43,8 @@ class Outcome(NamedTuple):
     changed: int = 0
     unchanged: int = 0
     refused: tuple[str, ...] = ()
-    """Ids of comments that were not written: the table allows one comment per person and product,
-    and the author has another."""
+    """Ids of comments that were not written, because the table allows one comment per person and
+    product, and the author has another comment."""
 
     def plus(self, other: "Outcome") -> "Outcome":
         """Return the sum of both outcomes."""
@@ -192,10 +192,9 @@ class BulkWriter:
         return [(row, change) for (row, _), change in zip(changes, whole, strict=True)]
 
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
-        """Return the ids of comments if their authors have another comment on the product.
+        """Return the ids of the comments whose authors have another comment on the product.
 
-        Also set ``elsewhere`` in each change if the author's naming item does not name the changed
-        comment.
+        Also set ``elsewhere`` in each change whose comment does not have its author's reservation.
         """
         moves = [change for change in changes if change.naming]
         after = [one for change in moves if (one := stored(change.image)) is not None]

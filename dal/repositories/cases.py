@@ -53,7 +53,7 @@ class StoredCase:
     def put(self, case: Case) -> Action:
         """Return an action that writes a case, if it has not changed since it was read.
 
-        An empty case has no item.
+        An empty case is deleted.
         """
         as_read = ABSENT if self.item is None else unchanged(self.item, ("data",))
         if case == Case(case.comment_id):
@@ -61,7 +61,7 @@ class StoredCase:
         return {"Put": {"Item": CASE.encode(case), **as_read}}
 
     def corrected(self, *, hidden: bool) -> Case:
-        """Return the case as the reports require: open if no decision has followed one of them."""
+        """Return the case, open if a report is newer than the latest decision, otherwise closed."""
         opened_at = self.case.opened_at
         if self.undecided:
             opened_at = opened_at or self.undecided[0].at
@@ -98,11 +98,11 @@ async def write_case(table: Table, read: StoredCase, case: Case) -> None:
 
 
 async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
-    """Open a case if no decision has followed one of its reports; otherwise close it.
+    """Open the case if a report is newer than the latest decision; otherwise close the case.
 
-    ``hidden`` says that the comment is not published; None: as the case says. Return 1 if the
-    queue lists the comment only since then, and -1 if it no longer does. A report that is made
-    between the read and the write is met by the next read.
+    ``hidden``: whether the comment is unpublished; None keeps the value of the case. Return 1 if
+    this adds the comment to the queue, -1 if it removes the comment, otherwise 0. A report that is
+    made between the read and the write is found by the next read.
     """
     rows = 0
 
@@ -124,7 +124,7 @@ async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[Com
     """Return changes that also hide or list the open cases of their comments.
 
     The queue does not list the case of a comment that is not published. A change with further
-    actions stays as it is: it decides the case itself.
+    actions is returned unchanged, because these actions already write the case.
     """
     moved: dict[int, str] = {}
     for number, change in enumerate(changes):
@@ -151,10 +151,11 @@ def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
 
 
 class Cases:
-    """Corrects cases after a scan, where a deletion or a report stopped halfway.
+    """Corrects cases after a scan, because a killed process can leave a wrong case.
 
     It removes the cases of deleted comments, opens the cases of comments with undecided reports,
-    and closes or hides others. ``opened``, ``closed`` and ``removed`` count the corrected cases.
+    and closes or hides other cases. ``opened``, ``closed`` and ``removed`` count the corrected
+    cases.
     """
 
     def __init__(self, table: Table) -> None:
@@ -178,7 +179,7 @@ class Cases:
                     self.removed += 1
                 elif stored(item) is not None:
                     hidden = comment_in(item) is None
-                    # other reports or moderators keep changing the case meanwhile
+                    # Other requests keep changing the case, and these requests also correct it.
                     with suppress(errors.ConflictError):
                         rows = await correct_case(self._table, comment_id, hidden=hidden)
                         self.opened += rows > 0

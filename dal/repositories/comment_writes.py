@@ -43,14 +43,13 @@ Written: TypeAlias = Edge[Comment] | Submission
 Stored: TypeAlias = Comment | Submission
 
 Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
-"""Given a comment before and after an edit, returns why it must wait for a moderator, or None.
-
-If it was not published, the comment before the edit is None.
-"""
+"""A function that receives a comment before and after an edit. It returns the cause for which the
+edited comment must wait for a moderator, or None. Before the edit, an unpublished comment is
+None."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
-"""The causes that depend on the server's rule. An edit ends them if the rule does not apply to the
-new text."""
+"""The causes that depend on the server's rule. If the rule does not apply to the new text, an edit
+ends the wait."""
 
 
 class CommentWriter:
@@ -204,7 +203,8 @@ class CommentWriter:
                 raise errors.NotFoundError("Comment not found.")
             try:
                 change = step(item, one)
-            except errors.NotFoundError:  # the viewer may not see the comment
+            # The viewer may not see the comment, so the cost must not show that it exists.
+            except errors.NotFoundError:
                 note_hidden(further_units(item))
                 raise
             if change is None:

@@ -213,8 +213,8 @@ class CommentRepository(CommentWriter):
 def _shown(item: Item | None) -> Comment | None:
     """Return the comment of an item, if it is published.
 
-    An unpublished comment adds no more to the reported cost than a missing comment, so the cost
-    does not show that it exists.
+    The reported cost of an unpublished comment is that of a missing comment, so that the cost does
+    not show that the comment exists.
     """
     comment = comment_in(item)
     if comment is None and item is not None:

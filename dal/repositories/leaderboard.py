@@ -22,7 +22,7 @@ RANKED = 1_000
 """The number of products that have ranks: the top 1,000."""
 
 RANKS_BYTES = 100 * RANKED
-"""The approximate number of bytes that counting these products reads: 12.5 RCU."""
+"""The approximate bytes of these products' rows. Counting them reads these bytes, for 12.5 RCU."""
 
 
 class LeaderboardRepository:

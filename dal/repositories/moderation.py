@@ -44,7 +44,7 @@ class SubmissionSelection:
 
 
 QUEUE_REQUESTS = QUEUE_SHARDS
-"""The requests that reading a page or the length of the queue costs: one per shard."""
+"""The number of Queries for a page of the queue, or for its length: one per shard."""
 
 MOST_COUNTED = 500
 """Maximum rows of a shard that are counted."""
@@ -84,7 +84,7 @@ class ModerationRepository:
         return await self._pages.read(selection.query(), cut)
 
     async def queue(self, cut: Slice) -> Page[QueueEntry]:
-        """Return one page of the submissions that wait, longest waiting first (AP14)."""
+        """Return one page of the pending submissions, longest waiting first (AP14)."""
         return await self._queue.read(query_of(_PENDING), cut)
 
     async def queue_length(self, kind: QueueKind) -> int | None:
@@ -101,7 +101,7 @@ class ModerationRepository:
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
         """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
 
-        If the comment is published already, its open case is closed, if it has one. Raises
+        If the comment is published already, only its open case, if any, is closed. Raises
         NotFoundError if there is neither a submission nor a comment, and ConflictError if the
         author has edited the text.
         """
@@ -129,7 +129,7 @@ class ModerationRepository:
         approved = await retry_on_conflict(attempt)
         if approved is None:
             raise errors.ConflictError(_EDITED)
-        # A report that was made meanwhile may have met the case before the decision closed it.
+        # A report that was made meanwhile may have read the case before the decision closed it.
         await correct_case(self._table, comment_id)
         return Edge(approved, comment_position(approved))
 
@@ -174,7 +174,7 @@ class ModerationRepository:
 
 
 def _decided(item: Item, new: Stored, decision: Decision) -> CommentChange:
-    """Return the change from an item to ``new``, with the write of the decision to the case."""
+    """Return the change of a comment's item to ``new``, together with the decision in the case."""
     image = encode(new) | idempotency.kept_mark(item)
     case = CASE.encode(Case(new.comment_id, None, decision))
     return CommentChange(item, image, [{"Put": {"Item": case}}])

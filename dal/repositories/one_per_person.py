@@ -1,7 +1,8 @@
-"""Finds the comment that a person has on a product, by the item that names it.
+"""Finds the comment that a person has on a product, by the person's reservation.
 
-Such an item may name a deleted comment. The cause: a server deletes a comment before it has read
-that the table allows only one comment per person. The next add removes such an item.
+A reservation may be for a deleted comment: a server that does not know yet that the table allows
+only one comment per person deletes a comment without its reservation. The next add removes such a
+reservation.
 """
 
 from collections.abc import Sequence
@@ -21,9 +22,9 @@ Key = tuple[str, str]
 
 
 async def named(table: Table, items: Sequence[Item]) -> dict[Key, Comment | Submission]:
-    """Return the comment that each naming item names, by the item's key.
+    """Return the comment of each reservation, by the reservation's key.
 
-    If an item names a deleted comment, remove the item and raise ConflictError, so that the caller
+    If a reservation is for a deleted comment, remove it and raise ConflictError, so that the caller
     tries again.
     """
     keys = {item[NAMED]["S"]: comment_key(item[NAMED]["S"]) for item in items}
@@ -67,7 +68,7 @@ async def others_of(
 
 
 async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) -> set[str]:
-    """Return the partition keys of those comments that no naming item names."""
+    """Return the partition keys of those comments that have no reservation."""
     keys = {pair(commented_key(one)): commented_key(one) for one in comments}
     items = await table.get_many([*keys.values()])
     there = {item[NAMED]["S"] for item in items}
@@ -77,7 +78,7 @@ async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) 
 
 
 def same_owner(key: Item, held: Item | None) -> Action:
-    """Return the check that a comment's item still has the author and product of ``held``.
+    """Return the check that the item of the comment ``held`` still has the same author and product.
 
     An unpublished comment has its product in ``data``. All other values are in keys of indexes.
     """

@@ -11,11 +11,12 @@ from dal.model import ProductDetails, ProductGroup
 from dal.table.items import ABSENT, Action, Item, key_of, unchanged
 
 MOVES_AT_ONCE = 30
-"""Products of a transaction. Each can leave another group, and a transaction has 100 actions."""
+"""Maximum products of a transaction, because a transaction has at most 100 actions. Each product
+needs up to two: one for its details, and one for the group that it leaves."""
 
 
 async def move_products(table: Table, group: str, rows: Mapping[str, ProductDetails]) -> None:
-    """Write details that name ``group`` or no group, and the members of every group that changes.
+    """Write the details of products that join or leave ``group``, and every group that changes.
 
     ``group`` is the group that the products join, or that they leave without joining another.
     A group without members has no item. Raises ConflictError if other writes interfere, and

@@ -121,7 +121,8 @@ class ProductRepository:
                 elif written != UNCHANGED:
                     alone.append(item)
             await self._table.put_many(alone)
-            for moves in (leaving, joining):  # a product may join in the place of another
+            # A product may join a full group if another product leaves it in the same file.
+            for moves in (leaving, joining):
                 await in_parallel(
                     [
                         move(group, dict(rows))

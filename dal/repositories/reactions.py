@@ -1,4 +1,4 @@
-"""What users leave at comments of others: reports and votes."""
+"""Reactions to comments of other users: reports and votes."""
 
 from collections.abc import Callable
 from dataclasses import replace

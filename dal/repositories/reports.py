@@ -39,7 +39,8 @@ from dal.table.ranges import Range
 _REPORTED = {"state": frozenset({QueueKind.REPORTED.value})}
 
 _READ_ON = 20
-"""Minimum rows that are read next, if the comments of some rows are not published."""
+"""Minimum rows of a further read, after rows were dropped because their comments are not
+published."""
 
 
 class ReportRepository:
@@ -112,8 +113,8 @@ class ReportRepository:
     async def _act(self, comment_id: str, review_at: int, added: Report | None) -> None:
         """Send a reported comment to review, or open its case, as the number of reports requires.
 
-        ``added`` counts even if the read does not return it. Raises ConflictError if the comment or
-        the case changes meanwhile.
+        The new report ``added`` counts even if an eventually consistent read does not return it.
+        Raises ConflictError if the comment or the case changes meanwhile.
         """
         stored = await read_case(self._table, comment_id, review_at)
         if stored.case.decision is not None and not stored.complete:
@@ -133,7 +134,7 @@ class ReportRepository:
             await write_case(self._table, stored, case)
 
     async def _dated_after(self, decision: Decision, report: Report) -> Report:
-        """Date a report after a decision that was made between the report and its write."""
+        """Give a report a later date if a decision came between the report's date and its write."""
         dated = replace(report, at=decision.at + timedelta(microseconds=1))
         await self._table.write([{"Put": {"Item": encode_report(dated)}}])
         return dated
@@ -161,7 +162,7 @@ class ReportRepository:
 
 
 class _PublishedRows:
-    """Reads the rows of open cases with published comments. It replaces an executor."""
+    """Reads the rows of open cases with published comments, with the interface of ``Executor``."""
 
     def __init__(self, table: Table, executor: Executor) -> None:
         self._table, self._executor = table, executor

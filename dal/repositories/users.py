@@ -1,4 +1,4 @@
-"""Users: their profiles."""
+"""Reads and writes users' profiles."""
 
 from collections.abc import Mapping
 from dataclasses import replace

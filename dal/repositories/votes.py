@@ -22,7 +22,8 @@ from dal.table.index import QueryRequest, query_all
 from dal.table.items import ABSENT, PRESENT, Action
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 88
-"""The most rows that are read for the most helpful comment of some ratings, by two Queries."""
+"""Maximum rows of the first and of the second Query for the most helpful comment of some
+ratings."""
 
 
 class VoteRepository:
@@ -35,10 +36,10 @@ class VoteRepository:
     async def mark(
         self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
     ) -> Comment:
-        """Store a user's vote, and return the comment with it; ``check`` may refuse the user.
+        """Store a user's vote, and return the comment with this vote.
 
-        A second vote changes nothing. Raises NotFoundError if the comment is not published, and
-        InvalidArgumentError if it is the user's own.
+        ``check`` may refuse the user. A second vote changes nothing. Raises NotFoundError if the
+        comment is not published, and InvalidArgumentError if it is the user's own.
         """
         comment = await self._comment(comment_id, username, check)
         item = encode_vote(Vote(comment_id, comment.product_id, username))
@@ -48,7 +49,10 @@ class VoteRepository:
     async def unmark(
         self, comment_id: str, username: str, check: Callable[[Permission], None] = lambda _: None
     ) -> Comment:
-        """Delete a user's vote, and return the comment without it; else as ``mark``."""
+        """Delete a user's vote, and return the comment without this vote.
+
+        The errors are those of ``mark``.
+        """
         comment = await self._comment(comment_id, username, check)
         key = vote_key(comment_id, username)
         removed = await self._write(comment_id, {"Delete": {"Key": key, **PRESENT}})
@@ -57,8 +61,8 @@ class VoteRepository:
     async def marked(self, username: str, comments: Sequence[Comment]) -> set[str]:
         """Return the ids of the comments that a user found helpful.
 
-        Comments of one product are one Query, others one BatchGetItem for each 100. Both are
-        eventually consistent.
+        If all comments are of one product, this takes one Query, otherwise one BatchGetItem for
+        each 100 comments. Both are eventually consistent.
         """
         products = {comment.product_id for comment in comments}
         if len(products) > 1 or len(comments) == 1:
@@ -72,7 +76,7 @@ class VoteRepository:
         return found & ids
 
     async def most_helpful(self, product_id: str, ratings: Iterable[int]) -> Comment | None:
-        """Return the comment of these ratings with the most votes, and of those the newest.
+        """Return the comment of these ratings with the most votes; of several, the newest.
 
         Return None if none of the product's 100 comments with the most votes has such a rating.
         """
@@ -108,7 +112,7 @@ class VoteRepository:
         return comment
 
     async def _write(self, comment_id: str, action: Action) -> bool:
-        """Write or delete a vote; return whether there was something to do."""
+        """Write or delete a vote. Return whether this changed something."""
         try:
             await self._table.write([action])
         except errors.ConditionFailedError:

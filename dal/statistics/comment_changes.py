@@ -32,8 +32,8 @@ event loop."""
 class CommentObserver(Protocol):
     """Receives writes of comments. The writes of each comment arrive in their order.
 
-    An image that is not a comment is None. A write without a comment before and after is not
-    reported.
+    An image that is not a comment is None. A write is not reported if there is no comment before
+    and no comment afterwards.
     """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
@@ -57,7 +57,7 @@ class CommentChange:
 
     The write fails if the item is no longer the image ``old``. If ``new`` is a function, it
     receives the time of each ``write`` and returns the new image. ``beside`` has further actions
-    for the same transaction. ``elsewhere`` is an argument of ``named_actions``.
+    for the same transaction. For ``elsewhere`` see ``named_actions``.
 
     ``before`` and ``after`` are the comments in the two images. Each ``write`` sets ``after``
     again. Counters and observers receive only these two comments.
@@ -110,13 +110,13 @@ class CommentChange:
 
     @property
     def naming(self) -> Sequence[Action]:
-        """The actions on the items that name a person's comment on a product."""
+        """The actions on reservations."""
         return named_actions(self.old, self.image, elsewhere=self.elsewhere)
 
     def keys(self, *, names: bool) -> list[tuple[str, str]]:
         """Return the primary key of each action's item. The first is that of the comment.
 
-        ``names`` includes the items that name a person's comment on a product.
+        ``names`` includes the reservations.
         """
         actions = [*self._actions, *(self.naming if names else ())]
         entries = [entry for action in actions for entry in action.values()]
@@ -153,7 +153,7 @@ class CommentChange:
 
 
 def generation_of(item: Item) -> int:
-    """Return the number of the latest rebuild that has counted the comment; 0 for none."""
+    """Return the number of the latest rebuild that has counted the comment; 0 without a rebuild."""
     return int(item[COUNTED]["N"]) if COUNTED in item else 0
 
 
@@ -208,7 +208,7 @@ def fitting(
 class TransactionBatch:
     """Collects changes that fit in one transaction, in any maintenance mode.
 
-    ``names``: whether the writes also name a person's comment on a product.
+    ``names``: whether the writes include reservations.
     """
 
     def __init__(self, *, names: bool = False) -> None:

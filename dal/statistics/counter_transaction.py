@@ -6,8 +6,8 @@ wait, and the next transaction writes all of them. After a conflict with another
 transaction is retried. Counters change by ``ADD``, so the order of the transactions does not
 matter.
 
-A change without counters writes only its own item. In the maintenance mode ``stream`` all changes
-do. These writes run in parallel, except writes of the same comment.
+A change without counters writes only its own item. In the maintenance mode ``stream``, no change
+has counters. Such writes run in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -67,9 +67,9 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, also if its outcome is unknown.
-    ``observer`` receives the comments of the write. Both are called before the client gets its
-    response. ``folds`` receives the comments that become published.
+    ``written`` receives the products of each write, also if its outcome is unknown. ``observer``
+    receives the comments of the write. Both are called before the client gets its response.
+    ``folds`` receives the comments that become published, to update their numbers of votes.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class CounterTransactions:
         return changes
 
     async def names_comments(self) -> bool:
-        """Return whether writes must name a person's comment on a product."""
+        """Return whether writes must include reservations."""
         return (await self._maintenance.current()).names_comments
 
     async def _in_stream_mode(self) -> bool:
@@ -264,7 +264,7 @@ class CounterTransactions:
             for change in changes:
                 if self._observer is not None and (change.before or change.after):
                     self._observer.changed(change.before, change.after)
-                # Votes are not folded while a comment is not published.
+                # While a comment is not published, its number of votes is not updated.
                 if change.old is not None and change.before is None and change.after is not None:
                     self._folds.note(change.after.comment_id)
         finally:

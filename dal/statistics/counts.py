@@ -145,7 +145,7 @@ class CommentStatistics:
 
     @classmethod
     def together(cls, products: Sequence["CommentStatistics"]) -> "CommentStatistics":
-        """Return the statistics of several products as of one."""
+        """Return the statistics of several products, added as if they were one product."""
         if len(products) == 1:
             return products[0]
         sums: dict[str, RatingCounts] = {}
@@ -228,10 +228,10 @@ def facets(
     ratings: Collection[int] | None,
     languages: Collection[str] | None,
 ) -> CommentFacets:
-    """Return the facets of a filter. None selects every value, an empty collection selects none.
+    """Return the facets of a filter.
 
-    The count of a rating includes only the selected languages. The count of a language includes
-    only the selected ratings.
+    None selects every value, an empty collection selects no value. The count of a rating includes
+    only the selected languages. The count of a language includes only the selected ratings.
     """
     of_languages = statistics.of(languages).overall
     of_both = of_languages

@@ -1,8 +1,8 @@
 """Deferred work: changes of one object are collected for some seconds, and then done at once.
 
 Each process collects the names of changed objects for WORK_SECONDS, and then works once on each. In
-each such period it works on at most MOST_AT_ONCE objects. If more objects change, only this work is
-late.
+each such period it works on at most MOST_AT_ONCE objects. If more objects change, their work waits
+for a later period; clients' requests are not delayed.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ WORK_SECONDS = 2.0
 """Seconds in which a process collects changed objects before it works on them."""
 
 MOST_AT_ONCE = 100
-"""The most objects that a process works on in WORK_SECONDS."""
+"""Maximum objects that a process works on in WORK_SECONDS."""
 
 ONE_SECONDS = 5.0
 """The maximum seconds of the work on one object, so that a process can end while DynamoDB does not
@@ -39,9 +39,9 @@ class DeferredWork(ABC):
     """Works in the background on objects of one table, by their names."""
 
     undone: ClassVar[str]
-    """The log's sentence about work that was not done."""
+    """The beginning of the log's sentence about work that failed."""
     repaired_by: ClassVar[str]
-    """The end of this sentence: what does it later."""
+    """The end of this sentence: what will repeat the work."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -1,13 +1,13 @@
 """Helpful votes: a comment shows the number of its votes some seconds after they change.
 
-The votes of a comment are items, and their number is the count. If each vote wrote it into the
-comment, votes would conflict with one another and with edits, and each would write every index of
-the comment. So each process collects the comments with changed votes, and folds each of them once
-in some seconds: it counts the votes and stores their number in the comment.
+The votes of a comment are items. If each vote also changed the number in the comment, votes would
+conflict with one another and with edits, and each vote would write every index of the comment. So
+each process collects the comments with changed votes, and *folds* the votes of each comment once in
+some seconds: it counts the vote items, and stores their number in the comment.
 
-A fold writes on condition that the comment has not changed since it was read, so it loses no edit.
-After its write it counts again, because a slower fold may have stored an older number. A fold keeps
-``updatedAt``, and listeners do not receive it, because it does not edit the comment.
+A fold writes on condition that the comment has not changed since it was read, so a fold loses no
+edit. After its write it counts again, because a slower fold may have stored an older number. A fold
+keeps ``updatedAt``, and listeners receive no event, because a fold is not an edit.
 
 If a process is killed before a fold, the next vote for the comment or ``verify`` folds it.
 """
@@ -23,8 +23,9 @@ from dal.statistics.deferred import WORK_SECONDS, DeferredWork
 from dal.table.items import Item, key_of, unchanged
 
 VOTES_A_SECOND = 250
-"""The votes of a comment that are counted in a second, at most about 10 RCU. So a comment with many
-votes is folded less often."""
+"""A comment's votes are folded at most once in as many seconds as the votes divided by this number,
+which limits the cost to about 10 RCU per second. So a comment with many votes is folded less
+often."""
 
 _KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
 
@@ -42,7 +43,7 @@ class HelpfulFolds(DeferredWork):
         """The number of corrected comments."""
 
     def is_due(self, name: str) -> bool:
-        """Return whether a comment's last count was long enough ago for its number of votes."""
+        """Return whether enough time has passed since the last fold: see VOTES_A_SECOND."""
         return self._not_before.get(name, 0.0) <= monotonic()
 
     async def work(self, name: str) -> bool:
@@ -73,7 +74,7 @@ class HelpfulFolds(DeferredWork):
 
 
 def _update(item: Item, whole: Item) -> Item:
-    """Return the update of a comment's item to the number of votes in ``whole``.
+    """Return the update that stores the number of votes of ``whole`` in the comment's item.
 
     Fields of ``data`` that this version does not know stay.
     """

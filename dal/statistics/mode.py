@@ -63,9 +63,9 @@ class MaintenanceMode(StrEnum):
 class OnePerPerson(StrEnum):
     """Whether a person may have only one comment on each product.
 
-    In ``MARKING`` and ``ON``, each add writes an item that names the comment for its author and
-    product. It is refused if the item names another comment. In ``MARKING``, a scan also names the
-    older comments.
+    In ``MARKING`` and ``ON``, each add writes the reservation of its author and product, and is
+    refused if the reservation is for another comment. In ``MARKING``, a scan writes the
+    reservations of older comments.
     """
 
     OFF = "off"
@@ -93,7 +93,7 @@ class Maintenance:
 
     @property
     def names_comments(self) -> bool:
-        """Whether writes maintain the items that name a person's comment on a product."""
+        """Whether writes maintain the reservations of products."""
         return self.one_per_person is not OnePerPerson.OFF
 
     @property
@@ -218,8 +218,8 @@ class MaintenanceStore:
 def check_alone(read: Maintenance, wanted: Maintenance) -> None:
     """Raise StoreRefusedError if two of these commands would run at the same time.
 
-    They are a rebuild, an upgrade, and a change of ``one_per_person``. A rebuild, for example, must
-    find its own announcement in the item when it ends.
+    The commands are a rebuild, an upgrade, and a change of ``one_per_person``. Each must find its
+    own announcement in the item when it ends.
     """
     begun = _runs(wanted) - _runs(read)
     if wanted.one_per_person is not read.one_per_person:

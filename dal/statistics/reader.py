@@ -56,8 +56,8 @@ _WEIGHT = 0.2
 """The weight of a page's mean row size in the moving average of a product's row sizes."""
 
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
-"""The attributes that the rows of all indexes have. The partition key of ``all`` is measured in
-place of each index's own, so that a product's rows have the same size in every index."""
+"""The attributes that the rows of all indexes have. To give a row the same size in every index, the
+partition key of ``all`` is measured instead of the index's own key."""
 
 
 @dataclass(slots=True)
@@ -140,8 +140,8 @@ class ProductStatisticsProvider:
         self._maintenance = maintenance
         self._row_bytes: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
         self._shares: LRUCache[str, Mapping[str, float]] = LRUCache(MEASURED_PRODUCTS)
-        """For each product and uncounted field, the share of comments that have the value
-        ``true``."""
+        """For each product and each field that is not counted, the share of comments with the value
+        ``true`` of this field."""
         self._extents: LRUCache[str, tuple[str, str]] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
@@ -187,9 +187,10 @@ class ProductStatisticsProvider:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return the keys that are proved to have no comment; no keys if the counts are inexact.
+        """Return the keys that are proved to have no comment.
 
-        Also no keys of several products, since exact counts of each cost more than empty segments.
+        Return no key if the counts are inexact, or if the list has several products: exact counts
+        of each product would cost more than reading empty segments.
         """
         product, *others = query.filters["product"]
         if others or not (await self._maintenance.current()).exact:

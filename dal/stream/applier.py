@@ -77,7 +77,7 @@ def parts(changes: Iterable[Change], actions_each: int) -> Iterator[list[Change]
     """Yield the changes in parts. Each part fits in one transaction.
 
     A transaction has an action for each counter, ``actions_each`` actions for each change, and one
-    further action.
+    action for the checkpoint.
     """
     return fitting(changes, lambda change: change.deltas, actions_each=actions_each)
 

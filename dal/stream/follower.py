@@ -34,7 +34,7 @@ from dal.stream.applier import Applier, Record, made_at, sequence_of
 from dal.stream.checkpoints import Checkpoint, Checkpoints, label_of
 
 RETENTION = timedelta(hours=23)
-"""Until this age, a record is certainly still in the stream. DynamoDB keeps records for 24
+"""The stream still has all records that are younger than this. DynamoDB keeps records for 24
 hours."""
 
 LISTING = timedelta(seconds=10)
@@ -57,7 +57,8 @@ LONGEST_BACKOFF = 30.0
 """Maximum seconds between two rounds while DynamoDB does not respond."""
 
 FULL = 1_000
-"""The number of records in a full response. The shard may then have further records."""
+"""The number of records in a full response. After a full response the shard may have more
+records."""
 
 NOT_BEGUN = (
     "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
@@ -190,7 +191,7 @@ class Follower:
         """True if a response of the latest round was full: unread records remain."""
 
     async def round(self) -> bool:
-        """Read each open shard once, and apply its records. Return False if there were none."""
+        """Read each open shard once, and apply its records. Return False without records."""
         await self._sink.check()
         if self._listed is None or self._clock() - self._listed >= LISTING:
             await self._list()
