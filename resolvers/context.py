@@ -26,7 +26,8 @@ Row = TypeVar("Row")
 NO_DETAILS = ProductDetails()
 
 LARGE = 300
-"""Values of a list that are completed in one turn of the event loop, in a few milliseconds."""
+"""Maximum values of a list that are completed in one turn of the event loop. They take a few
+milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,10 @@ class RequestCache:
 
 
 class PrefetchedPages:
-    """Pages that a resolver has read in the same Query as their owner, for a field of the owner.
+    """Pages that a resolver has read in the same Query as the object that owns the list.
 
-    For example, one Query reads an organisation and its first users.
+    For example, one Query reads an organisation and its first users. The field `users` then takes
+    the page from here.
     """
 
     def __init__(self) -> None:
@@ -92,8 +94,8 @@ class PrefetchedPages:
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
         """Keep a page of ``owner`` for the field that will request it.
 
-        The key is ``id(owner)``, because two fields that read the same organisation have equal
-        owners, but each has its own page. The owner is kept too, so that no other object gets the
+        The key is ``id(owner)``: if two fields read the same organisation, the two owners are
+        equal, but each has its own page. The owner is kept too, so that no other object gets the
         same ``id``.
         """
         self._pages[id(owner), cut] = owner, page
@@ -107,9 +109,8 @@ class PrefetchedPages:
 class Pace:
     """Lets the server process other requests while it completes a large result.
 
-    Completing a row is fast, but completing a thousand rows in one turn of the event loop would
-    delay all other requests. Turns cost time too, so small results do without them, until
-    ``slow_down`` is called.
+    Completing a thousand rows in one turn of the event loop would delay all other requests. Each
+    turn costs time too, so results are completed in one turn until ``slow_down`` is called.
     """
 
     def __init__(self) -> None:
@@ -187,7 +188,7 @@ class ProductReads:
 
 
 class GroupReads:
-    """Reads groups, those of one turn of the event loop in one request.
+    """Reads groups. One request reads all groups that are requested in one turn of the event loop.
 
     The predicted cost of an operation cannot know the number of a group's products, so this limits
     the partitions that the lists and statistics of groups read.
@@ -249,9 +250,10 @@ class Context:
     products: ProductReads = field(init=False)
     groups: GroupReads = field(init=False)
     votes: DataLoader[Comment, bool] = field(init=False)
-    """Whether the viewer has marked comments as helpful, read for a page at once."""
+    """Whether the viewer has marked comments as helpful. One read serves all comments of a page."""
     voted: dict[str, bool] = field(default_factory=dict)
-    """The votes of this request's mutations by comment id. The index of votes may lag them."""
+    """The votes that this request's mutations have changed, by comment id. The index may lag
+    them."""
 
     def __post_init__(self) -> None:
         loader = DataLoader(self._comments, cache=False)

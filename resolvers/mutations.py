@@ -117,7 +117,8 @@ def reported(
             except tuple(_CODES) as error:
                 return payload(user_errors=[_user_error(error)])
             finally:
-                # so that the payload's fields read what the mutation has written
+                # Forget cached reads, so that the payload's fields read what the mutation has
+                # written.
                 info.context.cache.forget()
 
         # Strawberry passes `info` by name, which the type of Mutation does not know.

@@ -45,9 +45,8 @@ def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
     """Return the type and the own id in a global id. The type must be one of ``types``."""
     try:
-        type_name, own_id = from_base64(
-            node_id[: MAX_OPAQUE + 1]
-        )  # a longer id is invalid: cutting it saves decoding
+        # A longer id is invalid, so only a part of it is decoded.
+        type_name, own_id = from_base64(node_id[: MAX_OPAQUE + 1])
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
         type_name, own_id, names = "", "", ("",)

@@ -1,4 +1,4 @@
-"""The plan of a page: what reading it cost, and for a page with a trace its rows and alternatives.
+"""The plan of a page: the cost of reading it and, with a trace, its rows and alternatives.
 
 A page that was read without a trace, for example by a prefetch, has empty lists instead.
 """
@@ -16,7 +16,7 @@ def consumed_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | N
 
 
 def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | None:
-    """Return the capacity that reading statistics consumed; None if it is not reported."""
+    """Return the capacity that reading statistics consumed; None if DynamoDB does not report it."""
     return None if isnan(root.planning_capacity) else root.planning_capacity
 
 

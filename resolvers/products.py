@@ -119,7 +119,8 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     )
     stores, broker, since = info.context.stores, info.context.broker, None
     if broker is not None and isinstance(root, Product) and selects(info, "eventCursor"):
-        # the position before the rows are read, so that events after it miss no change
+        # The position is taken before the rows are read, so that the events after it include every
+        # change.
         since = broker.log.last
     if selects(info, "totalCount"):
         page = await stores.comments.counted_page(selection, cut, since)

@@ -1,4 +1,4 @@
-"""What a request selects below a resolver's field, and which slice of a list it requests.
+"""Reads what a request selects below a resolver's field, and which slice of a list it requests.
 
 A compiled field stores in its ``memo`` those facts that depend on the document alone.
 """

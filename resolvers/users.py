@@ -64,7 +64,7 @@ def user_of(root: strawberry.Parent[Order]) -> User:
 
 def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
     """Return the author of a comment or ticket, with the display name on it."""
-    # the same as authorName, but without a function call per row
+    # This is the value of ``author_name``, without a function call per row.
     return Author(root.username, root.name or root.username)
 
 
@@ -86,10 +86,10 @@ async def load_author(info: Info, username: str) -> Author:
 
 
 def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
-    """Return a user's display name: from the comment, ticket or order that the request came from.
+    """Return a user's display name: that of the comment, ticket or order that led to the user.
 
-    Without one, the result is a coroutine that reads the name. A known name is returned directly,
-    because pages show many names.
+    A user that was read by name has none; then the result is a coroutine that reads the name. A
+    known name is returned directly, because pages show many names.
     """
     return root.name or _newest_name(info, root.username)
 

@@ -35,7 +35,7 @@ class VotePayload:
 
 @dataclass(frozen=True, slots=True)
 class Highlights:
-    """The product whose most helpful comments are shown."""
+    """The product. The fields of the type read its most helpful comments."""
 
     product_id: str
 

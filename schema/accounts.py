@@ -207,8 +207,8 @@ class OrganizationUser(Node):
     user: model.User | None = strawberry.field(
         resolver=users.visible_user_of,
         graphql_type=User | None,
-        description="The user with profile and orders. Null unless the JWT is that user's or "
-        "staff's.",
+        description="The user with profile and orders. Null unless the JWT belongs to that user or "
+        "to staff.",
     )
     type: model.UserType = strawberry.field(description="The user's rights in the organisation.")
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(

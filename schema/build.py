@@ -78,8 +78,9 @@ show_enum(
         ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
         "clients send. Send the text.",
         ErrorCode.QUERY_TOO_COSTLY: "The operation or its answer is too large. Select less.",
-        ErrorCode.THROTTLED: "The client or the server is over its rate, or the object is "
-        "changing. Wait for the time in `Retry-After`, or a second, then retry.",
+        ErrorCode.THROTTLED: "The client exceeds its rate, the store is busy, or other requests "
+        "keep changing the object. Wait for the time in `Retry-After`, or a second, then "
+        "retry.",
         ErrorCode.TOO_SLOW: "The client takes a subscription's events too slowly. Subscribe again "
         "with the last cursor as `after`.",
         ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
@@ -262,9 +263,9 @@ READS: Mapping[str, Reads] = {
     "Trend.points": _rows(60),
     "TrendPoint.ratings": _rows(5),
 }
-"""The usual reads of each field, and the usual length of its list. Other fields read nothing. A key
-``Type.field.field`` is for the second field below the first, and overrides ``Type.field``. The cost
-of operations is predicted from this table."""
+"""The usual reads of each field, and the usual length of its list. Fields that are not in this
+table read nothing. A key ``Type.field.field`` is for the second field below the first, and
+overrides ``Type.field``. The cost of operations is predicted from this table."""
 
 
 def build_schema(

@@ -32,23 +32,23 @@ show_enum(
         CommentOrder.OLDEST: "Oldest first.",
         CommentOrder.HIGHEST_RATING: "Highest rating first.",
         CommentOrder.LOWEST_RATING: "Lowest rating first.",
-        CommentOrder.MOST_HELPFUL: "Most helpful votes first. With filters that match over 2,000 "
-        "comments but few of the product's, the field is null with the error UNSUPPORTED_FILTER; "
-        "with dates, also if over 2,000 comments match.",
+        CommentOrder.MOST_HELPFUL: "Most helpful votes first. The server sorts comments between "
+        "two dates, and those of filters that match a small share of the product's comments, "
+        "in memory. If these are more than 2,000, the field is null with the error "
+        "UNSUPPORTED_FILTER.",
     },
 )
 show_enum(
     PlanBasis,
-    "Statistics that a page is planned with.",
+    "Statistics that the optimizer may use to plan a page.",
     {
         PlanBasis.ROW_LOCATIONS: "All statistics, the default: counts and the positions of rows "
         "read before.",
-        PlanBasis.COUNTS: "Counts per rating and language only, as for rows that were not read "
-        "before.",
-        PlanBasis.NOTHING: "No statistics: take the index that leaves the least to filter, and "
-        "read a full page of each of its partitions.",
-        PlanBasis.FULL_PAGES: "A full page of every partition of the index that leaves the least "
-        "to filter, without an optimizer.",
+        PlanBasis.COUNTS: "Counts per rating and language only, without the positions of rows.",
+        PlanBasis.NOTHING: "No statistics: read the index that covers the most filters, and a full "
+        "page of each of its partitions.",
+        PlanBasis.FULL_PAGES: "No optimizer: read a full page of every partition of the index that "
+        "covers the most filters.",
     },
 )
 
@@ -174,9 +174,9 @@ class CommentConnection(Connection[Comment]):
     event_cursor: str | None = strawberry.field(
         description="Event cursor from before the rows were read. Pass it as `after` of "
         "`commentEvents` to receive every later change of the list, without a second read. A "
-        "change made during the read may be both on the page and an event. Lists lag writes by "
-        "moments: a comment stored just before the read may be neither. Null for a group, and if "
-        "the server offers no subscriptions."
+        "change made during the read may be on the page and also arrive as an event. Lists lag "
+        "writes by moments: a comment stored just before the read may be missing in both. Null for "
+        "a group, and if the server offers no subscriptions."
     )
 
     total_count: int | None = strawberry.field(
@@ -225,13 +225,13 @@ class Product(Node):
         description="Comments on the product, filtered and sorted. Cursors stay valid under other "
         "filters and dates. NEWEST and OLDEST share cursors; another order's cursor is BAD_CURSOR. "
         "In other orders, each comment that keeps its rating and votes is on exactly one page; a "
-        "comment whose rating or votes change meanwhile may be on none, or on two.",
+        "comment whose rating or votes change meanwhile may be missing, or be on two pages.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
-        description="Counts over all languages, or over the languages listed. Null while "
-        "there are no counters: in stream mode, before the first rebuild.",
+        description="Counts over all languages, or over the languages listed. Null if the table "
+        "has no counters, as before the first rebuild in stream mode.",
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,

@@ -74,8 +74,8 @@ def federated(sdl: str | None) -> type[Query]:
             name="_entities",
             resolver=federation.entities,
             graphql_type=list[Entity | None],
-            description="Look up entities by key, in the same order; null for each that does not "
-            "exist.",
+            description="Look up entities by key, in the order of the representations; null for "
+            "each missing entity.",
         )
 
     return Subgraph

@@ -37,5 +37,5 @@ class ProductGroup(Node):
         resolver=of.statistics,
         graphql_type=CommentStatistics | None,
         description="Sums of the counts of all products, over all languages or over the languages "
-        "listed. Null while there are no counters: in stream mode, before the first rebuild.",
+        "listed. Null if the table has no counters, as before the first rebuild in stream mode.",
     )

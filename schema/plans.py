@@ -114,16 +114,14 @@ class PlanAlternative:
         description="Key ranges to read; empty if the index cannot answer.",
     )
     expected_rows: float | None = strawberry.field(
-        description="Number of rows its first Queries should return; null if the index was not "
-        "costed."
+        description="Number of rows that its first Queries should return; null without an estimate."
     )
     estimated_capacity: float | None = strawberry.field(
         description="Estimate in read capacity units."
     )
     cost: float | None = strawberry.field(
         description="Cost that the optimizer compares: the estimated capacity plus a charge per "
-        "Query and per row, in the same unit. Null if the index was not costed or no row should "
-        "match."
+        "Query and per row, in the same unit. Null without an estimate, or if no row should match."
     )
     chosen: bool = strawberry.field(description="Whether the optimizer chose this index.")
     reason: str = strawberry.field(
@@ -192,14 +190,14 @@ class QueryPlan:
     alternatives: list[trace.Alternative] = strawberry.field(
         resolver=plans.alternatives,
         graphql_type=list[PlanAlternative],
-        description="Indexes the optimizer considered: the chosen one, the others by cost, then "
-        "those that cannot answer.",
+        description="Indexes that the optimizer considered: the chosen index, the others by cost, "
+        "then the indexes that cannot answer the query.",
     )
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
-        description="Cost of reading a full page from every partition of the exact index. Measured "
-        "if this page was read that way, else estimated.",
+        description="Cost of reading a full page from every partition of the index that covers all "
+        "filters. Measured if this page was read that way, else estimated.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

@@ -26,7 +26,7 @@ show_enum(
 )
 show_enum(
     questions.MovedBy,
-    "Measure that movers are compared by.",
+    "Measure by which the products are compared.",
     {
         questions.MovedBy.AVERAGE: "The mean rating.",
         questions.MovedBy.VOLUME: "The number of new comments.",

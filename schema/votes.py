@@ -20,12 +20,14 @@ class ProductHighlights:
     most_helpful_positive: model.Comment | None = strawberry.field(
         resolver=votes.most_helpful_positive,
         graphql_type=Comment | None,
-        description="The comment rated 4 or 5 with the most votes; of equal ones the newest.",
+        description="The comment rated 4 or 5 with the most votes; the newest of comments with "
+        "equal votes.",
     )
     most_helpful_critical: model.Comment | None = strawberry.field(
         resolver=votes.most_helpful_critical,
         graphql_type=Comment | None,
-        description="The comment rated 1 or 2 with the most votes; of equal ones the newest.",
+        description="The comment rated 1 or 2 with the most votes; the newest of comments with "
+        "equal votes.",
     )
 
 
@@ -34,7 +36,7 @@ class MarkHelpfulPayload:
     """The GraphQL type of ``resolvers.votes.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
-        description="The comment with your vote in `helpfulCount`; null on errors."
+        description="The comment, whose `helpfulCount` includes the new vote; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -44,7 +46,7 @@ class UnmarkHelpfulPayload:
     """The GraphQL type of ``resolvers.votes.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
-        description="The comment without your vote in `helpfulCount`; null on errors."
+        description="The comment, whose `helpfulCount` no longer includes the vote; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -68,7 +68,8 @@ _RATINGS_OF_PAGE = 2
 _SIZING = frozenset(
     {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
 )
-"""Arguments that decide how many rows are read, from how many partitions, and from where on."""
+"""Arguments that decide how many rows are read, from how many partitions, and after which
+cursor."""
 
 _MAX_KEPT = 50
 

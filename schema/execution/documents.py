@@ -93,10 +93,10 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 def charged() -> Iterator[None]:
     """Charge the CPU time of the ``with`` block to the request's client. The block must not await.
 
-    Garbage collection is off in the block. A syntax tree and its validation create 20,000 objects,
-    which would cause several collections while all of them are in use, for a third of the block's
-    time. A collection of all generations takes up to 0.3 s, because it visits the objects of other
-    clients too.
+    Garbage collection is off in the block. A syntax tree and its validation create 20,000 objects.
+    This would start several collections, which take a third of the block's time and find nothing,
+    because all these objects are in use. A collection of all generations takes up to 0.3 s, because
+    it visits the objects of other clients too.
     """
     collects, began = gc.isenabled(), thread_time()
     gc.disable()

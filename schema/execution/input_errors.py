@@ -124,7 +124,7 @@ def _message(
     """
     for key in path:
         nullable: Any = get_nullable_type(type_)
-        # a list of one value may be sent without brackets, and then has no index
+        # A client may send a list of one value without brackets. Then the value has no index.
         while is_list_type(nullable) and isinstance(key, str):
             nullable = get_nullable_type(nullable.of_type)
         type_ = nullable.fields[key].type if isinstance(key, str) else nullable.of_type

@@ -1,8 +1,8 @@
 """Walks over a document's selections: its fields, its fragments, and how much it selects.
 
-The time of each walk grows only with the length of the text, even if fragments repeat: a document
-of one kilobyte can spread its fragments a billion times. The time of GraphQL's validation can grow
-with the square of the text's length, so a document is measured before it is validated.
+The time of each walk grows only with the length of the text, although a document of one kilobyte
+can spread its fragments a billion times. The time of GraphQL's validation can grow with the square
+of the text's length, so a document is measured before it is validated.
 """
 
 from collections import defaultdict

@@ -49,7 +49,7 @@ data."""
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
 
 _PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
-"""Public fields of Query that return any object by global id, also the objects of users."""
+"""Public fields of Query that return an object of any type by global id, also a user's objects."""
 
 _IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
 

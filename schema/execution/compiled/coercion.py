@@ -1,7 +1,7 @@
 """Coercion of arguments and leaves, prepared once for each operation.
 
-graphql-core coerces each of them again in every request. Unusual cases, and the texts of all
-errors, are left to graphql-core.
+graphql-core coerces arguments and leaves again in every request. This module leaves unusual cases,
+and the texts of all errors, to graphql-core.
 """
 
 from collections.abc import Callable, Iterator
@@ -92,7 +92,7 @@ class AnomalyError(Exception):
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the class that needs no conversion for a GraphQL type; None if none does."""
+    """Return the Python class whose values need no conversion for a GraphQL type, or None."""
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 

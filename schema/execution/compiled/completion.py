@@ -1,8 +1,8 @@
 """Resolves and completes the fields of a selection set.
 
 A field's value is an attribute, the result of calling a Strawberry field's function, or the result
-of the GraphQLField's own resolver. Strawberry's resolver calls the same function, but determines in
-every request how to call it. This module completes usual values as graphql-core's
+of the GraphQLField's own resolver. Strawberry's resolver calls the same function, but works out how
+to call it again in every request. This module completes usual values as graphql-core's
 ``complete_value`` does. graphql-core completes all other values: null, an exception, or a value of
 another class.
 """
@@ -45,7 +45,10 @@ _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
 def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
-    """Return the attribute that a field's value is; None if it is not an attribute."""
+    """Return the name of the attribute with a field's value.
+
+    None if the value is not an attribute.
+    """
     field = _strawberry_field(schema, definition)
     if field is None or not field.is_basic_field or definition.args:
         return None
@@ -186,7 +189,7 @@ class ObjectCompletion(ForeignCompletion):
         super().__init__(field, type_)
         self._is_type_of = is_type_of
         self._selection = selection
-        self._last_class: type = type(self)  # initially a class that no value has
+        self._last_class: type = type(self)  # at first a class that no value has
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the results of the object's selection set, or an awaitable of them."""
@@ -282,7 +285,7 @@ class ListCompletion(ForeignCompletion):
         return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return the result of an item of another class than the previous one's, or awaitable."""
+        """Return an item's result, or an awaitable. Its class differs from the last item's."""
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)
         self._last_class = type(item)

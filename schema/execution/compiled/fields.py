@@ -72,7 +72,7 @@ Complete = Callable[[Executor[Any], Any, PlainPath], Any]
 
 
 class Slot:
-    """A place for a value of one type: a field, or an item of a list."""
+    """A place in the result for a value of one type: a field, or an item of a list."""
 
     complete: Complete
 
@@ -306,7 +306,7 @@ async def of_awaited(
 ) -> Any:
     """Await the results in ``awaited`` together, and return all results.
 
-    Its keys are keys or indexes.
+    The keys of ``awaited`` are response keys, or indexes of a list.
     """
     if len(awaited) == 1:
         ((key, result),) = awaited.items()

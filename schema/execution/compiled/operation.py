@@ -100,10 +100,10 @@ class CompiledOperation:
         self._selections: dict[tuple[Any, ...], Selection] = {}
 
     def _of_operation(self, document: DocumentNode) -> Sequence[str] | None:
-        """Return the variables that determine the selected fields; None if it cannot be compiled.
+        """Return the variables that decide which fields are selected.
 
-        Arguments of fragments can also determine this, so documents with such fragments are not
-        compiled.
+        Return None if the operation cannot be compiled. Arguments of fragments can also decide
+        which fields are selected, so documents with such fragments are not compiled.
         """
         if self.node.operation is OperationType.SUBSCRIPTION:
             return None
@@ -191,7 +191,10 @@ class CompiledOperation:
 
 
 def conditions_in(document: DocumentNode) -> set[str] | None:
-    """Return the variables of ``@skip`` and ``@include``; None if other directives have any."""
+    """Return the variables of ``@skip`` and ``@include``.
+
+    None if another directive has a variable.
+    """
     names: set[str] = set()
     for node in nodes_of(document):
         if isinstance(node, DirectiveNode) and (variables := variables_in(node)):
