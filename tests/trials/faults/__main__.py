@@ -179,7 +179,7 @@ def _short(rows: Iterable[Row]) -> Iterator[Sequence[str]]:
     for row in rows:
         found.setdefault(row.case.name, {})[row.kind] = row
     for fault, kinds in found.items():
-        pairs = [kinds[kind].cells() if kind in kinds else ["–"] * 7 for kind in (READS, WRITES)]
+        pairs = [kinds[kind].cells() if kind in kinds else ["-"] * 7 for kind in (READS, WRITES)]
         yield [fault, *(cell for cells in pairs for cell in (cells[2], cells[4]))]
 
 
