@@ -9,10 +9,12 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import Response
 from strawberry.relay.utils import to_base64
 
+from dal.limits import MAX_EXPLANATION, MAX_REPLY, MAX_TEXT, MAX_TITLE
 from resolvers.authorization import can_change
 from server.pages.addresses import (
     RATINGS,
@@ -34,7 +36,12 @@ _FIELDS = ("rating", "language", "title", "text")
 
 _RATINGS = frozenset(map(str, RATINGS))
 
-_MOST: Mapping[str, int] = {"title": 200, "text": 10_000, "reply": 2_000}
+_MOST: Mapping[str, int] = {
+    "title": MAX_TITLE,
+    "text": MAX_TEXT,
+    "reply": MAX_REPLY,
+    "report": MAX_EXPLANATION,
+}
 """The API's limits, in characters. If the API refuses a field that is not longer, the reason is
 that the field is blank."""
 
@@ -59,9 +66,16 @@ _MESSAGES: Mapping[str, str] = {
 }
 """The form's message for a user error that is not about a field of the form, by code."""
 
-_REFUSED = gettext_noop(
-    "Your comment could not be saved. Copy your text, reload the page and try again."
-)
+_REFUSED = gettext_noop("This could not be saved. Copy your text, reload the page and try again.")
+
+REASONS: Mapping[str, str] = {
+    "SPAM": gettext_noop("Advertising"),
+    "OFFENSIVE": gettext_noop("Offensive"),
+    "OFF_TOPIC": gettext_noop("Not about the product"),
+    "PRIVATE": gettext_noop("Personal data"),
+    "OTHER": gettext_noop("Another reason"),
+}
+"""The message for each reason of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,11 +189,13 @@ async def show(request: PageRequest) -> Response:
 
 
 async def change(request: PageRequest) -> Response:
-    """Do the form's ``action``: edit or delete the comment, or set or remove the shop's reply."""
+    """Do the form's ``action``: edit, delete or report the comment, or change the shop's reply."""
     fields = await request.form()
     comment = await _comment(request)
     if fields.get("action") in {"reply", "unreply"}:
         return await _reply(request, comment, fields)
+    if fields.get("action") == "report":
+        return await _report(request, comment, fields)
     if fields.get("action") == "delete":
         require_own(request.session, fields)
         if user_errors(await request.run("comment.delete", input={"id": comment["id"]})):
@@ -197,26 +213,64 @@ async def change(request: PageRequest) -> Response:
         return await _page(request, form.with_errors(errors), status=422)
     if result.data["updateComment"]["submission"]:
         return request.to(product_path(comment["product"]["productId"]) + "?notice=held")
-    return request.to(comment_path(comment["commentId"]) + "?notice=changed")
+    return _done(request, comment, "changed")
+
+
+def _done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
+    """Redirect to the comment's page. It shows the card that scripts have asked for."""
+    return request.to(
+        with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
+    )
+
+
+def _card(request: PageRequest) -> str | None:
+    """Return the kind of list from which a script opens the page; None without scripts."""
+    kind = request.http.query_params.get("card")
+    return kind if kind in {"product", "author", "variant"} else None
 
 
 async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
     """Set the shop's reply, or remove it if the form's ``action`` is ``unreply``."""
-    text, sets = fields.get("reply", "").strip(), fields["action"] == "reply"
+    text, sets = fields.get("text", "").strip(), fields["action"] == "reply"
     if not sets:  # a removed reply has no text that a visitor could lose
         require_own(request.session, fields)
     errors = unchecked(request.session, fields)
     if not errors:
         given = {"id": comment["id"]} | ({"text": text} if sets else {})
         result = await request.run("reply.set" if sets else "reply.remove", input=given)
-        for error in user_errors(result):
-            name = "reply" if error["field"] else ""
-            message = gettext(_MESSAGES.get(error["code"], _REFUSED))
-            errors[name] = size_message(text, _MOST["reply"]) if name else message
+        errors = _small_errors(result, text, _MOST["reply"])
     if not errors:
-        notice = "replied" if sets else "unreplied"
-        return request.to(f"{comment_path(comment['commentId'])}?notice={notice}")
+        return _done(request, comment, "replied" if sets else "unreplied")
     return await _page(request, None, status=422, reply={"text": text, "errors": errors})
+
+
+async def _report(
+    request: PageRequest, comment: dict[str, Any], fields: dict[str, str]
+) -> Response:
+    """Report the comment to the shop's moderators."""
+    reason, text = fields.get("reason", ""), fields.get("text", "").strip()
+    errors = unchecked(request.session, fields)
+    if not errors and reason not in REASONS:
+        errors = {"reason": gettext("Choose a reason.")}
+    if not errors:
+        given = {"id": comment["id"], "reason": reason, "text": text}
+        errors = _small_errors(
+            await request.run("comment.report", input=given), text, _MOST["report"]
+        )
+    if not errors:
+        return _done(request, comment, "reported")
+    report = {"reason": reason, "text": text, "errors": errors}
+    return await _page(request, None, status=422, report=report)
+
+
+def _small_errors(result: DocumentResult, text: str, most: int) -> dict[str, str]:
+    """Return the messages for a form whose only text has at most ``most`` characters, by field."""
+    return dict(
+        ("text", size_message(text, most))
+        if error["field"]
+        else ("", gettext(_MESSAGES.get(error["code"], _REFUSED)))
+        for error in user_errors(result)
+    )
 
 
 async def _comment(request: PageRequest) -> dict[str, Any]:
@@ -237,27 +291,37 @@ async def _page(
     form: CommentForm | None,
     status: int = 200,
     reply: dict[str, Any] | None = None,
+    report: dict[str, Any] | None = None,
 ) -> Response:
     comment = await _comment(request)
-    published = "state" not in comment
-    if reply is None and request.session.replies and published:
+    session, path = request.session, comment_path(comment["commentId"])
+    published, viewer = "state" not in comment, session.context.viewer
+    if reply is None and session.replies and published:
         reply = {"text": comment["reply"]["text"] if comment["reply"] else "", "errors": {}}
-    viewer = request.session.context.viewer
+    others = published and session.username != comment["username"]
+    if report is None and others and viewer is not None:
+        report = {"reason": "", "text": "", "errors": {}}
     mine = viewer is not None and can_change(viewer, comment["username"])
     if mine and form is None:
         form = CommentForm.typed({name: str(comment[name]) for name in _FIELDS})
+    reasons = {value: gettext(words) for value, words in REASONS.items()}
     return request.render(
         "comment.html",
         status,
         comment=comment,
         known=fill_statistics(comment["product"]),
         name=product_name(comment["product"]),
-        path=comment_path(comment["commentId"]),
-        canonical=comment_path(comment["commentId"]),
+        path=path,
+        canonical=path,
         published=published,
+        kind=_card(request),
         mine=mine,
         form=form and form.shown(request),
-        reply=reply and reply | {"most": _MOST["reply"]},
+        reply=reply and reply | {"most": _MOST["reply"], "removable": bool(comment["reply"])},
+        report=report and report | {"most": _MOST["report"], "reasons": reasons},
+        sign_in=f"{request.root}/sign-in?next={quote(path + '#report', safe='')}"
+        if others
+        else None,
         linked=comment.get("jsonLd"),
     )
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from dal.limits import MAX_TITLE
 from server.pages.addresses import ListPart, with_query
-from server.pages.comment import size_message, user_errors
+from server.pages.comment import REASONS, size_message, user_errors
 from server.pages.formats import number
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.page_request import PageRequest
@@ -37,15 +37,6 @@ _CAUSES: Mapping[str, str] = {
     "FILE": gettext_noop("The comment was pending in a loaded file."),
 }
 """The message for each cause for which a comment waits."""
-
-_REASONS: Mapping[str, str] = {
-    "SPAM": gettext_noop("Advertising"),
-    "OFFENSIVE": gettext_noop("Offensive"),
-    "OFF_TOPIC": gettext_noop("Not about the product"),
-    "PRIVATE": gettext_noop("Personal data"),
-    "OTHER": gettext_noop("Another reason"),
-}
-"""The message for each reason of a report."""
 
 _ERRORS: Mapping[str, str] = {
     "CONFLICT": gettext_noop("The author has edited this text: read it again."),
@@ -190,6 +181,6 @@ def _causes(entry: dict[str, Any]) -> Iterator[str]:
         yield gettext(cause)
         return
     for one in entry["reports"]["reasons"]:
-        reason = _REASONS[one["reason"]]
+        reason = REASONS[one["reason"]]
         yield gettext("%(filter)s (%(count)s)", filter=gettext(reason), count=number(one["count"]))
     yield from (one["text"] for one in entry["reports"]["reports"] if one["text"])

@@ -38,6 +38,7 @@ NOTICES = {
     "unreplied": gettext_noop(
         "The reply is removed. It may take a moment to disappear from lists."
     ),
+    "reported": gettext_noop("Thank you for your report. The shop will check this comment."),
     "approved": gettext_noop("The approval is saved. It may take a moment to appear in lists."),
     "rejected": gettext_noop("The rejection is saved. It may take a moment to appear in lists."),
     "deleted": gettext_noop(

@@ -95,7 +95,7 @@ async def reader(
         yield Reader(await context.new_page(), server.url, scripts=request.param)
 
 
-def said(witness: Witness, status: int) -> None:
+def said(witness: Witness, status: int | str) -> None:
     """Ignore the browser's own message about a response that should not be 200."""
     assert any(str(status) in complaint for complaint in witness.complaints)
     witness.complaints[:] = [one for one in witness.complaints if str(status) not in one]

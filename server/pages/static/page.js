@@ -1,7 +1,8 @@
 /* Makes the product page smoother: a toggle or a page link swaps the parts that change, without a
    reload and with the history kept. Everything works without it. */
 
-import { listen, number } from "./live.js";
+import "./actions.js";
+import { listen } from "./live.js";
 
 const filters = () => document.querySelector("form#filters");
 const here = () => location.pathname + location.search;
@@ -136,18 +137,6 @@ function copied(link) {
     aloud.textContent = "";
     delete link.dataset.copied;
   }, 2000);
-}
-
-/* How long a text is, beside how long it may be. */
-for (const room of document.querySelectorAll("[data-counts]")) {
-  const field = room.closest("form").elements[room.dataset.counts];
-  const said = room.textContent;
-  const count = () => {
-    const size = [...field.value].length;
-    room.textContent = size ? `${number(size)} / ${number(Number(room.dataset.most))}` : said;
-  };
-  field.addEventListener("input", count);
-  count();
 }
 
 /* What was begun stays in this browser until it is stored or discarded. */

@@ -48,8 +48,8 @@ async def visitor(listing: Table) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def led_to(page: Parsed, start: str) -> list[str]:
-    """The addresses of a page's links that start so, each once."""
-    links = [str(given.get("href")) for tag, given in page.elements if tag == "a"]
+    """The addresses of a page's links that start so, each once, without fragments."""
+    links = [str(given.get("href")).partition("#")[0] for _, given in page.anchors]
     return list(dict.fromkeys(one for one in links if one.startswith(start)))
 
 

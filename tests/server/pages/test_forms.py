@@ -146,11 +146,11 @@ async def test_the_tag_that_was_typed_is_marked_and_not_the_list(ann: httpx.Asyn
 async def test_all_errors_of_a_form_are_shown_at_once(ann: httpx.AsyncClient, table: Table) -> None:
     await stored(table, [COMMENT._replace(comment_id="e9", product_id="at-once")])
     wrong = {"rating": "", "language": "not a tag", "title": "x" * 201, "text": " "}
-    for address in ("/products/at-once", "/comments/e9"):
+    for address, key in (("/products/at-once", ""), ("/comments/e9", "edit-")):
         body = await form_of(ann, address) | wrong
         page = Parsed((await ann.post(address, data=body)).text)
         marked = [given["id"] for _, given in page.elements if given.get("class") == "error"]
-        assert marked == [f"{name}-error" for name in wrong]
+        assert marked == [f"{key}{name}-error" for name in wrong]
 
 
 @pytest.mark.parametrize("form_key", ["", "0" * 64, "é"])
@@ -305,7 +305,7 @@ async def replied(
 ) -> httpx.Response:
     """Send a reply by the form of a comment's page."""
     form_key = (await opened(client, address)).fields()["form_key"]
-    body = {"form_key": form_key, "action": "reply", "reply": text, **more}
+    body = {"form_key": form_key, "action": "reply", "text": text, **more}
     return await client.post(address, data=body)
 
 
@@ -314,9 +314,7 @@ async def test_a_merchant_replies_changes_and_removes_the_reply(
 ) -> None:
     comment = COMMENT._replace(comment_id="r1", product_id="replied", username="replied")
     await stored(table, [comment])
-    assert "reply" not in (await opened(client, "/comments/r1")).fields("textarea")
     async with client_of(app, jwt_of("mia", "merchant")) as mia:
-        assert "Reply for the shop" in (await opened(mia, "/products/replied")).text
         for text in ("Thank you.", "Thanks, <b>Ann</b>."):
             answer = await replied(mia, "/comments/r1", text)
             assert answer.status_code == 303
@@ -374,6 +372,57 @@ async def test_a_removal_from_elsewhere_shows_no_empty_form(
 
 async def test_a_customer_has_no_form_to_reply(ann: httpx.AsyncClient, table: Table) -> None:
     await stored(table, [COMMENT._replace(comment_id="r3", product_id="owned")])
-    assert "Reply for the shop" not in (await opened(ann, "/comments/r3")).text
     assert (await replied(ann, "/comments/r3", "Mine.")).status_code == 403
     assert "Mine." not in (await opened(ann, "/comments/r3")).text
+
+
+@pytest.mark.parametrize(
+    ("user", "actions"),
+    [
+        (None, {"report"}),
+        ("bob", {"report"}),
+        ("ann", {"edit", "delete"}),
+        ("mia", {"write-reply", "report"}),
+    ],
+)
+async def test_a_card_links_to_the_forms_on_the_comments_page(
+    app: ASGIApp, table: Table, user: str | None, actions: set[str]
+) -> None:
+    """Scripts open the same forms in the card, and fetch the card of the same list."""
+    await stored(table, [COMMENT._replace(comment_id="acted", product_id="acts")])
+    jwt = user and jwt_of(user, *(["merchant"] if user == "mia" else []))
+    async with client_of(app, jwt) as client:
+        for address, kind in (("/products/acts", "product"), ("/authors/ann", "author")):
+            page = await opened(client, address)
+            links = {
+                str(given["href"]).rpartition("#")[::2]
+                for _, given in page.anchors
+                if given.get("data-act") == kind and "acted" in str(given["href"])
+            }
+            assert links == {("/comments/acted", name) for name in actions}
+            own = await opened(client, f"/comments/acted?card={kind}")
+            assert {given.get("id") for _, given in own.elements} >= actions
+            assert {given["href"] for _, given in own.anchors if "data-act" in given} == {
+                f"/comments/acted#{name}" for name in actions
+            }
+
+
+async def test_a_reader_reports_a_comment(app: ASGIApp, table: Table) -> None:
+    await stored(table, [COMMENT._replace(comment_id="bad", product_id="reports")])
+    async with client_of(app, jwt_of("bob")) as bob:
+        form_key = (await opened(bob, "/comments/bad")).fields()["form_key"]
+        body = {"form_key": form_key, "action": "report", "text": "Look."}
+        for wrong, sentence in (
+            ({}, "Choose a reason."),
+            ({"reason": "OTHER", "text": " "}, "Write a few words."),
+            ({"reason": "SPAM", "text": "x" * 501}, "This has 501 characters"),
+            ({"reason": "SPAM", "form_key": ""}, OTHER_SESSION),
+        ):
+            answer = await bob.post("/comments/bad", data=body | wrong)
+            assert (answer.status_code, sentence in Parsed(answer.text).text) == (422, True)
+        assert (await Stores(table).reports.reports("bad")).total == 0
+        answer = await bob.post("/comments/bad?card=product", data=body | {"reason": "SPAM"})
+        page = await opened(bob, answer.headers["location"])
+        assert "Thank you for your report." in page.text
+        assert page.headings == ["Good"], "the card of a list"
+    assert (await Stores(table).reports.reports("bad")).total == 1

@@ -15,7 +15,8 @@ from dal.errors import NotFoundError
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.stores import Stores
-from server.pages.moderation import _CAUSES, _REASONS
+from server.pages.comment import REASONS
+from server.pages.moderation import _CAUSES
 from tests.conftest import Clients, fresh_table
 from tests.fakes import anybody
 from tests.server.applications import app_of
@@ -283,7 +284,7 @@ async def test_reported_comments_are_a_queue_of_their_own(
     assert listed(await opened(mo, "/moderation?kind=reported")) == []
     assert await stores.comments.get("r1")
     assert await stores.comments.get("r2") is None
-    assert {reason.name for reason in ReportReason} == set(_REASONS)
+    assert {reason.name for reason in ReportReason} == set(REASONS)
 
 
 @pytest.mark.usefixtures("stores")

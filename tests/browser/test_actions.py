@@ -1,0 +1,99 @@
+"""Comments are edited, deleted and reported in the list, by the keyboard alone."""
+
+import asyncio
+
+import pytest
+from playwright.async_api import Page, Route, expect
+
+from tests.browser.conftest import CHROMIUM, Server, Witness
+from tests.browser.test_pages import AXE, Reader, said
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(),
+        reason=f"{CHROMIUM} is missing: on Debian, 'apt-get install chromium' puts it there",
+    ),
+]
+
+
+async def typed(page: Page, *keys: str) -> None:
+    for key in keys:
+        await page.keyboard.press(key)
+
+
+async def test_a_comment_is_edited_and_deleted_in_the_list_by_keys(
+    page: Page, server: Server, witness: Witness, adas_jwt: str
+) -> None:
+    reader = Reader(page, server.url, scripts=True)
+    await reader.sign_in(adas_jwt)
+    await reader.open("/products/in-place")
+    await page.get_by_role("radio", name="4 stars").focus()
+    await typed(page, "Space", "Tab", "Tab")  # the language is chosen
+    await page.keyboard.type("It sweeps")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("Mostly.")
+    await typed(page, "Tab", "Enter")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("It sweeps")
+
+    await reader.open("/products/in-place")
+    card, edit = reader.comments.first, page.locator("form#edit")
+    await page.get_by_role("link", name="Edit").press("Enter")
+    await expect(edit.get_by_role("radio", name="4 stars")).to_be_focused()
+    await page.evaluate(AXE)
+    found = await page.evaluate("axe.run(document.querySelector('.in-place'))")
+    assert [one["id"] for one in found["violations"]] == []
+    await typed(page, "ArrowRight", "Tab", "Tab")
+    await page.keyboard.type("It cleans")
+
+    # The answer is late: until it comes, the list shows what was typed.
+    late = asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        await late.wait()
+        await route.fallback()
+
+    await page.route("**/comments/*", wait)
+    await page.keyboard.press("Enter")
+    await expect(page.locator(".comment:visible h3")).to_have_text("It cleans")
+    await expect(edit).to_be_hidden()
+    late.set()
+    await expect(card.locator(".notice")).to_be_focused()
+    await expect(card.locator(".notice")).to_contain_text("Your changes are saved.")
+    await expect(card.locator(".stars").first).to_have_attribute("aria-label", "5 out of 5 stars")
+    await page.unroute("**/comments/*")
+
+    await page.get_by_role("link", name="Delete").press("Enter")
+    await expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+    await typed(page, "Shift+Tab", "Enter")
+    await expect(page.locator(".notice:focus")).to_contain_text("The comment is deleted.")
+    await expect(reader.comments).to_have_count(0)
+
+
+async def test_a_form_comes_back_with_the_reason_and_the_text(
+    page: Page, server: Server, witness: Witness
+) -> None:
+    reader = Reader(page, server.url, scripts=True)
+    await reader.open("/products/1")
+    await page.get_by_role("button", name="Try it as").click()
+    await page.get_by_role("link", name="Report").first.press("Enter")
+    form, text = page.locator("form#report"), page.get_by_label("Explanation")
+    await page.get_by_role("radio", name="Another reason").press("Space")
+    await form.get_by_role("button", name="Send report").press("Enter")
+    await expect(page.locator("#report-text-error")).to_contain_text("Write a few words.")
+    await expect(page.locator(".errors")).to_be_focused()
+    said(witness, 422)
+    await text.fill("Kept.")
+    await page.route("**/comments/*", lambda route: route.abort())
+    await form.get_by_role("button", name="Send report").press("Enter")
+    await expect(page.locator(".errors")).to_contain_text("Check your connection")
+    await expect(text).to_have_value("Kept.")
+    said(witness, "ERR_FAILED")
+    await page.unroute("**/comments/*")
+    await form.get_by_role("button", name="Cancel").press("Enter")
+    await expect(page.get_by_role("link", name="Report").first).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("radio", name="Advertising").press("Space")
+    await form.get_by_role("button", name="Send report").press("Enter")
+    await expect(page.locator(".comment .notice")).to_contain_text("Thank you for your report.")
+    await expect(page.get_by_role("link", name="Report")).to_have_count(20)
