@@ -297,6 +297,7 @@ def comment_events(
     rating: list[int] | None = None,
     language: list[str] | None = None,
     verified_only: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
+    has_photos: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
     after: str | None = None,
 ) -> AsyncIterator[CommentEvent]:
     """Return the events of the list ``Product.comments`` with the same arguments."""
@@ -307,6 +308,7 @@ def comment_events(
         ratings=None if rating is None else rules.ratings("rating", rating),
         languages=None if language is None else rules.languages("language", language),
         verified_only=bool(verified_only),
+        has_photos=bool(has_photos),
     )
     resumed = info.context.last_event_id or after
     position = event_position_of(resumed) if resumed else None

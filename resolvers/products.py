@@ -93,6 +93,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     created_from: CreatedFrom = None,
     created_before: CreatedBefore = None,
     verified_only: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
+    has_photos: bool | None = False,  # noqa: FBT001, FBT002 - the field's argument
     order_by: CommentOrderBy = CommentOrder.NEWEST,
     first: int | None = None,
     after: str | None = None,
@@ -111,6 +112,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
         created_from=start,
         created_before=end,
         verified_only=bool(verified_only),
+        has_photos=bool(has_photos),
         order=ordered.order,
         variants=frozenset(variants),
     )

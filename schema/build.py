@@ -104,6 +104,10 @@ DESCRIPTIONS: Mapping[str, str] = {
     "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
     "verifiedOnly": "Return only comments with `verifiedPurchase`; `totalCount` is then null. "
     "Default false.",
+    "hasPhotos": "Return only comments with photos; `totalCount` is then null. False does not "
+    "filter. Default false.",
+    "Subscription.commentEvents.hasPhotos": "Send events only of comments with photos. False does "
+    "not filter. Default false.",
     "Subscription.commentEvents.verifiedOnly": "Send events only of comments with "
     "`verifiedPurchase`. Default false.",
     "kind": "Which queue.",

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, TypeVar
 
 from dal.entities.comment import comment_position
-from dal.model import RATINGS, Comment
+from dal.model import RATINGS, Comment, Photo
 from dal.query.pagination import Page, Slice
 from dal.query.plan import Order
 from dal.repositories.comments import CommentRepository, Selection
@@ -57,6 +57,12 @@ def voted(comments: Iterable[Comment]) -> list[Comment]:
     return [one._replace(votes_before=votes[n % 5]) for n, one in enumerate(comments)]
 
 
+def with_photos(comments: Iterable[Comment]) -> list[Comment]:
+    """The comments, with a photo in every fourth."""
+    photos = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
+    return [one if n % 4 else one._replace(photos=photos) for n, one in enumerate(comments)]
+
+
 def newest_first(comments: Iterable[Comment]) -> list[Comment]:
     """Return comments in the total order of a product's list."""
     return sorted(comments, key=comment_position, reverse=True)
@@ -80,6 +86,7 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "ratings": lambda comment, wanted: wanted is None or comment.rating in wanted,
     "languages": lambda comment, wanted: wanted is None or comment.language in wanted,
     "verified_only": lambda comment, wanted: not wanted or comment.verified_purchase,
+    "has_photos": lambda comment, wanted: not wanted or bool(comment.photos),
     "created_from": lambda comment, wanted: wanted is None or comment.created_at >= wanted,
     "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
     "order": lambda comment, wanted: True,

@@ -19,17 +19,18 @@ from dal.table.items import Item, primary_key
 _SHOWN = ("rating", "language", "data")
 
 
-def _verified(verified: bool) -> str:  # noqa: FBT001 - of the field
-    return "true" if verified else "false"
+def _flag(value: object) -> str:
+    return "true" if value else "false"
 
 
-def _voted(data: Any) -> str:
-    return "true" if "helpful" in data or "helpfulBefore" in data else "false"
+def _voted(data: Any) -> bool:
+    return "helpful" in data or "helpfulBefore" in data
 
 
 _PACKS = {
-    "verified": lambda row: _verified(unpacked(row).get("verifiedPurchase", False)),
-    "voted": lambda row: _voted(unpacked(row)),
+    "verified": lambda row: _flag(unpacked(row).get("verifiedPurchase")),
+    "voted": lambda row: _flag(_voted(unpacked(row))),
+    "hasPhotos": lambda row: _flag(unpacked(row).get("photos")),
 }
 _of_product = partial(
     Index,
@@ -52,6 +53,13 @@ BY_VERIFIED = _of_product(
     "GSI8PK",
     partition=("product", "verified"),
     covers={"verified": frozenset({"true"})},
+)
+
+WITH_PHOTOS = _of_product(
+    "withPhotos",
+    "GSI7PK",
+    partition=("product", "hasPhotos"),
+    covers={"hasPhotos": frozenset({"true"})},
 )
 
 HELPFUL = Index(
@@ -195,11 +203,21 @@ COMMENT: Entity[Comment] = Entity(
         "language": lambda comment: comment.language,
         "rating": lambda comment: str(comment.rating),
         "author": lambda comment: comment.username,
-        "verified": lambda comment: _verified(comment.verified_purchase),
-        "voted": lambda comment: "true" if comment.helpful_count else "false",
+        "verified": lambda comment: _flag(comment.verified_purchase),
+        "voted": lambda comment: _flag(comment.helpful_count),
+        "hasPhotos": lambda comment: _flag(comment.photos),
     },
     positions={BY_DATE: comment_position, BY_HELPFUL: helpful_position},
-    indexes=(ALL, BY_LANGUAGE, BY_RATING, BY_LANGUAGE_AND_RATING, BY_VERIFIED, HELPFUL, BY_AUTHOR),
+    indexes=(
+        ALL,
+        BY_LANGUAGE,
+        BY_RATING,
+        BY_LANGUAGE_AND_RATING,
+        BY_VERIFIED,
+        WITH_PHOTOS,
+        HELPFUL,
+        BY_AUTHOR,
+    ),
     attributes=_attributes,
     decode_row=_decode,
     marks=(COUNTED, KEYED),

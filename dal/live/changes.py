@@ -42,6 +42,7 @@ class Was(NamedTuple):
     language: str
     version: str
     verified: bool
+    has_photos: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +163,14 @@ def change_of(old: Comment | None, new: Comment | None) -> Change:
     """Return the change that a write made. Only one of the two arguments may be None."""
     comment = new or old
     assert comment is not None  # noqa: S101 - a write changes something
-    was = (
-        None if old is None else Was(old.rating, old.language, version(old), old.verified_purchase)
-    )
+    was = None if old is None else _was(old)
     return Change(comment.product_id, comment_position(comment), was, new)
+
+
+def _was(old: Comment) -> Was:
+    return Was(
+        old.rating, old.language, version(old), old.verified_purchase, has_photos=bool(old.photos)
+    )
 
 
 def version(comment: Comment) -> str:
@@ -209,12 +214,8 @@ def event_for(
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)
     before, after = entry.was, entry.now
-    was = before is not None and _passes(
-        selection, before.rating, before.language, verified=before.verified
-    )
-    now = after is not None and _passes(
-        selection, after.rating, after.language, verified=after.verified_purchase
-    )
+    was = before is not None and _passes(selection, before)
+    now = after is not None and _passes(selection, _was(after))
     if not was and not now:
         return None
     return CommentEvent(_KINDS[was, now], position, entry)
@@ -244,9 +245,10 @@ def event_position_of(cursor: str) -> EventPosition:
     return position
 
 
-def _passes(selection: Selection, rating: int, language: str, *, verified: bool) -> bool:
+def _passes(selection: Selection, one: Was) -> bool:
     return (
-        (selection.ratings is None or rating in selection.ratings)
-        and (selection.languages is None or language in selection.languages)
-        and (verified or not selection.verified_only)
+        (selection.ratings is None or one.rating in selection.ratings)
+        and (selection.languages is None or one.language in selection.languages)
+        and (one.verified or not selection.verified_only)
+        and (one.has_photos or not selection.has_photos)
     )

@@ -18,7 +18,15 @@ from dal.client.retries import MAINTENANCE_DEADLINE, retry_on_conflict
 from dal.client.scan import Progress, ResumableScan
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import BY_AUTHOR, BY_VERIFIED, COMMENT, HELPFUL, STATE, is_comment
+from dal.entities.comment import (
+    BY_AUTHOR,
+    BY_VERIFIED,
+    COMMENT,
+    HELPFUL,
+    STATE,
+    WITH_PHOTOS,
+    is_comment,
+)
 from dal.entities.entity import Entity, packed, unpacked
 from dal.entities.order import ORDER, is_order
 from dal.entities.organization import ORGANIZATION_USER, is_organization_user
@@ -75,6 +83,7 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
     {
         BY_AUTHOR.partition_key,
         BY_VERIFIED.partition_key,
+        WITH_PHOTOS.partition_key,
         HELPFUL.partition_key,
         HELPFUL.sort_key,
         "product",
@@ -293,9 +302,9 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # The values that become keys are compared: a product's title, and a comment's purchase and
-    # votes. A comment's text may be long and is in no key, so it is not compared.
-    of_data = {"data", BY_VERIFIED.partition_key, HELPFUL.sort_key}
+    # The values that become keys are compared: a product's title, and a comment's purchase,
+    # photos and votes. A comment's text may be long and is in no key, so it is not compared.
+    of_data = {"data", BY_VERIFIED.partition_key, WITH_PHOTOS.partition_key, HELPFUL.sort_key}
     update = entity.unchanged(
         item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)
     )

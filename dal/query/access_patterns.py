@@ -17,6 +17,7 @@ from dal.entities.comment import (
     BY_RATING,
     BY_VERIFIED,
     HELPFUL,
+    WITH_PHOTOS,
 )
 from dal.entities.order import OPEN_ORDERS, ORDER_BY_ID, ORDERS_BY_DATE, ORDERS_BY_STATUS
 from dal.entities.organization import ORGANIZATIONS_OF_USER, USERS_OF_ORGANIZATION
@@ -124,16 +125,23 @@ ACCESS_PATTERNS = (
         "?",
     ),
     AccessPattern(
+        "AP23",
+        "a product's comments with photos, of any ratings and languages, or of buyers",
+        WITH_PHOTOS,
+        "product hasPhotos language? rating? verified?",
+        "?",
+    ),
+    AccessPattern(
         "AP22",
         "a product's comments with helpful votes, most votes first",
         HELPFUL,
-        "product* voted language? rating? verified?",
+        "product* voted language? rating? verified? hasPhotos?",
     ),
     AccessPattern(
         "AP1 (several products)",
         "the comments of a group's products, of any ratings and languages, newest first",
         ALL,
-        "product+ verified? language? rating?",
+        "product+ verified? hasPhotos? language? rating?",
         "?",
     ),
     AccessPattern("group members", "the products of a group"),
@@ -153,7 +161,7 @@ ACCESS_PATTERNS = (
         AccessPattern(
             f"AP6 ({words})",
             f"any of these lists, {words}, then newest first",
-            filters="product* language? rating? verified?",
+            filters="product* language? rating? verified? hasPhotos?",
             bounds="?",
             order=order,
         )

@@ -46,6 +46,8 @@ class Selection:
     created_before: datetime | None = None
     verified_only: bool = False
     """Whether to select only comments of users to whom the product was delivered."""
+    has_photos: bool = False
+    """Whether to select only comments with photos."""
     order: Order | None = None
     """The order of the list. None is by date."""
     variants: frozenset[str] = frozenset()
@@ -66,6 +68,8 @@ class Selection:
             filters["rating"] = frozenset(map(str, ratings))
         if self.verified_only:
             filters["verified"] = frozenset({"true"})
+        if self.has_photos:
+            filters["hasPhotos"] = frozenset({"true"})
         return query_of(filters, between(self.created_from, self.created_before), self.order)
 
 
@@ -172,12 +176,12 @@ class CommentRepository(CommentWriter):
         """Return the number of comments of a selection. It includes every acknowledged write.
 
         Return None if the counters may be out of date, or if they do not count by a filter of the
-        selection: dates and ``verified_only``.
+        selection: dates, ``verified_only`` and ``has_photos``.
         """
         query = _query_of(selection)
         if query.within.empty:
             return 0
-        if selection.verified_only:
+        if selection.verified_only or selection.has_photos:
             return None
         if not (await self._maintenance.current()).exact:
             return None

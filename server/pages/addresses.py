@@ -34,10 +34,11 @@ _PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a product's comments: ratings, languages, days, purchases. Also their order.
+    """The filters of a product's comments, and the order of the list.
 
     An empty filter matches all values, like a form without a checked box. In an address, ratings
-    come first, then languages, both ascending, then days, purchases, variants and the order.
+    come first, then languages, both ascending, then days, purchases, photos, variants and the
+    order.
     """
 
     ratings: tuple[int, ...] = ()
@@ -50,6 +51,8 @@ class Filters:
     """The name of the list's order: see ``list_orders``."""
     verified: bool = False
     """Whether the list shows only comments of buyers."""
+    photos: bool = False
+    """Whether the list shows only comments with photos."""
     together: bool = False
     """Whether the list shows the comments on all variants of the product's group."""
 
@@ -69,6 +72,7 @@ class Filters:
             until,
             _order(given.get("order", "")),
             bool(given.get("verified")),
+            bool(given.get("photos")),
             given.get("variants") == "all",
         )
 
@@ -80,7 +84,7 @@ class Filters:
     def chosen(self) -> int:
         """The number of selected values. The order does not count, because it hides no comment."""
         days = bool(self.since) + bool(self.until)
-        return len(self.ratings) + len(self.languages) + days + self.verified
+        return len(self.ratings) + len(self.languages) + days + self.verified + self.photos
 
     @property
     def dated(self) -> bool:
@@ -90,7 +94,7 @@ class Filters:
     @property
     def counted(self) -> bool:
         """Whether the server counts comments by these filters."""
-        return not (self.dated or self.verified)
+        return not (self.dated or self.verified or self.photos)
 
     @property
     def essential(self) -> "Filters":
@@ -106,6 +110,7 @@ class Filters:
             "createdFrom": _midnight(self.since),
             "createdBefore": _midnight(after),
             "verifiedOnly": self.verified,
+            "hasPhotos": self.photos,
             "orderBy": ORDERS[self.order].order_by,
         }
 
@@ -119,6 +124,7 @@ class Filters:
             *(("language", language) for language in self.languages),
             *((name, str(day)) for name, day in (("from", self.since), ("to", self.until)) if day),
             *([("verified", "yes")] if self.verified else []),
+            *([("photos", "yes")] if self.photos else []),
             *([("variants", "all")] if self.together else []),
             *([("order", self.order)] if self.order != "newest" else []),
             *cursor.items(),

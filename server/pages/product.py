@@ -212,10 +212,13 @@ def _filter_words(filters: Filters) -> Iterator[str]:
         yield gettext("from %(first)s", first=since)
     elif until:
         yield gettext("to %(last)s", last=until)
-    if filters.verified:
-        yield gettext("verified purchases only")
-    if filters.together:
-        yield gettext("all variants")
+    for chosen, words in (
+        (filters.verified, gettext("verified purchases only")),
+        (filters.photos, gettext("with photos only")),
+        (filters.together, gettext("all variants")),
+    ):
+        if chosen:
+            yield words
     if words := ORDERS[filters.order].filter:
         yield gettext(words)
 
@@ -236,13 +239,17 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
         yield words, replace(filters, since=None, until=None)
     if filters.verified:
         yield gettext("Verified purchases"), replace(filters, verified=False)
+    if filters.photos:
+        yield gettext("With photos"), replace(filters, photos=False)
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
     """If ``filters`` match no comment, yield wider filters that do, with their counts."""
-    if not filters.counted:  # the counts do not depend on days and purchases
-        without = replace(filters, since=None, until=None, verified=False)
-        words = gettext("Any date") if filters.dated else gettext("Also without a purchase")
+    if not filters.counted:  # the counts do not depend on days, purchases and photos
+        without = replace(filters, since=None, until=None, verified=False, photos=False)
+        words = gettext("Also without photos")
+        if filters.dated or filters.verified:
+            words = gettext("Any date") if filters.dated else gettext("Also without a purchase")
         wider = [(words, facets["total"], without)]
     else:
         by_rating, by_language = (

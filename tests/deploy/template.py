@@ -46,7 +46,7 @@ def of_type(end: str) -> list[Resource]:
 
 def sums_up(alarm: Resource) -> bool:
     """Return whether an alarm is of several metrics."""
-    return "Metrics" in alarm["Properties"]
+    return len(alarm["Properties"].get("Metrics", ())) > 1
 
 
 def policies() -> dict[str, dict[str, set[str]]]:

@@ -18,6 +18,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    Photo,
     ProductDetails,
     Profile,
     Roster,
@@ -105,6 +106,7 @@ def _comment(number: int) -> Comment:
         language=("de", "en")[number % 2],
         created_at=DAYS[number],
         verified_purchase=number % 2 == 0,
+        photos=(Photo("https://shop.example/kettle.jpg", "On my stove"),) if number == 4 else (),
         votes_before={3: 2, 6: 1}.get(number, 0),
     )
 

@@ -35,7 +35,8 @@ DATES = [
 def dated(selection: Selection, number: int) -> Selection:
     """Return a selection between dates, a quarter of them without any, a third of buyers only.
 
-    Half of the selections are by date, the others in another order.
+    A fifth is of comments with photos only. Half of the selections are by date, the
+    others in another order.
     """
     start, end = DATES[number % 4]
     order = None if number % 2 else [*Order][number // 2 % len(Order)]
@@ -44,6 +45,7 @@ def dated(selection: Selection, number: int) -> Selection:
         created_from=start,
         created_before=end,
         verified_only=number % 3 == 0,
+        has_photos=number % 5 == 0,
         order=order,
     )
 
@@ -53,7 +55,9 @@ async def data() -> list[Comment]:
     return [
         comment._replace(verified_purchase=number % 3 > 0)
         for seed, product in enumerate(PRODUCTS)
-        for number, comment in enumerate(oracle.voted(oracle.make_comments(product, 24, seed=seed)))
+        for number, comment in enumerate(
+            oracle.with_photos(oracle.voted(oracle.make_comments(product, 24, seed=seed)))
+        )
     ]
 
 
@@ -120,6 +124,7 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     reverse=st.booleans(),
     remembers=st.booleans(),
     verified_only=st.booleans(),
+    has_photos=st.booleans(),
     order=st.sampled_from([None, *Order]),
     products=st.sampled_from([1, 3]),
     seed=st.integers(0, 10**9),
@@ -136,6 +141,7 @@ async def test_rows_present_throughout_appear_once_in_order(
     reverse: bool,
     remembers: bool,
     verified_only: bool,
+    has_photos: bool,
     order: Order | None,
     products: int,
     seed: int,
@@ -153,6 +159,7 @@ async def test_rows_present_throughout_appear_once_in_order(
         None if languages is None else frozenset(languages),
         *created,
         verified_only,
+        has_photos,
         order,
         frozenset(variants),
     )
@@ -160,7 +167,9 @@ async def test_rows_present_throughout_appear_once_in_order(
         comment._replace(verified_purchase=number % 3 > 0)
         for place, one in enumerate((product, *variants))
         for number, comment in enumerate(
-            oracle.voted(oracle.make_comments(one, 24 >> place, seed=seed + place))
+            oracle.with_photos(
+                oracle.voted(oracle.make_comments(one, 24 >> place, seed=seed + place))
+            )
         )
     ]
     await store.put_many(before)

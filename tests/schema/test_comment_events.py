@@ -13,6 +13,8 @@ from dal.client.table import Table
 from dal.entities.comment import ALL
 from dal.live.log import Broker, InProcessBroker
 from dal.live.redis_stream import joined
+from dal.model import Photo
+from dal.model.loaded import LoadedComment
 from dal.stores import Stores
 from dal.table.index import QueryRequest, QueryResponse
 from resolvers.context import Context, Viewer
@@ -24,9 +26,9 @@ from tests.strategies import comment
 
 EVENTS = """
 subscription ($rating: [Int!], $language: [String!], $after: String, $id: String = "42",
-  $buyers: Boolean) {
+  $buyers: Boolean, $photos: Boolean) {
   commentEvents(productId: $id, rating: $rating, language: $language, verifiedOnly: $buyers,
-    after: $after) {
+    hasPhotos: $photos, after: $after) {
     kind cursor deletedId edgeCursor
     commentEdge { cursor node { id rating text } }
   }
@@ -120,14 +122,22 @@ async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
         assert [one["kind"] for one in await told(worst, 2)] == ["READY", "ADDED"]
 
 
-async def test_a_list_of_buyers_comments_gets_their_events_alone(api: Api) -> None:
+@pytest.mark.parametrize(
+    ("asked", "kept", "dropped"),
+    [
+        ({"buyers": True}, {"verified_purchase": True}, {"verified_purchase": False}),
+        ({"photos": True}, {"photos": (Photo("https://a.example/1"),)}, {"photos": ()}),
+    ],
+)
+async def test_a_list_with_a_filter_gets_its_events_alone(
+    api: Api, asked: dict[str, Any], kept: dict[str, Any], dropped: dict[str, Any]
+) -> None:
     store = api.context().stores.comments
-    async with aclosing(await api.listen(buyers=True)) as answers:
-        bought = comment("bought", verified_purchase=True)
-        await store.put_many([comment("other"), bought])
-        await store.put_many([bought._replace(rating=1)])
-        await store.put_many([bought._replace(rating=1, verified_purchase=False)])
-        await store.put_many([bought._replace(rating=2, verified_purchase=False), bought])
+    async with aclosing(await api.listen(**asked)) as answers:
+        await store.put_many([comment("other")])
+        for rating, changes in ((3, kept), (1, kept), (1, dropped), (2, dropped), (3, kept)):
+            one = comment("one", rating=rating, **changes)
+            await store.put_many([LoadedComment(one, {"photos": one.photos})])
         events = await told(answers, 5)
     assert [one["kind"] for one in events] == ["READY", "ADDED", "CHANGED", "DELETED", "ADDED"]
 

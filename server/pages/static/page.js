@@ -83,7 +83,7 @@ export function swap(fresh, landing) {
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
-  for (const name of ["rating", "language", "from", "to", "verified", "order"]) {
+  for (const name of ["rating", "language", "from", "to", "verified", "photos", "order"]) {
     for (const value of values.getAll(name).sort()) if (value) query.append(name, value);
   }
   return query.size ? `${form.action}?${query}` : form.action;

@@ -35,7 +35,7 @@ from tests.strategies import order
 from tests.writers import Engine, Killed, ignore
 
 COMMENTS = oracle.make_comments("4/2", 90, seed=5)
-ADDED = ["byVerified", "byHelpful", "byAuthor", "GSI1", "openOrders"]
+ADDED = ["byVerified", "withPhotos", "byHelpful", "byAuthor", "GSI1", "openOrders"]
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +132,7 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
         "all",
         "byRating",
         "byVerified",
+        "withPhotos",
         "byHelpful",
         "byAuthor",
         "GSI1",

@@ -28,7 +28,7 @@ async def weighed(selection: Selection, product: KnownProduct) -> dict[str, Alte
 async def test_the_cheapest_of_all_possible_indexes_is_chosen() -> None:
     found = await weighed(SEVERAL, KnownProduct(COMMENT, ROWS))
     costs = {name: one.cost for name, one in found.items()}
-    others = ("byAuthor", "byVerified", "byHelpful")
+    others = ("byAuthor", "byVerified", "withPhotos", "byHelpful")
     assert [costs.pop(name) for name in others] == [None] * len(others)
     assert set(costs) == {"all", "byLang", "byRating", "byLangAndRating"}
     for name in others:
@@ -76,6 +76,7 @@ async def test_without_statistics_the_reason_is_the_rule() -> None:
         "Not compared: it covers fewer filters than byLangAndRating.",
         "Its keys contain author, which the query does not filter by.",
         "Its keys contain verified, which the query does not filter by.",
+        "Its keys contain hasPhotos, which the query does not filter by.",
         "It contains only rows whose voted is true.",
     }
 

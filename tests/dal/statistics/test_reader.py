@@ -11,6 +11,7 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT, comment_position
 from dal.entities.entity import Row
 from dal.errors import ThrottledError
+from dal.model import Photo
 from dal.model.key_parts import format_instant
 from dal.query.optimizer import PageSpan, TableStatistics
 from dal.query.pagination import Slice
@@ -239,12 +240,13 @@ async def test_only_the_first_read_of_a_product_samples_rows(table: Table) -> No
 async def test_a_row_has_one_size_whichever_index_it_is_read_from(table: Table) -> None:
     """Otherwise the pages of one list would be planned by sizes that creep."""
     one = comment(product_id="42", language="en", rating=1, verified_purchase=True)
+    one = one._replace(photos=(Photo("https://shop.example/kettle.jpg"),))
     rows = [one._replace(comment_id=f"{n}") for n in range(9)]
     await Stores(table).comments.put_many(rows)
     provider = provider_of(table)
     before = (await known(provider, ExecutionStatistics("AP3a"))).row_bytes
     values = {"product": "42", "language": "en", "rating": "1", "author": rows[0].username}
-    values["verified"] = "true"
+    values |= {"verified": "true", "hasPhotos": "true"}
     for index in (one for one in COMMENT.indexes if one.order == BY_DATE):
         answer = await table.query(QueryRequest(index, index.partition_of(values), limit=9))
         assert len(answer.items) == 9

@@ -27,6 +27,7 @@ filters = st.fixed_dictionaries(
         "rating": st.sampled_from("12345"),
         "author": identifiers,
         "verified": st.just("true"),
+        "hasPhotos": st.just("true"),
     }
 )
 
@@ -54,7 +55,10 @@ def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[s
     # byLang and byRating have the same shape; a language tag is never one digit.
     # byHelpful has another order, and no position in it is remembered under its partition.
     by_date = [index for index in COMMENT.indexes if index.order == BY_DATE]
-    assert len({index.partition_of(one) for index in by_date}) == len(by_date)
+    # byVerified and withPhotos have equal texts of different fields. Positions are remembered by
+    # fields with their values.
+    assert len({frozenset(index.partition) for index in by_date}) == len(by_date)
+    assert len({index.partition_of(one) for index in by_date}) == len(by_date) - 1
     assert len(by_date) == len(COMMENT.indexes) - 1
     assert BY_LANGUAGE.partition_of(one) != BY_RATING.partition_of(other)
 

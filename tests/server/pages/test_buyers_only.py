@@ -7,7 +7,7 @@ import pytest
 
 from dal.client.table import Table
 from dal.entities.order import purchases
-from dal.model import OrderStatus
+from dal.model import OrderStatus, Photo
 from dal.stores import Stores
 from tests.server.applications import app_of
 from tests.server.pages.conftest import Parsed, client_of, jwt_of, opened
@@ -53,25 +53,30 @@ async def test_the_form_says_so(shopper: httpx.AsyncClient) -> None:
     assert Parsed(answer.text).text.count(SENTENCE) == 2, "beside the form, and as its error"
 
 
-async def test_the_list_can_show_buyers_alone(table: Table) -> None:
-    rows = [
-        comment(f"c{number}", product_id="1", rating=number + 1, verified_purchase=number == 2)
-        for number in range(3)
-    ]
+async def test_the_list_can_show_buyers_or_photos_alone(table: Table) -> None:
+    rows = [comment(f"c{number}", product_id="1", rating=number + 1) for number in range(3)]
+    photos = (Photo("https://shop.example/kettle.jpg"),)
+    rows[2] = rows[2]._replace(verified_purchase=True, photos=photos)
     await Stores(table).comments.put_many(rows)
     async with client_of(app_of(table, explain=True)) as client:
         page = await opened(client, "/products/1")
-        assert (len(page.headings), chosen(page)) == (3, False)
-        page = await opened(client, "/products/1?verified=yes&rating=3&language=en")
-        assert (len(page.headings), chosen(page)) == (1, True)
-        assert "Verified purchases are not counted" in page.text
-        assert "/products/1?rating=3&language=en" in [given["href"] for _, given in page.anchors]
-        none = await opened(client, "/products/1?verified=yes&rating=1")
-        assert "Also without a purchase (1)" in none.text
-        account = (await opened(client, "/products/1?verified=yes")).account
-        assert account["Index"] == "byVerified"
+        assert (len(page.headings), chosen(page)) == (3, set())
+        for name, hint, wider, index in (
+            ("verified", "Verified purchases are not", "Also without a purchase", "byVerified"),
+            ("photos", "Comments with photos are not", "Also without photos", "withPhotos"),
+        ):
+            page = await opened(client, f"/products/1?{name}=yes&rating=3&language=en")
+            assert (len(page.headings), chosen(page)) == (1, {name})
+            assert hint in page.text
+            anchors = [given["href"] for _, given in page.anchors]
+            assert "/products/1?rating=3&language=en" in anchors
+            none = await opened(client, f"/products/1?{name}=yes&rating=1")
+            assert f"{wider} (1)" in none.text
+            account = (await opened(client, f"/products/1?{name}=yes")).account
+            assert account["Index"] == index
 
 
-def chosen(page: Parsed) -> bool:
-    """Say whether the box of verified purchases is checked."""
-    return any("checked" in given for _, given in page.elements if given.get("id") == "verified")
+def chosen(page: Parsed) -> set[str]:
+    """Return the checked boxes of the filters by purchase and photos."""
+    boxes = [given for _, given in page.elements if given.get("name") in {"verified", "photos"}]
+    return {str(given["name"]) for given in boxes if "checked" in given}
