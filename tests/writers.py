@@ -13,6 +13,7 @@ from typing import Any, Self
 from dal import errors
 from dal.client.table import Table
 from dal.entities.comment import COMMENT
+from dal.maintenance.erasure import Choices, CommentFate, Erasure
 from dal.model import RATINGS, Comment
 from dal.model.loaded import CommentState, LoadedComment
 from dal.model.moderation import ReviewCause
@@ -73,20 +74,26 @@ _EXPECTED = (
 
 KINDS = (
     *("add", "update", "text", "delete", "put_many"),
-    *("hold", "review", "decide", "report", "reply", "load"),
+    *("hold", "review", "decide", "report", "reply", "load", "vote"),
 )
+AUTHORS = sorted({row.username for row in ROWS})
+PEOPLE = [f"person{number}" for number in range(9)]
+MODERATOR = "mo"
 
 
 class Writers:
     """Two processes whose clients send all mutations and load, all the time.
 
-    ``kills`` is the share of writes whose process is killed in the middle.
+    ``kills`` is the share of writes whose process is killed in the middle, ``erases`` the share of
+    erasures of an author, a reader or the moderator.
     """
 
-    def __init__(self, table: Table, seed: int, *, kills: float = 0.0) -> None:
+    def __init__(
+        self, table: Table, seed: int, *, kills: float = 0.0, erases: float = 0.0
+    ) -> None:
         self.stores = [Stores(table) for _ in range(2)]
         self.kinds: Counter[str] = Counter()
-        self._table, self._kills = table, kills
+        self._table, self._kills, self._erases = table, kills, erases
         self._chance = random.Random(seed)
         self._running: set[asyncio.Task[None]] = set()
         self._loops: list[asyncio.Task[None]] = []
@@ -142,7 +149,7 @@ class Writers:
     async def _send(self, stores: Stores) -> None:  # noqa: C901 - a case for each kind
         chance, store, standings = self._chance, stores.comments, stores.standings
         row = self._changed(chance.choice(ROWS))
-        kind = chance.choice(KINDS)
+        kind = "erase" if chance.random() < self._erases else chance.choice(KINDS)
         self.kinds[kind] += 1
         with suppress(*_EXPECTED):
             match kind:
@@ -179,6 +186,11 @@ class Writers:
                     await self._report(stores, row)
                 case "reply":
                     await store.reply(row.comment_id, chance.choice(["Thanks.", "Sorry.", None]))
+                case "vote":
+                    mark = chance.choice([stores.votes.mark, stores.votes.unmark])
+                    await mark(chance.choice(ROWS[:9]).comment_id, chance.choice(PEOPLE))
+                case "erase":
+                    await erase(stores.comments._table, chance.choice(ERASED))
                 case "load":
                     loaded = [self._with_state(one) for one in chance.sample(ROWS, 5)]
                     await store.put_many(loaded)
@@ -192,17 +204,17 @@ class Writers:
         there = await stores.comments.get(comment_id)
         held = await moderation.get(comment_id)
         if held is not None and self._chance.random() < 0.7:
-            await moderation.approve(comment_id, version(held), "mo")
+            await moderation.approve(comment_id, version(held), MODERATOR)
         elif (one := held or there) is not None:
-            await moderation.reject(comment_id, version(one), "mo", "no")
+            await moderation.reject(comment_id, version(one), MODERATOR, "no")
 
     async def _report(self, stores: Stores, row: Comment) -> None:
         """Let one of a few people report one of a few comments; block its author, or unblock."""
         comment_id = self._chance.choice(["new-1", "new-2", ROWS[0].comment_id, row.comment_id])
-        person = f"person{self._chance.randrange(9)}"
+        person = self._chance.choice(PEOPLE)
         reports, standings = stores.reports, stores.standings
         if self._chance.random() < 0.2:
-            await standings.block(row.username, f"why {self._chance.random()}", "mo")
+            await standings.block(row.username, f"why {self._chance.random()}", MODERATOR)
         elif self._chance.random() < 0.2:
             await standings.unblock(row.username)
         await reports.report(comment_id, person, ReportReason.SPAM, "", review_at=4)
@@ -219,6 +231,15 @@ class Writers:
             language=chance.choice(LANGUAGES),
             text=f"text {chance.random()}",
         )
+
+
+ERASED = [*AUTHORS, *PEOPLE, MODERATOR]
+
+
+async def erase(table: Table, name: str) -> None:
+    """Erase a user; delete the comments of every second author, and rename the others."""
+    fate: CommentFate = "delete" if ERASED.index(name) % 2 else "anonymize"
+    await Erasure(table, name, Choices(fate)).run(at_once, ignore, ignore)
 
 
 async def at_once() -> None:

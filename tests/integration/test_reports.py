@@ -19,6 +19,7 @@ from dal.client.table import Table
 from dal.deadline import Deadline, deadline
 from dal.entities.case import commented_id, encode_report, is_report
 from dal.entities.comment import comment_in
+from dal.maintenance.personal_data import scan
 from dal.maintenance.verify import verify
 from dal.model.key_parts import escape
 from dal.model.moderation import Moderation, QueueKind, ReviewCause
@@ -40,7 +41,7 @@ from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
 from tests.schema.conftest import ANN, BOB, MODERATOR
 from tests.strategies import comment
-from tests.writers import KINDS, ROWS, Engine, Killed, Writers, ignore
+from tests.writers import ERASED, KINDS, ROWS, Engine, Killed, Writers, erase, ignore
 
 ONE = comment("one", username="ann")
 SPAM = ReportReason.SPAM
@@ -450,13 +451,18 @@ async def test_after_any_history_the_queue_has_what_is_undecided(
     each_table: Table, mode: MaintenanceMode
 ) -> None:
     await in_mode(each_table, mode)
-    writers = Writers(each_table, 11, kills=0.1)
+    writers = Writers(each_table, 11, kills=0.1, erases=0.015)
     await Stores(each_table).comments.put_many(ROWS[:40])
     for number in range(0, 400, 4):
         await asyncio.gather(*(writers._write(number + one) for one in range(4)))
     await each_table.drain()
     assert writers.kinds["killed"] > 5
-    assert {*KINDS} <= writers.kinds.keys()
+    assert {*KINDS, "erase"} <= writers.kinds.keys()
+    assert mode is MaintenanceMode.STREAM or await verify(each_table, ignore) == []
+    await check_cases(each_table)
+    for name in ERASED[::5]:
+        await erase(each_table, name)
+        assert await scan(each_table, name, ignore) == []
     found = await verify(each_table, ignore)
     assert found == [] or mode is MaintenanceMode.STREAM
     assert await reports_in(each_table)
