@@ -102,6 +102,14 @@ async def one_per_person(
         typer.Argument(metavar="on|off", help="Whether a person may have only one comment."),
     ],
     *,
+    list_: Annotated[
+        bool,
+        typer.Option(
+            "--list",
+            help="Print product, user name and id of each older comment of a person who has a "
+            "newer one on the product, separated by tabs.",
+        ),
+    ] = False,
     write_units: WriteUnits = None,
     read_units: ReadUnits = None,
     settings: Settings,
@@ -110,7 +118,7 @@ async def one_per_person(
 
     'on' scans the table. A second comment is refused from the beginning of the scan. If the command
     is interrupted, run it again. Persons who have several comments on a product keep them; the
-    command lists all but the newest, and lists them again whenever it runs.
+    command counts all but the newest, and counts or lists them again whenever it runs.
     """
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
@@ -121,13 +129,15 @@ async def one_per_person(
             return
         async with scanning(store) as (progress, seen):
             further = await switch_on(store.table, writers_settled(store, progress), seen)
-    for one in further:
-        typer.echo(f"{one.product_id}\t{one.username}\t{one.comment_id}")
+    if list_:
+        for one in further:
+            typer.echo(f"{one.product_id}\t{one.username}\t{one.comment_id}")
+        return
     typer.echo(f"Table {settings.table}: a person may have one comment on each product.")
     if further:
         typer.echo(
-            "Each line above is an older comment of a person who has a newer one on the product: "
-            f"product, user name, comment id. These comments are kept: {len(further):,}."
+            f"Older comments by persons with a newer one on the product: {len(further):,}. They "
+            "are kept; `marginalia table one-per-person on --list` prints them."
         )
 
 

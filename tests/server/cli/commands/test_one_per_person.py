@@ -11,9 +11,9 @@ from dal.stores import Stores
 from server.cli.main import build
 from tests.strategies import comment
 
-LISTED = (
-    "Each line above is an older comment of a person who has a newer one on the product: product, "
-    "user name, comment id. These comments are kept: 1."
+COUNTED = (
+    "Older comments by persons with a newer one on the product: 1. They are kept; "
+    "`marginalia table one-per-person on --list` prints them."
 )
 
 
@@ -22,7 +22,7 @@ def run(*arguments: str) -> object:
     return build(list(arguments))(arguments, standalone_mode=False)
 
 
-async def test_it_lists_the_older_comments_and_a_load_adds_none(
+async def test_it_counts_and_lists_the_older_comments_and_a_load_adds_none(
     table: Table,
     dynoxide_url: str,
     tmp_path: Path,
@@ -42,10 +42,10 @@ async def test_it_lists_the_older_comments_and_a_load_adds_none(
     await Stores(table).comments.put_many(rows)
     for _ in range(2):
         assert await said("table", "one-per-person", "on") == [
-            "42\tann\tolder",
             f"Table {table.name}: a person may have one comment on each product.",
-            LISTED,
+            COUNTED,
         ]
+        assert await said("table", "one-per-person", "on", "--list") == ["42\tann\tolder"]
     assert (await said("table", "describe"))[-1] == (
         "A person may have one comment on each product."
     )
