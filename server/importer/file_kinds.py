@@ -69,7 +69,7 @@ class FileKind(Generic[Thing]):
     If two rows have the same ``identity``, the later one replaces the earlier.
     """
 
-    name: str
+    name: "FileKindName"
     fields: tuple[Field, ...]
     make: Callable[[Mapping[str, Any]], Thing]
     """Makes an object from the values of a row."""
@@ -160,11 +160,13 @@ _STATES_WITH = {
 
 
 def _comment_cells(one: Any) -> Iterable[object]:
-    """Return the cells of a comment or a submission.
+    """Return the cells of a comment or a submission, or of a row as a load would first store it.
 
     An export contains neither the time at which a moderator published a comment, nor the number of
     votes, which have their own kind of file. A load of the file keeps the stored time and number.
     """
+    if isinstance(one, LoadedComment):
+        one = one.over(None, one.comment.created_at)
     shown = (getattr(one, name) for name in Comment._fields if name not in _APART)
     reply = (one.reply.text, one.reply.created_at) if one.reply else (None, None)
     decision = (getattr(one, name, None) for name in DECISION)

@@ -4,13 +4,10 @@ A dry run writes nothing, and keeps the first objects.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic
 from typing import Any, Generic, Self
 
-import orjson
-
-from dal.model.loaded import LoadedComment
 from dal.repositories.bulk_write import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
@@ -109,21 +106,9 @@ class DryRun:
     """Replaces the table in a dry run: writes nothing, and keeps the first objects to show."""
 
     def __init__(self) -> None:
-        self._first: list[object] = []
+        self.first: list[Any] = []
 
-    async def put(self, things: Sequence[object]) -> Outcome:
+    async def put(self, things: Sequence[Any]) -> Outcome:
         """Write nothing. All objects count as new, because the table is not read."""
-        self._first += things[: SHOWN - len(self._first)]
+        self.first += things[: SHOWN - len(self.first)]
         return Outcome(new=len(things))
-
-    def first(self) -> Iterator[str]:
-        """Yield the first objects, each as a line of JSON."""
-
-        def plain(value: Any) -> object:  # orjson cannot encode named tuples and Decimal
-            return value._asdict() if hasattr(value, "_asdict") else str(value)
-
-        for one in self._first:
-            shown = (
-                one.comment._asdict() | dict(one.given) if isinstance(one, LoadedComment) else one
-            )
-            yield orjson.dumps(shown, default=plain).decode()

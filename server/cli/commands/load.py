@@ -14,6 +14,7 @@ from server.cli.long_running import WriteUnits, long_running
 from server.cli.options import STORE, takes
 from server.engine.storage import open_store
 from server.errors import INTERRUPTED, CommandError, exit_code
+from server.exporter.export_rows import Layout
 from server.importer.column_mapping import (
     FormatName,
     find_preset,
@@ -211,8 +212,8 @@ def _report(work: Load[Any], losses: Losses, rehearsal: DryRun | None) -> None:
     if more := max(tally.rejected - SHOWN_REJECTS, 0):
         typer.echo(f"… and {counted(more, 'row')} more.", err=True)
     if rehearsal is not None:
-        for line in rehearsal.first():
-            typer.echo(line)
+        layout, kind = Layout("jsonl", all_states=True), work.mapping.kind
+        typer.echo(layout.encode(kind.name, rehearsal.first).decode(), nl=False)
         rows = counted(tally.outcome.total, "row")
         summary = f"{rows} would load, {tally.rejected:,} would be rejected"
     else:

@@ -78,6 +78,9 @@ async def test_the_commands_give_the_same_store_and_the_same_rows(
         assert (ended.returncode, ended.stderr) == (0, "")
         for kind in KINDS:
             file = out / f"{kind}.jsonl"
+            shown = called("load", file, "--kind", kind, "--dry-run", *at, second.name, **AWS)
+            first_rows = file.read_bytes().decode().split("\n")[:3]
+            assert shown.stdout.startswith("\n".join(first_rows)), "as an export writes them"
             ended = called("load", file, "--kind", kind, *at, second.name, **AWS)
             assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout
         assert await everything(first) == await everything(second)

@@ -108,7 +108,7 @@ async def test_reviewers_keep_their_id_and_their_name(tmp_path: Path, preset: st
     _, output, _ = load(path, load_options, "--preset", preset, "--dry-run")
     shown = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     assert {one["username"][0] for one in shown} <= {"A", "u"}
-    assert all(one["name"] not in {None, one["username"]} for one in shown)
+    assert all(one["author_name"] not in {None, one["username"]} for one in shown)
 
 
 @pytest.mark.parametrize("preset", ["bazaarvoice", "judgeme", "wix", "yotpo"])
