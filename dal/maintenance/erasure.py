@@ -1,7 +1,8 @@
 """Erasure: deletes a user's data, or removes the user's name from it, while servers run.
 
 1. *Announce*: the user's standing gets ``erasing``, with the operator's choices. From then on,
-   servers refuse the user's comments, edits and reports. The erasure waits for writes in progress.
+   servers refuse the user's comments, edits, reports and votes. The erasure waits for writes in
+   progress.
 2. *Erase*: the erasure repeatedly queries the user's items and erases them, until it finds none.
 3. *Prove*: a scan of the whole table must find no item that names the user. Otherwise these items
    are erased too, and steps 2 and 3 are repeated. Without a scan, the queries must find nothing

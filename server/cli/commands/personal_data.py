@@ -47,6 +47,7 @@ Scans = Annotated[
 _NOUNS = {
     Kind.COMMENT: "comment",
     Kind.REPORT: "report",
+    Kind.VOTE: "helpful vote",
     Kind.DECISION: "moderation decision",
     Kind.BLOCK: "moderation block",
     Kind.TICKET: "ticket",
@@ -93,8 +94,8 @@ async def export(
 ) -> None:
     """Write everything that the table keeps of a user as one JSON object.
 
-    The object has the user's comments in all states, reports, decisions and blocks as a moderator,
-    standing, profile, orders, purchases, tickets, memberships and idempotency keys.
+    The object has the user's comments in all states, reports, votes, decisions and blocks as a
+    moderator, standing, profile, orders, purchases, tickets, memberships and idempotency keys.
 
     Servers may write meanwhile. An item that changes is there in one of its states.
     """
@@ -163,8 +164,8 @@ async def erase(
     and blocks by the user as a moderator, the name becomes 'erased'. Everything else is deleted.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
-    the user's comments, edits and reports. The command ends when a scan of the table finds the name
-    nowhere else. If it is interrupted, run it again.
+    the user's comments, edits, reports and votes. The command ends when a scan of the table finds
+    the name nowhere else. If it is interrupted, run it again.
     """
     name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:

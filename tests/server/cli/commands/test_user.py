@@ -57,8 +57,8 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
         return done.stdout
 
     counts = (
-        "5 comments, 1 report, 1 moderation decision, 1 moderation block, 2 tickets, "
-        "1 membership, 1 profile, 1 order, 1 purchase, 1 commented product, 1 standing"
+        "5 comments, 1 report, 1 helpful vote, 1 moderation decision, 1 moderation block, "
+        "2 tickets, 1 membership, 1 profile, 1 order, 1 purchase, 1 commented product, 1 standing"
     )
     file = tmp_path / "user.json"
     assert run("export", NAME, "--output", file) == f"{file}: {counts}.\n"
@@ -80,6 +80,7 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     unknown = tmp_path / "unknown.json"
     assert run("export", "unknown", "--output", unknown) == "Nothing is kept of unknown.\n"
     assert not unknown.exists()
+    assert run("erase", "unknown", "--yes") == "Nothing is kept of unknown.\n"
 
     unsure = called("user", "erase", NAME, *store, **AWS)
     assert (unsure.returncode, unsure.stdout) == (2, "")
