@@ -12,16 +12,21 @@ from hypothesis import strategies as st
 
 from dal.client.table import Table
 from dal.model import RATINGS, Comment
-from dal.model.loaded import LoadedComment
+from dal.model.loaded import CommentState, LoadedComment
+from dal.model.moderation import ReviewCause
 from dal.query.pagination import Slice, decode_cursor
 from dal.query.plan import Order
+from dal.repositories.comment_writes import version
 from dal.repositories.comments import CommentRepository, Selection
+from dal.repositories.moderation import SubmissionSelection
 from dal.stores import Stores
 from tests import oracle
 from tests.edges import edge_of
 from tests.engines import SECOND_IN_SOAK
+from tests.fakes import anybody
 from tests.strategies import FEW
 
+WORDS, PENDING = ReviewCause.WORDS, {"state": CommentState.PENDING}
 PRODUCTS = ("42", "42/en")
 DATES = [
     (None, None),
@@ -107,8 +112,9 @@ dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelt
 
 @st.composite
 def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
-    """What happens before each page: rows added at, or deleted from, places in the order."""
-    change = st.tuples(st.sampled_from(["insert", "delete", "rate", "vote"]), st.integers(0, 10**6))
+    """What happens before each page: rows that are added, hidden or changed somewhere."""
+    kinds = ["insert", "delete", "rate", "vote", "edit for review", "reject", "approve"]
+    change = st.tuples(st.sampled_from(kinds), st.integers(0, 10**6))
     return draw(st.lists(st.lists(change, max_size=3), min_size=1, max_size=6))
 
 
@@ -151,7 +157,8 @@ async def test_rows_present_throughout_appear_once_in_order(
     In another order than by date, a row whose rating or votes change may be missing or occur
     twice. Every other row occurs once.
     """
-    store = Stores(each_table).comments
+    stores = Stores(each_table)
+    store = stores.comments
     product, *variants = (uuid.uuid4().hex for _ in range(products))
     selection = Selection(
         product,
@@ -172,7 +179,8 @@ async def test_rows_present_throughout_appear_once_in_order(
             )
         )
     ]
-    await store.put_many(before)
+    held = [one._replace(comment_id=f"{one.comment_id}/held") for one in before[::3]]
+    await store.put_many([*before, *(LoadedComment(one, PENDING) for one in held)])
     if remembers:
         for one in selection.product_ids:
             await oracle.walk(store, Selection(one), 20, backward=False)
@@ -192,7 +200,7 @@ async def test_rows_present_throughout_appear_once_in_order(
         if not (info.has_previous_page if backward else info.has_next_page):
             break
         for kind, place in pending.pop(0) if pending else []:
-            await _happen(store, live, always, kind, place, f"{product}/new{next(number)}")
+            await _happen(stores, live, always, kind, place, f"{product}/new{next(number)}")
     if reverse:
         shown.reverse()
     positions = [oracle.position_in(order, comment) for comment in shown]
@@ -202,23 +210,35 @@ async def test_rows_present_throughout_appear_once_in_order(
 
 
 async def _happen(
-    store: CommentRepository,
+    stores: Stores,
     live: dict[str, Comment],
     always: set[str],
     kind: str,
     place: int,
     new_id: str,
 ) -> None:
-    """Insert, delete, re-rate or vote for a comment somewhere in the list."""
+    """Change, hide or show a comment somewhere in the list."""
+    store, moderation = stores.comments, stores.moderation
     chosen = oracle.newest_first(live.values())[place % len(live)]
-    always.discard(chosen.comment_id) if kind != "insert" else None
-    if kind == "delete" and len(live) > 1:
-        await store.delete(chosen.comment_id, lambda _: None)
+    always.discard(chosen.comment_id) if kind not in {"insert", "approve"} else None
+    hides = {"delete", "edit for review", "reject"}
+    if kind in hides and len(live) > 1:
+        if kind == "delete":
+            await store.delete(chosen.comment_id, anybody)
+        elif kind == "reject":
+            await moderation.reject(chosen.comment_id, version(chosen), "mo", "No.")
+        else:
+            changes = {"text": "Spam", "rating": place % 5 + 1}
+            await store.update(chosen.comment_id, changes, anybody, lambda *_: WORDS)
         del live[chosen.comment_id]
+    elif kind == "approve":
+        whose = SubmissionSelection(chosen.username)
+        for held in (await moderation.page(whose, Slice(100))).nodes:
+            if held.product_id == chosen.product_id:
+                edge = await moderation.approve(held.comment_id, version(held), "mo")
+                live[held.comment_id] = edge.node
     elif kind == "rate":
-        edge = edge_of(
-            await store.update(chosen.comment_id, {"rating": place % 5 + 1}, lambda _: None)
-        )
+        edge = edge_of(await store.update(chosen.comment_id, {"rating": place % 5 + 1}, anybody))
         live[chosen.comment_id] = edge.node
     elif kind == "vote":
         voted = chosen._replace(votes_before=place % 4)
