@@ -4,20 +4,21 @@ from dataclasses import dataclass, field
 
 import strawberry
 
-from dal.model import Comment, Product, rules
+from dal.model import Comment, Product
 from dal.repositories.comments import NEGATIVE, POSITIVE
 from resolvers.authorization import may_vote, require_viewer
 from resolvers.mutations import UserError, checked, reported
+from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
 
-_WHICH = {"comment_id": rules.identifier}
+_WHICH = {"id": own_id_of("Comment")}
 
 
 @strawberry.input(description="The comment that you find helpful.")
 class MarkHelpfulInput:
     """Input of ``markHelpful``: a comment of another user."""
 
-    comment_id: strawberry.ID = strawberry.field(description="`commentId` of the comment.")
+    id: strawberry.ID = strawberry.field(description="Global `id` of the comment.")
 
 
 @strawberry.input(description="The comment that you no longer find helpful.")
@@ -53,7 +54,7 @@ async def unmark_helpful(info: Info, input: UnmarkHelpfulInput) -> VotePayload: 
 
 
 async def _set_vote(info: Info, given: MarkHelpfulInput, *, helpful: bool) -> VotePayload:
-    viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["comment_id"]
+    viewer, comment_id = require_viewer(info.context), checked(given, _WHICH)["id"]
     votes = info.context.stores.votes
     change = votes.mark if helpful else votes.unmark
     comment = await change(comment_id, viewer.user_id, may_vote)

@@ -107,7 +107,7 @@ class VoteRepository:
         comment = await published(self._table, comment_id, username, check)
         if comment.username == username:
             raise errors.InvalidArgumentError(
-                "commentId", "commentId is your own comment: only others can find it helpful."
+                "id", "This is your own comment: only others can find it helpful."
             )
         return comment
 

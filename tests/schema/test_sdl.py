@@ -69,11 +69,9 @@ NAMED = {"productId": "String", "username": "String", "organizationName": "Strin
 """What an argument or an input field may name an object by, with its type."""
 
 LOOKED_UP = {
-    "MarkHelpfulInput.commentId",
     "Query.comment.commentId",
     "Query.order.orderId",
     "Query.ticket.ticketId",
-    "UnmarkHelpfulInput.commentId",
 }
 
 

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 
 import pytest
+from strawberry.relay.utils import to_base64
 
 from dal.client.table import Table
 from dal.entities.standing import STANDING, Standing
@@ -16,7 +17,7 @@ from tests.calls import calls_of
 from tests.schema.conftest import ANN, BOB, Run
 from tests.strategies import comment
 
-MARK = """mutation ($id: ID!) { markHelpful(input: { commentId: $id }) {
+MARK = """mutation ($id: ID!) { markHelpful(input: { id: $id }) {
   comment { helpfulCount viewerFoundHelpful } userErrors { code field } } }"""
 UNMARK = MARK.replace("markHelpful", "unmarkHelpful")
 FIELDS = "nodes { commentId helpfulCount viewerFoundHelpful }"
@@ -34,7 +35,7 @@ async def test_a_person_votes_once_and_withdraws_the_vote(table: Table, run: Run
         (UNMARK, 0, False),
         (UNMARK, 0, False),
     ):
-        answer = await run(operation, BOB, id="one")
+        answer = await run(operation, BOB, id=to_base64("Comment", "one"))
         assert not answer["errors"]
         (payload,) = answer["data"].values()
         assert payload == {
@@ -57,17 +58,17 @@ async def test_votes_that_are_refused(table: Table, run: Run, operation: str) ->
         (BOB, "held", "NOT_FOUND"),
         (BOB, "unknown", "NOT_FOUND"),
     ):
-        (payload,) = (await run(operation, viewer, id=comment_id))["data"].values()
+        (payload,) = (await run(operation, viewer, id=to_base64("Comment", comment_id)))["data"].values()
         assert payload["comment"] is None
         (error,) = payload["userErrors"]
         assert error["code"] == code
-        assert error["field"] == (["input", "commentId"] if code == "BAD_ARGUMENT" else None)
+        assert error["field"] == (["input", "id"] if code == "BAD_ARGUMENT" else None)
     for who, code in (
         (None, "UNAUTHENTICATED"),
         (Viewer("eve"), "FORBIDDEN"),
         (Viewer("gone"), "FORBIDDEN"),
     ):
-        (error,) = (await run(operation, who, id="one"))["errors"]
+        (error,) = (await run(operation, who, id=to_base64("Comment", "one")))["errors"]
         assert error["extensions"]["code"] == code
     assert stores.folds.pending == frozenset()
 
