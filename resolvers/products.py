@@ -8,6 +8,8 @@ from typing import Annotated, TypeAlias
 import strawberry
 
 from dal.model import (
+    NEGATIVE,
+    POSITIVE,
     Comment,
     OrderLine,
     Product,
@@ -18,7 +20,7 @@ from dal.model import (
 )
 from dal.query.pagination import CursorKind, Page
 from dal.query.plan import PlanBasis
-from dal.repositories.comments import NEGATIVE, POSITIVE, Selection
+from dal.repositories.comments import Selection
 from dal.statistics.counts import CommentFacets, CommentStatistics
 from dal.statistics.counts import facets as facets_of
 from resolvers.authorization import require_staff, require_viewer

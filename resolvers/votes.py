@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import strawberry
 
 from dal.model import Comment, Product
-from dal.repositories.comments import NEGATIVE, POSITIVE
+from dal.model.votes import Highlights
 from resolvers.authorization import may_vote, require_viewer
 from resolvers.mutations import UserError, checked, reported
 from resolvers.node_ids import own_id_of
@@ -32,13 +32,6 @@ class VotePayload:
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Highlights:
-    """The product. The fields of the type read its most helpful comments."""
-
-    product_id: str
 
 
 @reported(VotePayload)
@@ -69,16 +62,6 @@ async def viewer_found_helpful(root: strawberry.Parent[Comment], info: Info) -> 
     return await info.context.votes.load(root)
 
 
-def highlights(root: strawberry.Parent[Product]) -> Highlights:
-    """Return the product, for the fields that read its most helpful comments."""
-    return Highlights(root.product_id)
-
-
-async def most_helpful_positive(root: strawberry.Parent[Highlights], info: Info) -> Comment | None:
-    """Return the most helpful comment rated 4 or 5."""
-    return await info.context.stores.votes.most_helpful(root.product_id, POSITIVE)
-
-
-async def most_helpful_critical(root: strawberry.Parent[Highlights], info: Info) -> Comment | None:
-    """Return the most helpful comment rated 1 or 2."""
-    return await info.context.stores.votes.most_helpful(root.product_id, NEGATIVE)
+async def highlights(root: strawberry.Parent[Product], info: Info) -> Highlights:
+    """Return the product's most helpful comments."""
+    return await info.context.stores.votes.highlights(root.product_id)

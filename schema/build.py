@@ -198,8 +198,7 @@ READS: Mapping[str, Reads] = {
         for listed in ("ProductConnection.nodes", "ProductEdge.node")
         for name in ("isKnown", "pictureUrl", "title", "url")
     },
-    "ProductHighlights.mostHelpfulPositive": _ROW,
-    "ProductHighlights.mostHelpfulCritical": _ROW,
+    "Product.highlights": Reads(2),
     "Comment.viewerFoundHelpful": _ROW,
     "CommentConnection.nodes.viewerFoundHelpful": _ONCE_A_PAGE,
     "CommentEdge.node.viewerFoundHelpful": _ONCE_A_PAGE,

@@ -10,6 +10,7 @@ import strawberry
 from dal import model
 from dal.analytics import questions
 from dal.live import changes
+from dal.model.votes import Highlights
 from dal.query import pagination
 from dal.query.plan import PlanBasis
 from dal.statistics import counts
@@ -249,7 +250,7 @@ class Product(Node):
         graphql_type=Comment | None,
         description="The newest comment rated 1 or 2.",
     )
-    highlights: votes.Highlights = strawberry.field(
+    highlights: Highlights = strawberry.field(
         resolver=votes.highlights,
         graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")],  # noqa: F821 - it imports us
         description="The comments with the most helpful votes.",

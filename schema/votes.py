@@ -11,20 +11,18 @@ from schema.types import USER_ERRORS, UserError
 
 
 @strawberry.type(
-    description="The comments of a product with the most helpful votes. Considers the 100 comments "
+    description="The comments of a product with the most helpful votes. Considers the 40 comments "
     "with the most votes."
 )
 class ProductHighlights:
-    """The GraphQL type of ``resolvers.votes.Highlights``."""
+    """The GraphQL type of ``dal.model.votes.Highlights``."""
 
     most_helpful_positive: model.Comment | None = strawberry.field(
-        resolver=votes.most_helpful_positive,
         graphql_type=Comment | None,
         description="The comment rated 4 or 5 with the most votes; the newest of comments with "
         "equal votes.",
     )
     most_helpful_critical: model.Comment | None = strawberry.field(
-        resolver=votes.most_helpful_critical,
         graphql_type=Comment | None,
         description="The comment rated 1 or 2 with the most votes; the newest of comments with "
         "equal votes.",

@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 RATINGS = (1, 2, 3, 4, 5)
 
+POSITIVE, NEGATIVE = frozenset({4, 5}), frozenset({1, 2})
+"""The ratings of positive and of critical comments."""
+
 
 @dataclass(frozen=True, slots=True)
 class Product:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from dal.model import Comment
+
 
 class Vote(NamedTuple):
     """A user's vote for a comment. A user has at most one vote per comment."""
@@ -9,3 +11,10 @@ class Vote(NamedTuple):
     comment_id: str
     product_id: str
     username: str
+
+
+class Highlights(NamedTuple):
+    """The comments on a product with the most votes: a positive and a critical one."""
+
+    most_helpful_positive: Comment | None = None
+    most_helpful_critical: Comment | None = None

@@ -28,9 +28,6 @@ from dal.table.index import Spend
 from dal.table.items import Item, further_units
 from dal.table.ranges import between
 
-POSITIVE = frozenset({4, 5})
-NEGATIVE = frozenset({1, 2})
-
 
 @dataclass(frozen=True, slots=True)
 class Selection:

@@ -4,7 +4,7 @@ A vote is one item, and the comment shows the number of its votes some seconds l
 conflict, neither with one another nor with edits.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dal import errors
@@ -12,18 +12,22 @@ from dal.client.table import Table
 from dal.entities.comment import COMMENT, HELPFUL
 from dal.entities.entity import Row
 from dal.entities.vote import encode_vote, vote_key, voted_id, votes_of_user
-from dal.model import Comment
+from dal.model import NEGATIVE, POSITIVE, Comment
 from dal.model.standings import Permission
-from dal.model.votes import Vote
+from dal.model.votes import Highlights, Vote
 from dal.repositories.bulk_write import Outcome, overwrite
 from dal.repositories.reactions import published
 from dal.statistics.helpful import HelpfulFolds
 from dal.table.index import QueryRequest, query_all
 from dal.table.items import ABSENT, PRESENT, Action
 
-_FIRST_ROWS, _FURTHER_ROWS = 12, 88
-"""Maximum rows of the first and of the second Query for the most helpful comment of some
-ratings."""
+_FIRST_ROWS, _FURTHER_ROWS = 12, 28
+"""The most rows that each of two Queries reads for the highlights of a product."""
+
+_HIGHLIGHTS = dict.fromkeys(POSITIVE, "most_helpful_positive") | dict.fromkeys(
+    NEGATIVE, "most_helpful_critical"
+)
+"""The highlight to which a comment of a rating belongs."""
 
 
 class VoteRepository:
@@ -75,23 +79,26 @@ class VoteRepository:
                 found.update(map(voted_id, response.items))
         return found & ids
 
-    async def most_helpful(self, product_id: str, ratings: Iterable[int]) -> Comment | None:
-        """Return the comment of these ratings with the most votes; of several, the newest.
+    async def highlights(self, product_id: str) -> Highlights:
+        """Return the positive and the critical comment with the most votes.
 
-        Return None if none of the product's 100 comments with the most votes has such a rating.
+        Of comments with as many votes, the newest is returned. If one of the two is not among the
+        first rows, a second Query reads further rows.
         """
-        wanted = frozenset(ratings)
         values = {"product": product_id}
         request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)
+        found = Highlights()
         for limit in (_FIRST_ROWS, _FURTHER_ROWS):
             response = await self._table.query(replace(request, limit=limit))
             for item in response.items:
-                if int(item["rating"]["N"]) in wanted:
-                    return COMMENT.decode_row(Row(item[HELPFUL.sort_key]["S"], item, values))
-            if response.last_key is None:
+                name = _HIGHLIGHTS.get(int(item["rating"]["N"]))
+                if name is not None and getattr(found, name) is None:
+                    row = Row(item[HELPFUL.sort_key]["S"], item, values)
+                    found = found._replace(**{name: COMMENT.decode_row(row)})
+            if None not in found or response.last_key is None:
                 break
             request = replace(request, start=response.last_key)
-        return None
+        return found
 
     async def put_many(self, votes: Sequence[Vote]) -> Outcome:
         """Write votes; the comments show their number some seconds later."""

@@ -282,9 +282,9 @@ def local(address: str) -> str:
     return address if fits else "/"
 
 
-def with_query(path: str, **parameters: str | None) -> str:
-    """Return an address with those parameters that have a value."""
-    query = urlencode({name: value for name, value in parameters.items() if value})
+def with_query(path: str, *pairs: tuple[str, str], **parameters: str | None) -> str:
+    """Return an address with ``pairs``, and with those parameters that have a value."""
+    query = urlencode([*pairs, *((name, value) for name, value in parameters.items() if value)])
     return f"{path}?{query}" if query else path
 
 

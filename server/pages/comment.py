@@ -338,7 +338,11 @@ async def show_author(request: PageRequest) -> Response:
     size = {"last": SIZE, "before": before} if before else {"first": SIZE, "after": after}
     mine = username == request.session.username
     first = mine and not after and not before
-    variables = {"mine": first, "afterUnpublished": given.get("unpublished") or None}
+    variables = {
+        "mine": first,
+        "signedIn": request.session.username is not None,
+        "afterUnpublished": given.get("unpublished") or None,
+    }
     result = await request.run("author.comments", username=username, **size, **variables)
     connection = result.data["author"]["comments"]
     comments, info = connection["nodes"], connection["pageInfo"]

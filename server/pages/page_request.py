@@ -41,6 +41,8 @@ NOTICES = {
     "reported": gettext_noop("Thank you for your report. The shop will check this comment."),
     "approved": gettext_noop("The approval is saved. It may take a moment to appear in lists."),
     "rejected": gettext_noop("The rejection is saved. It may take a moment to appear in lists."),
+    "voted": gettext_noop("Your vote is saved. It may take a moment to appear in lists."),
+    "not-voted": gettext_noop("Your vote could not be saved. Please try again."),
     "deleted": gettext_noop(
         "The comment is deleted. It may take a moment to disappear from lists."
     ),

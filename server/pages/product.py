@@ -31,6 +31,7 @@ from server.pages.page_documents import fill_statistics, graphql_address
 from server.pages.page_request import PageRequest
 from server.pages.plan_panel import plan_account
 from server.pages.playground import Choice
+from server.pages.votes import highlights
 
 TREND_TIMEOUT = 0.5
 """Maximum seconds that a page waits for its trend."""
@@ -85,8 +86,16 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     filters = Filters.of(request.http.query_params)
     part = ListPart.of(request.http.query_params)
     variables = {"productId": product_id, **filters.variables()}
+    whole = filters == Filters() and not part.chosen
     result, trend = await asyncio.gather(
-        request.run("product", **variables, **part.variables(), together=filters.together),
+        request.run(
+            "product",
+            **variables,
+            **part.variables(),
+            together=filters.together,
+            summary=whole,
+            signedIn=request.session.username is not None,
+        ),
         _draw_trend(request, product_id, filters.languages or None),
     )
     product = result.data["product"]
@@ -162,6 +171,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         linked=connection["jsonLd"],
         account=plan_account(connection.get("plan"), result, playground.address),
         form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
+        highlights=list(highlights(product)),
         closed=gettext(UNLISTED) if closed else None,
         buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
     )

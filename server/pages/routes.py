@@ -23,6 +23,7 @@ from server.pages import (
     product,
     signing,
     static_files,
+    votes,
     widget,
 )
 from server.pages.page_request import Endpoint, endpoint
@@ -38,6 +39,7 @@ _ROUTES = (
     ("GET", "/comments/{comment_id:path}", comment.show),
     ("POST", "/comments/{comment_id:path}", comment.change),
     ("GET", "/authors/{username:path}", comment.show_author),
+    ("POST", "/votes", votes.vote),
     ("GET", "/moderation", moderation.show),
     ("POST", "/moderation", moderation.decide),
     ("GET", "/playground", playground.show),

@@ -31,6 +31,7 @@ STYLES = (
     "filters",
     "trend",
     "comments",
+    "votes",
     "forms",
     "moderation",
     "plan",

@@ -39,7 +39,7 @@ from dal.model import (
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.query.pagination import Slice
-from dal.repositories.comments import POSITIVE, AuthorSelection, Selection
+from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.repositories.orders import OrderSelection
 from dal.repositories.tickets import TicketSelection
@@ -397,9 +397,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation(
             "a user's own votes on a page of 20", lambda one: one.votes.marked("ann", [_N, _M])
         ),
-        Operation(
-            "a highlight of a product", lambda one: one.votes.most_helpful(PRODUCT, POSITIVE)
-        ),
+        Operation("the highlights of a product", lambda one: one.votes.highlights(PRODUCT)),
     ),
     "Comments are reported, and users blocked": (
         Operation("report one", _report("ann"), lambda one: one.comments.add(_K)),

@@ -43,7 +43,7 @@ function take(event) {
   if (event.kind === "ADDED") fresh.add(event.commentEdge.node.id);
   if (event.kind === "DELETED") fresh.delete(event.deletedId);
   if (event.kind === "RELOAD") say(list.dataset.some);
-  else if (fresh.size) say(counted(fresh.size));
+  else if (fresh.size) say(counted(JSON.parse(list.dataset.many), fresh.size));
   else say("");
 }
 
@@ -69,10 +69,9 @@ function day(instant) {
   return new Date(instant).toLocaleDateString(locale, { dateStyle: "long", timeZone: "UTC" });
 }
 
-/* "3 new comments" in the page's language, which gives a text for each of its plural categories. */
-function counted(count) {
+/* "3 new comments" in the page's language. `forms` has a text for each of its plural categories. */
+export function counted(forms, count) {
   const { lang } = document.documentElement;
-  const forms = JSON.parse(list.dataset.many);
   const form = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other;
   return form.replace("%(count)s", number(count));
 }

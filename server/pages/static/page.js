@@ -3,6 +3,7 @@
 
 import "./actions.js";
 import { listen } from "./live.js";
+import "./votes.js";
 
 const filters = () => document.querySelector("form#filters");
 const here = () => location.pathname + location.search;
