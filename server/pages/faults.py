@@ -20,11 +20,11 @@ _STATUSES = {
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(
-        "This link does not lead to a page of the list. Go back to the first page."
+        "This page of the list no longer exists. Go back to the first page."
     ),
     "UNSUPPORTED_FILTER": gettext_noop("This combination of filters is not available."),
     "QUERY_TOO_COSTLY": gettext_noop(
-        "This is too much for one page. Choose fewer languages, ratings or rows."
+        "You have chosen too many filters. Choose fewer languages or ratings."
     ),
     "NOT_FOUND": gettext_noop("We could not find this. It may have been deleted."),
     "UNAUTHENTICATED": gettext_noop("Please sign in."),
@@ -42,13 +42,16 @@ _ARGUMENTS = {
 }
 """The message for BAD_ARGUMENT, by argument. The argument's value is in the page's address."""
 
-_OTHERWISE = gettext_noop("This address is not valid. Start again from the home page.")
+_OTHERWISE = gettext_noop("This link does not work. Start again from the home page.")
+
+SESSION_ENDED = gettext_noop("Your session has expired. Sign in again.")
+"""The message for a visitor whose cookie is not valid any more, for any reason."""
 
 _ELSEWHERE = gettext_noop("This JWT is for another server. Get one for this server.")
 
 _FLAWS = {
     TokenFlaw.UNREADABLE: gettext_noop("This JWT cannot be read. Check that it is complete."),
-    TokenFlaw.EXPIRED: gettext_noop("Your session has expired. Sign in again."),
+    TokenFlaw.EXPIRED: SESSION_ENDED,
     TokenFlaw.EARLY: gettext_noop("This JWT is not valid yet. Try again in a few minutes."),
     TokenFlaw.UNKNOWN_KEY: gettext_noop("This JWT is signed with an unknown key. Get a new one."),
     TokenFlaw.UNVERIFIABLE: gettext_noop(

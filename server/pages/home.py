@@ -82,4 +82,6 @@ async def nothing_here(request: PageRequest) -> Response:
 async def wrong_method(request: PageRequest) -> Response:
     """Return an error page: the page at this address does not accept this HTTP method."""
     del request
-    raise PageFault(405, gettext("This page cannot be used in this way. Open it from a link."))
+    raise PageFault(
+        405, gettext("You cannot open this page this way. Start again from the home page.")
+    )

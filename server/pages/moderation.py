@@ -29,17 +29,17 @@ _IN_HTML = str.maketrans("+/", "-_", "=")
 """Changes a global id, which is Base64, so that it can be part of an HTML id."""
 
 _CAUSES: Mapping[str, str] = {
-    "SETTING": gettext_noop("Every new comment waits."),
-    "WORDS": gettext_noop("The title or the text has a word of the shop's list."),
+    "SETTING": gettext_noop("Every new comment needs approval."),
+    "WORDS": gettext_noop("The title or the text contains a word on the shop's list."),
     "BLOCKED": gettext_noop("The author is blocked."),
     "REPORTS": gettext_noop("Readers have reported this comment."),
     "EDIT": gettext_noop("The author has edited this comment."),
-    "FILE": gettext_noop("The comment was pending in a loaded file."),
+    "FILE": gettext_noop("The comment was pending when it was imported."),
 }
 """The message for each cause for which a comment waits."""
 
 _ERRORS: Mapping[str, str] = {
-    "CONFLICT": gettext_noop("The author has edited this text: read it again."),
+    "CONFLICT": gettext_noop("The author has edited this comment. Read it again."),
     "NOT_FOUND": gettext_noop("This comment no longer exists. It may have been deleted."),
 }
 """The message for a decision that failed, by the code of its user error."""
@@ -79,7 +79,7 @@ async def decide(request: PageRequest) -> Response:
                 name = decisions[int(place[0])]["id"] if place else _CHOSEN
                 errors[name] = gettext(_ERRORS.get(error["code"], _REFUSED))
     else:
-        errors[_CHOSEN] = gettext("Choose at least one comment.")
+        errors[_CHOSEN] = gettext("Select at least one comment.")
     if errors:
         typed = {"form": form, "reason": reason, "seen": seen if form == _CHOSEN else {}}
         return await _page(request, HTTPStatus.UNPROCESSABLE_ENTITY, typed, errors, done)

@@ -18,7 +18,7 @@ from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.request import read_body
 from server.pages import formats, i18n, rendering, sessions
-from server.pages.faults import KEYS_AWAY, PageFault, flaw_message
+from server.pages.faults import KEYS_AWAY, SESSION_ENDED, PageFault, flaw_message
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.page_documents import DocumentResult, run_document
 from server.pages.sessions import Session
@@ -143,7 +143,7 @@ class PageRequest:
             "moderator": self.session.moderates,
             "demo_user": self.demo and self.demo.username,
             "form_key": self.session.form_key,
-            "ended": self.session.ended and flaw_message(self.session.ended),
+            "ended": self.session.ended and gettext(SESSION_ENDED),
             "notice": gettext(notice) if notice else None,
             "picture_origins": tuple(self.http.app.state.settings.picture_origins),
             "loading": self.http.app.state.loading(),

@@ -257,9 +257,9 @@ def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int,
     """If ``filters`` match no comment, yield wider filters that do, with their counts."""
     if not filters.counted:  # the counts do not depend on days, purchases and photos
         without = replace(filters, since=None, until=None, verified=False, photos=False)
-        words = gettext("Also without photos")
+        words = gettext("With or without photos")
         if filters.dated or filters.verified:
-            words = gettext("Any date") if filters.dated else gettext("Also without a purchase")
+            words = gettext("Any date") if filters.dated else gettext("With or without a purchase")
         wider = [(words, facets["total"], without)]
     else:
         by_rating, by_language = (

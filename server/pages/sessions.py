@@ -24,7 +24,7 @@ from server.auth.claims import InvalidTokenError, TokenFlaw
 from server.http.graphql import GraphQLView
 from server.http.middleware import is_own
 from server.pages import i18n
-from server.pages.faults import PageFault, flaw_message
+from server.pages.faults import SESSION_ENDED, PageFault
 from server.pages.i18n import gettext, gettext_noop
 
 COOKIE = "marginalia_jwt"
@@ -262,8 +262,7 @@ PLEASE_SIGN_IN = gettext_noop("Please sign in.")
 def require_own(session: Session, fields: dict[str, str], anonymous: str = PLEASE_SIGN_IN) -> None:
     """Raise PageFault unless the form belongs to this session. ``anonymous`` is the message."""
     if session.username is None:
-        ended = session.ended and flaw_message(session.ended)
-        raise PageFault(401, ended or gettext(anonymous))
+        raise PageFault(401, gettext(SESSION_ENDED if session.ended else anonymous))
     if not session.made(fields.get("form_key", "")):
         raise PageFault(403, gettext(OTHER_SESSION))
 

@@ -108,7 +108,7 @@ async def return_from_provider(request: PageRequest) -> Response:
     except InvalidTokenError as error:
         if _FAILURES.adds(str(error)):  # a limited number, because any client can cause such errors
             logger.warning("A sign-in at the issuer failed: %s", error)
-        message = gettext("You are not signed in. Please try again.")
+        message = gettext("Sign-in failed. Please try again.")
         response = _form(request, following, message)
         sessions.drop(response, request.http, _ATTEMPT)
         return response

@@ -103,5 +103,5 @@ async def test_several_are_decided_without_scripts(
         await page.get_by_role("link", name="Moderation").click()
         for number in (0, 2):
             await page.get_by_role("checkbox").nth(number).check()
-        await page.get_by_role("button", name="Approve chosen").click()
+        await page.get_by_role("button", name="Approve selected").click()
         await expect(page.locator(".waiting h3")).to_have_text(["Second", "Fourth"])

@@ -125,7 +125,7 @@ async def test_statistics_are_null_and_pages_leave_them_out(each_table: Table) -
     async with client_of(_app(each_table)) as client:
         page = (await client.get("/products/42?language=xx")).text
         comment = (await client.get(comment_path(ROWS[0].comment_id))).text
-    assert "not counted yet" in page
+    assert "average rating is not available yet" in page
     assert 'class="count"' not in page
     assert "<small>0" not in page
     assert "noindex" not in page

@@ -90,7 +90,7 @@ async def test_names_beside_comments_lead_there(visitor: httpx.AsyncClient) -> N
     [
         ("/authors/nobody%2F1", 404, "There are no comments by nobody/1."),
         ("/authors/a%09b", 400, "This user name is not valid."),
-        ("/authors/a?after=x", 400, "This link does not lead to a page of the list."),
+        ("/authors/a?after=x", 400, "This page of the list no longer exists."),
         ("/authors/Z?lang=de", 404, "Von Z gibt es keine Kommentare."),
     ],
 )

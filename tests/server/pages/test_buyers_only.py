@@ -62,8 +62,8 @@ async def test_the_list_can_show_buyers_or_photos_alone(table: Table) -> None:
         page = await opened(client, "/products/1")
         assert (len(page.headings), chosen(page)) == (3, set())
         for name, hint, wider, index in (
-            ("verified", "Verified purchases are not", "Also without a purchase", "byVerified"),
-            ("photos", "Comments with photos are not", "Also without photos", "withPhotos"),
+            ("verified", "by verified purchases.", "With or without a purchase", "byVerified"),
+            ("photos", "by photos.", "With or without photos", "withPhotos"),
         ):
             page = await opened(client, f"/products/1?{name}=yes&rating=3&language=en")
             assert (len(page.headings), chosen(page)) == (1, {name})

@@ -120,7 +120,7 @@ async def test_a_search_without_a_hit_leads_home(client: httpx.AsyncClient, word
 async def test_a_browser_gets_a_page_for_a_wrong_method(client: httpx.AsyncClient) -> None:
     answer = await client.post("/playground", headers={"Accept": "text/html"})
     assert (answer.status_code, "GET" in answer.headers["allow"]) == (405, True)
-    assert "Not possible here" in answer.text
+    assert "Page not available" in answer.text
     assert (await client.post("/playground")).json()["errors"][0]["message"] == (
         "/playground does not answer POST."
     )

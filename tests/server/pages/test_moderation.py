@@ -96,7 +96,7 @@ async def state_of(stores: Stores, number: int) -> str:
 async def test_a_moderator_goes_through_the_queue_and_back(mo: httpx.AsyncClient) -> None:
     first = await opened(mo, "/moderation")
     assert listed(first) == [name_of(number) for number in range(20)]
-    assert f"{MOST} comments wait" in first.text
+    assert f"{MOST} comments are waiting" in first.text
     assert ("Moderation", "/moderation") in {("".join(t), g["href"]) for t, g in first.anchors}
     ways = {"".join(texts): given["href"] for texts, given in first.anchors}
     second = await opened(mo, str(ways["Newer"]))
@@ -191,7 +191,7 @@ async def test_a_decision_that_failed_is_marked_at_its_row(
     answer = await mo.post("/moderation", data=body | seen(page, 0, 1, 2))
     assert answer.status_code == 422
     after = Parsed(answer.text)
-    assert "The author has edited this text: read it again." in after.text
+    assert "The author has edited this comment. Read it again." in after.text
     assert "This comment no longer exists." in after.text
     assert "It burns." in after.text
     assert listed(after) == [name_of(one) for one in (1, *range(3, 22))][: len(listed(after))]
@@ -226,7 +226,7 @@ async def test_without_a_choice_nothing_is_decided(mo: httpx.AsyncClient) -> Non
     body = {"form_key": key, "chosen": "yes", "approve": "yes"}
     answer = await mo.post("/moderation", data=body)
     assert answer.status_code == 422
-    assert "Choose at least one comment." in Parsed(answer.text).text
+    assert "Select at least one comment." in Parsed(answer.text).text
     answer = await mo.post("/moderation", data=body | {"form_key": "x", f"seen:{node(0)}": "x"})
     assert answer.status_code == 403
 
@@ -238,7 +238,7 @@ async def test_authors_see_and_change_what_is_not_published(app: ASGIApp, stores
     async with client_of(app, jwt_of("ann")) as ann:
         page = await opened(ann, "/authors/ann")
         assert listed(page) == [name_of(number) for number in range(21, 1, -1)]
-        assert page.text.count("Waits for a moderator") == 20
+        assert page.text.count("Waiting for approval") == 20
         more = next(str(g["href"]) for texts, g in page.anchors if "".join(texts) == "Older")
         page = await opened(ann, more)
         assert listed(page) == [name_of(1), name_of(0)]

@@ -132,11 +132,11 @@ async def test_a_products_plan_leads_to_the_same_list(
         ("&size=101", "'101' is not possible here. Choose a number from 1 to 100"),
         ("&page=12", "Choose a number from 1 to 11, or continue from a cursor."),
         ("&by=magic", "Choose what the plan may use: all, counts, nothing."),
-        ("&after=nonsense", "This link does not lead to a page of the list."),
+        ("&after=nonsense", "This page of the list no longer exists."),
         (
             "&size=100&rating=1&rating=2&rating=3"
             + "&language=".join(["", *(f"a{n}" for n in "abcdefghijkl")]),
-            "Choose fewer languages, ratings or rows",
+            "Choose fewer languages or ratings",
         ),
     ],
 )

@@ -105,10 +105,7 @@ async def test_days_and_order_are_shown_where_they_were_chosen(client: httpx.Asy
     assert current == f"/products/kettle{query}"
     assert ", in Deutsch, from 31 December 2023 to 1 January 2024, oldest first" in page.text
     assert "Oldest comments 10 comments match" in page.text
-    assert (
-        "Comments are not counted by date, so no numbers are shown while you filter by date."
-        in page.text
-    )
+    assert "Numbers are not available while you filter by date." in page.text
     assert not any(given.get("class") in {"share", "count"} for _, given in page.elements)
 
 
@@ -155,9 +152,9 @@ async def test_a_page_has_one_address(
             400,
             "Choose one of these: newest, oldest, highest, lowest, helpful.",
         ),
-        ("?after=nonsense", 400, "This link does not lead to a page of the list."),
-        ("?before=nonsense", 400, "This link does not lead to a page of the list."),
-        ("?after=EQ", 400, "This link does not lead to a page of the list."),
+        ("?after=nonsense", 400, "This page of the list no longer exists."),
+        ("?before=nonsense", 400, "This page of the list no longer exists."),
+        ("?after=EQ", 400, "This page of the list no longer exists."),
     ],
 )
 async def test_invalid_filters_are_explained_on_the_page(
@@ -191,11 +188,11 @@ async def test_an_id_may_hold_any_character(
     assert page.headings == ["Good"]
     assert page.link("canonical") == address
     assert page.linked["name"] == product_id
-    permalink, shared = [
+    permalink, shared, report = [
         given["href"] for tag, given in page.elements if "/comments/" in (given.get("href") or "")
     ]
     assert permalink is not None
-    assert permalink == shared
+    assert (permalink, report) == (shared, f"{shared}#report")
     assert (await opened(client, permalink)).linked["reviewBody"] == "It boils."
 
 

@@ -130,7 +130,7 @@ async def test_an_answer_to_another_attempt_signs_nobody_in(
         back = back.replace("code=", "other=")
     answer = await browser.get(back)
     assert answer.status_code == 422
-    assert "You are not signed in. Please try again." in answer.text
+    assert "Sign-in failed. Please try again." in answer.text
     assert "marginalia_jwt" not in answer.headers.get("set-cookie", "")
 
 
