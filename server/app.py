@@ -80,11 +80,11 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     """Return the application over an open table.
 
     ``directory`` has the embedded engine's data file, which readiness then checks. ``documents``
-    are the trusted documents of the table. ``broker`` passes on the writes of other processes.
-    ``stores`` and ``analytics`` are created here unless given; the caller closes a given
-    ``analytics``. ``signals`` are metrics, traces and the access log. ``loading`` returns the
-    loaded and the total number of demo comments, or None if no load is running. With ``code``, a
-    visitor signs in to the demo. Raises CommandError for an invalid setting.
+    are the trusted documents of the table. ``broker`` delivers the writes of other processes to
+    subscribers. Without ``stores`` and ``analytics``, this function creates them. The caller closes
+    an ``analytics`` that it passes. ``signals`` are metrics, traces and the access log. ``loading``
+    returns the loaded and the total number of demo comments, or None if no load is running. With
+    ``code``, a visitor signs in to the demo. Raises CommandError for an invalid setting.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(
@@ -117,7 +117,8 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     )
     # Otherwise Starlette redirects /graphql/ to the host that the request's Host header names.
     others.router.redirect_slashes = False
-    # The default and not a Mount, because a Mount also receives requests that the routes refuse.
+    # The pages are the router's default. A Mount would also receive requests that the routes
+    # refuse.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -138,7 +139,7 @@ class Served:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        # the number that the operating system allows
+        # By default, as many as the operating system allows.
         most = max_connections(raise_descriptor_limit())
         if settings.max_connections is not None:
             most = min(most, math.ceil(settings.max_connections / settings.workers))
@@ -181,7 +182,8 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    if settings.documents_only:  # a product's page subscribes by GET, as other clients do
+    # A product's page subscribes by a GET with a trusted document's id, as other clients do.
+    if settings.documents_only:
         trusted.add("product.live", DOCUMENTS["product.live"])
     return trusted
 

@@ -63,6 +63,7 @@ if __name__ == "__main__":
     title, patterns, *command = sys.argv[1:]
     try:
         sys.exit(step(title, patterns, command))
-    except KeyboardInterrupt:  # the command received it too, and its traceback is not printed
+    # The command has received the signal too. Its traceback is not printed.
+    except KeyboardInterrupt:
         _say(f"{title}: stopped; run the same command again to continue.")
         sys.exit(130)

@@ -20,7 +20,7 @@ LINES = 100
 """Maximum lines about one fault within ``WINDOW``."""
 
 FIRST_VALUES = 100
-"""Number of different values from clients that one place in the code logs."""
+"""Maximum different values from clients that one place in the code logs."""
 
 _JSON_NAMES = {
     "levelname": "level",
@@ -57,7 +57,7 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
 
 
 class FirstValues:
-    """Limits which values from clients are logged: only the first different ones, each once."""
+    """Limits the values from clients in the log, to the first different values, each once."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

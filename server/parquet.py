@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
-    """Open a new database in memory; CommandError if DuckDB is not installed.
+    """Open a new database in memory. Raise CommandError if DuckDB is not installed.
 
     It downloads no extensions.
     """

@@ -10,8 +10,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""Without a terminal, the next line follows after ten seconds and a tenth of the work, or after a
-minute."""
+"""Without a terminal, a line is printed after at least ten seconds and a tenth of the work, and
+after a minute in any case."""
 
 
 class ProgressBar:

@@ -85,8 +85,9 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
         raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
-        # Accepted connections inherit this option. asyncio sets it itself only for sockets that
-        # name their protocol, and these do not. Without it, every response waits 40 ms for an ACK.
+        # Accepted connections inherit this option. asyncio sets it only for sockets with a protocol
+        # number, which these sockets do not have. Without this option, every response waits 40 ms
+        # for an ACK.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
@@ -136,7 +137,7 @@ async def _serve_by_workers(
             explain=settings.explain,
         )
         trusted_documents(settings, schema, {})
-    if settings.demo:  # workers would not know how far the load is
+    if settings.demo:  # Workers cannot show the progress of the load, because the parent runs it.
         async with _demo(store).in_background() as loading:
             either: set[asyncio.Future[Any]] = {loading, store.died}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -152,14 +152,14 @@ def http_config(
         ws_max_size=MAX_SOCKET_MESSAGE,
         ws_ping_interval=PING_EVERY,
         ws_ping_timeout=PING_EVERY,
-        ws_per_message_deflate=False,  # compression needs 10 kB of memory or more per connection
+        ws_per_message_deflate=False,  # compression would need 10 kB of memory per connection
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=settings.keep_alive,
         # otherwise the next waiting request would start in the ended request's context
         reset_contextvars=True,
         access_log=False,
         log_config=None,
-        log_level=logging.ERROR,  # any client can cause log lines of lower levels
+        log_level=logging.ERROR,  # not lower, because any client can cause lines of lower levels
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=WORKER_START,
     )

@@ -179,7 +179,9 @@ class Settings:
         "Load demo data once, and let every visitor write as one user: by the JWT that the server "
         "prints, or by one click on the pages.",
     )
-    explain: bool = _setting(False, "Serve the field 'plan': what a page read and what it cost.")
+    explain: bool = _setting(
+        False, "Serve the field 'plan', which shows how a page was read and the cost."
+    )
     introspection: bool = _setting(
         True, "Let clients query the schema; if off, errors hide it too."
     )
@@ -199,7 +201,7 @@ class Settings:
         off="anybody",
     )
     allow_empty_text: bool = _setting(
-        False, "Accept comments without a text: a rating alone.", off="require-text"
+        False, "Accept comments that have a rating and no text.", off="require-text"
     )
     moderation: ModerationRule = _setting(
         "off",
@@ -223,8 +225,8 @@ class Settings:
     )
     picture_origins: Sequence[str] = _setting(
         (),
-        "Origin of product pictures that the pages show, such as https://cdn.shop.example. It sees "
-        "who views them. Repeatable.",
+        "Origin of product pictures that the pages show, such as https://cdn.shop.example. The "
+        "host of the origin sees who views the pictures. Repeatable.",
         name="picture-origin",
         check=_PICTURE_ORIGIN,
     )
@@ -250,7 +252,7 @@ class Settings:
     s_maxage: int = _documents(
         10,
         "Seconds for which a CDN may keep the public answer to a GET with a registered document's "
-        "id; 0 means not at all.",
+        "id; with 0 it must not keep answers.",
         bounds=(0, None),
     )
     stale_while_revalidate: int = _documents(
@@ -354,15 +356,15 @@ class Settings:
     )
     trace_sample: float = _observability(
         0.01,
-        "Share of requests that get a trace, in addition to requests that their caller traces. At "
-        "most 5 requests a second of a process get one.",
+        "Share of requests that get a trace, in addition to requests that their caller traces. A "
+        "process traces at most 5 requests a second.",
         bounds=(0, 1),
     )
 
     keep_alive: int = _limits(
         75,
-        "Seconds that a connection may be idle. Keep it above the load balancer's own limit, which "
-        "is 60 as a rule: the balancer must close first.",
+        "Seconds that a connection may be idle. Choose more than the load balancer's limit, "
+        "usually 60: the balancer must close idle connections first.",
         bounds=(1, None),
     )
     # The largest request needs 8 seconds at 1 Mbit/s.
@@ -379,8 +381,8 @@ class Settings:
     )
     compiles: bool = _limits(
         True,
-        "Compile operations that are requested again. If off, graphql-core alone runs all "
-        "operations, more slowly: to find out whether a wrong answer comes from compiling.",
+        "Compile operations that are requested again. If off, graphql-core runs all operations, "
+        "which is slower but shows whether compiling causes a wrong answer.",
         name="compile",
     )
     max_connections: int | None = _limits(

@@ -70,7 +70,8 @@ class Supervisor(Multiprocess):
         """Serve until ``end``. Raise CommandError if no worker can be started."""
         try:
             await asyncio.to_thread(self.run)
-        finally:  # after an error, Python's exit would wait for the workers that still run
+        finally:
+            # Otherwise Python's exit would wait, after an error, for the workers that still run.
             self.terminate_all()
             self.join_all()
 
@@ -155,7 +156,7 @@ class _Worker:
     """The application of one worker. It is opened and closed by ASGI's lifespan messages."""
 
     def __init__(self, values: dict[str, Any]) -> None:
-        # exclude the imported objects from garbage collection, because they stay in memory
+        # Exclude the imported objects from garbage collection, because they stay in memory.
         gc.freeze()
         self._settings = Settings(**values["settings"])
         self._address = TableAddress(**values["address"])
@@ -174,7 +175,7 @@ class _Worker:
         except (CommandError, DalError) as error:
             logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - no trace is needed
             await send({"type": "lifespan.startup.failed", "message": ""})
-        else:  # this message ends the process, so Redis must know first that the process leaves
+        else:  # This message ends the process, so the process must leave Redis first.
             await send({"type": "lifespan.shutdown.complete"})
 
     @asynccontextmanager
@@ -187,7 +188,8 @@ class _Worker:
         ):
             with watched(end=settings.ends_when_blocked):
                 yield served
-            # kills the process if closing takes longer, because the parent waits for its end
+            # Kill the process if closing takes longer, because the parent waits for the process to
+            # end.
             signal.alarm(CLOSING)
 
 

@@ -153,7 +153,7 @@ class SignInCode:
 
 @dataclass(frozen=True, slots=True)
 class DemoAccount:
-    """The demo's user, who has no roles and signs in by one click. Other servers do not have it.
+    """The demo's user, who has no roles and signs in by one click. Only a demo has this account.
 
     The link that the server prints at its start contains ``code``. With several workers there is no
     code, because only the process that made a code knows it.

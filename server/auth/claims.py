@@ -45,8 +45,7 @@ class ClaimRules:
 
     A claim is given by its name, such as ``https://shop.example/roles``, or by a path through
     objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's roles to this server's
-    roles. If it is empty, roles keep their names. Otherwise roles that it does not map give no
-    rights.
+    roles. If the map is empty, roles keep their names. Otherwise only mapped roles give rights.
     """
 
     issuer: str | None = None

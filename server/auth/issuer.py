@@ -66,7 +66,7 @@ class Issuer:
 
         found = self._match(key_id)
         if self._lacks(found):
-            # only JWTs with unknown keys wait here for the new key set
+            # Only requests that have a JWT with an unknown key wait here for the new key set.
             async with self._fetching:
                 if self._lacks(found := self._match(key_id)):
                     try:

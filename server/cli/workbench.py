@@ -27,8 +27,8 @@ _EACH = 3
 """Number of samples of each kind of item."""
 
 _DESCRIPTION = (
-    "Made by `marginalia table workbench`. Local secondary indexes, which this format cannot say: "
-    "{local}. Make the table with `marginalia table create`."
+    "Made by `marginalia table workbench`. This format has no local secondary indexes; the table "
+    "has {local}. Create the table with `marginalia table create`."
 )
 
 

@@ -64,8 +64,8 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
             for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
                 if path.exists():
                     os.link(path, name)
-            # From here to the end the file is missing. This record prevents that a server takes it
-            # for an empty table.
+            # From here to the end the file is missing. With this record, no server takes the
+            # missing file for an empty table.
             directory.begin()
             _sync(directory.path)
             for path in _files(database):
@@ -92,7 +92,7 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
                 # Copy in a single step, which reads one state of the database. With several steps,
                 # every write of another process would restart the copy.
                 data.backup(copy)
-                # so that the copy is a single file, without a log
+                # In this mode the copy is a single file, without a log.
                 copy.execute("PRAGMA journal_mode = DELETE")
                 items = _check(source, copy)
         except sqlite3.OperationalError as error:

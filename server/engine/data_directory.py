@@ -191,9 +191,9 @@ class DataDirectory:
     def check_data(self) -> None:
         """Raise CommandError if files are missing or empty, so that data was lost.
 
-        Without this check, the engine would take a missing data file for an empty table. The
-        write-ahead log is needed as long as the record of an engine exists: stopping an engine
-        removes its record.
+        Without this check, the engine would take a missing data file for an empty table. An engine
+        that stops copies its write-ahead log into the data file, and its record is removed. So if a
+        record exists, the log is needed.
         """
         logged = self._log.exists()
         try:

@@ -34,7 +34,8 @@ _ROOM_LINE = 60.0
 """Seconds between two log lines about a full disk."""
 
 SERVER_LOOK = 1.0
-"""Seconds between two checks by a command that the server whose engine it shares still runs."""
+"""Seconds between two checks that a server still runs, by a command that shares the server's
+engine."""
 
 SHARE_DEADLINE = 30.0
 """Maximum seconds that a command waits for a server's start, or for another command's end."""
@@ -88,8 +89,8 @@ async def embedded_engine(
     if not share and not directory.own():
         raise directory.in_use()
     try:
-        # checked after the ownership, because a starting server owns the directory before it has
-        # data
+        # Checked only by the owner, because a starting server owns the directory before it has
+        # data.
         if not create:
             directory.require_data()
         directory.check_data()
@@ -112,7 +113,7 @@ async def embedded_engine(
 async def _watch_server(
     directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
 ) -> None:
-    """Set ``died`` when the server of a shared engine has ended, even if another has started."""
+    """Set ``died`` when the server of a shared engine has ended, even if another one runs."""
     while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
         if record.endpoint_url != endpoint_url:
             break

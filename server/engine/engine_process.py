@@ -42,8 +42,8 @@ wait $!
 other end of this pipe and never writes to it, so the pipe ends when that process ends.
 
 The guard is the program's parent, so the system gives the program's process id to no other program
-before the guard ends. The program's own process writes the id before it executes the program: if
-the guard wrote it, it could appear in the middle of the program's first line."""
+before the guard ends. The program's own process writes this id, and then executes the program. If
+the guard wrote the id, the id could appear in the middle of the program's first line."""
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """Linux's first and last ephemeral port."""
@@ -84,8 +84,7 @@ class Guard:
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # otherwise the event loop would close the pipe in its next turn, and there may be no next
-        # turn
+        # The event loop would close the pipe only in its next turn, and there may be no next turn.
         await asyncio.sleep(0)
         # Poll, because the guard ends in a moment. A thread that waits would outlive a cancelled
         # task.
@@ -158,7 +157,7 @@ class EngineProcess:
                 ) from why
         if "already in use" in error:
             raise PortTakenError
-        # the rest of the message is advice for the engine's developers
+        # The rest of the message is advice for the engine's developers.
         reason = error.partition(". ")[0]
         raise CommandError(
             f"The storage engine cannot open {database}: {reason}. If the file is damaged, put a "

@@ -75,7 +75,8 @@ async def open_store(
         if usable:
             refuse_outdated(await admin.describe(store.table), INDEXES)
             if (await MaintenanceStore(store.table).read()).copied:
-                # It says to check the expiry, because a server may lack the permission to read it.
+                # The message says to check the expiry, because a server may lack the permission to
+                # read it.
                 logger.warning("%s", _COPIED)
         yield store
 
@@ -86,7 +87,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
     async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - this runs in one
-        if share:  # without it, a command would wait for an ended engine without a limit
+        if share:  # Otherwise a command would wait for an ended engine without a limit.
             engine.died.add_done_callback(lambda _: task.cancel())
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:

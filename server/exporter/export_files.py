@@ -30,7 +30,7 @@ from server.parquet import duckdb_in_memory
 
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
-    "in a state that it had in that time. Objects written or deleted meanwhile are in them or not. "
+    "in a state that it had in that time. Objects added or deleted meanwhile may be missing. "
     "Reads were strongly consistent; the files are not a snapshot of one instant."
 )
 
@@ -124,7 +124,7 @@ async def export(
     """
     if target.layout.format == "parquet":
         with duckdb_in_memory():
-            pass  # a missing DuckDB must be reported before the scan
+            pass  # Report a missing DuckDB before the scan.
     with _writing(target):
         if not force:
             target.check_absent()

@@ -45,7 +45,7 @@ class Layout:
         For Parquet the rows are JSONL, which ``write_parquet`` converts.
         """
         names = [one.name for one in self.fields(kind)]
-        # the fields of states come last, and are cut off if the layout does not have them
+        # The fields of states come last. A layout without states cuts them off.
         rows = (dict(zip(names, FILE_KINDS[kind].cells(one), strict=False)) for one in objects)
         if self.format == "csv":
             return _records([map(_cell, row.values()) for row in rows])

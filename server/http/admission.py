@@ -31,11 +31,12 @@ from server.http.errors import refusal
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""If no request has waited for longer than these seconds, every new request may wait. The pace of
-earlier requests does not predict a burst."""
+"""If no request has waited for longer than these seconds, every new request may wait: this is a
+burst, and the pace of earlier requests does not show how fast it will be served."""
 
 WAIT = 6.0
-"""Otherwise a new request waits only if it is expected to start within these seconds."""
+"""If a request has waited for longer than BURST, a new request may wait only if it is expected to
+start within these seconds."""
 
 LONGEST = 8.0
 """Seconds after which a waiting request is refused. This happens if earlier requests take longer
@@ -63,7 +64,8 @@ ON_TIME = 0.003
 """If the event loop's timer is late by less than these seconds, the event loop has free time."""
 
 MOST_WAITING = 20
-"""While requests wait for the store and not for the CPU, this many times more of them may run."""
+"""The number of running requests may grow by this factor while they wait for the store and not for
+the CPU."""
 
 LEAVE = "marginalia.leave"
 """ASGI extension: a function by which a subscription gives its place to another request."""

@@ -55,8 +55,8 @@ _PIECE = 4_096
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
 _LINGER = 1.0
-"""Seconds for the client to read its last response before the connection closes. If the server
-closed it at once, the client could lose the response."""
+"""Seconds for the client to read its last response before the connection closes. If the connection
+closed at once, the client could lose the response."""
 
 _LAST_CALL = 1.0
 """Seconds in which a stopping server still answers on idle connections. A client may send a request
@@ -199,9 +199,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
         """Expect a request. If there are too many connections, close another one."""
         super().connection_made(transport)
         surplus = len(self.connections) - self._shared.most
-        if (
-            surplus > _SURPLUS or self.client is None
-        ):  # if there is no address, the client has disconnected already
+        # Without an address, the client has disconnected already.
+        if surplus > _SURPLUS or self.client is None:
             transport.abort()
             return
         if surplus > 0:
@@ -234,7 +233,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
             # Rename a header ``Upgrade`` that offers another protocol than WebSocket, because the
             # parser would accept the offer. Java's client offers HTTP/2 with the first request of
             # each connection.
-            end = data.find(b"\r\n\r\n") + 2  # 1 if the head is not complete
+            # While the head is not complete, ``find`` returns -1, so ``end`` is 1.
+            end = data.find(b"\r\n\r\n") + 2
             data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
             piece = data[start : start + _PIECE]

@@ -114,7 +114,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     if result.extensions:
         body["extensions"] = result.extensions
     status = 200
-    # 400 and not 422, because all clients and audits expect it
+    # The status is 400 and not 422, because all clients and audits expect 400.
     if is_request_error and media_type == GRAPHQL:
         status = 500 if errors[0].get("extensions", {})["code"] == "INTERNAL" else 400
     values = result.values if isinstance(result, SizedResult) else None
@@ -126,10 +126,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether the texts of a result exceed the limit.
-
-    The result need not be encoded for it.
-    """
+    """Return whether the texts of a result exceed the limit, without encoding the result."""
     values, left = [body], MAX_RESPONSE
     for value in values:  # the loop appends the contents of lists and objects to ``values``
         kind = type(value)
@@ -160,7 +157,7 @@ class SharedCaching:
     def response(
         self, scope: Scope, document: Document, result: ExecutionResult, response: GraphQLResponse
     ) -> GraphQLResponse:
-        """Return the response to a GET with ``Cache-Control``; 304 if the client has it already."""
+        """Return the response to a GET, with ``Cache-Control``; 304 if the client has it."""
         if not self.s_maxage or response.failed or not _is_shareable(scope, document, result):
             return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
         kept = b"public, s-maxage=%d, stale-while-revalidate=%d" % (

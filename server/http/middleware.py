@@ -1,7 +1,4 @@
-"""ASGI middleware: request ids, hosts, CORS, failures, deadlines and compression.
-
-Also entity tags.
-"""
+"""ASGI middleware: request ids, hosts, CORS, failures, deadlines, compression, entity tags."""
 
 import asyncio
 import logging
@@ -198,7 +195,10 @@ def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
 
 
 def is_own(origin: str, host: str | None) -> bool:
-    """Return whether an origin is this server's own. The opaque origin ``null`` never is."""
+    """Return whether an origin is this server's own.
+
+    The opaque origin ``null`` is never its own.
+    """
     return origin.partition("://")[2] == host
 
 
@@ -282,8 +282,8 @@ class DeadlineMiddleware:
             end.restart(self._seconds)
             return message
 
-        # A timeout without a time cancels the request: if the client disconnects, it is set to
-        # expire at once.
+        # This timeout has no time at first. If the client disconnects, it is set to expire at once,
+        # which cancels the request.
         presence = asyncio.timeout(None)
         set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
@@ -316,7 +316,7 @@ def encoded(headers: Headers) -> None:
 
 
 def matching(if_none_match: str | None, tag: str) -> str | None:
-    """Return the tag in ``If-None-Match`` that is ``tag`` in any coding; None if there is none.
+    """Return the tag in ``If-None-Match`` that equals ``tag``, with any coding; or None.
 
     A cache that compresses responses makes their tags weak. For a GET, weak tags may match too (RFC
     9110, 13.1.2).

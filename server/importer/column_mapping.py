@@ -141,7 +141,7 @@ def _read(name: str, content: bytes) -> Preset:
         elif key in _CHOICES and value not in _CHOICES[key]:
             fault = f"is {value!r}; it must be one of {', '.join(_CHOICES[key])}"
         elif not _has_form(value, example := _EXAMPLES.get(key, "text")):
-            shown = json.dumps(example).replace('":', '" =')  # in TOML's form
+            shown = json.dumps(example).replace('":', '" =')  # The example in TOML's syntax.
             fault = f"is {value!r}; write it as `{key} = {shown}`"
         if fault:
             raise CommandError(f"--preset {name}: {key} {fault}.")
@@ -174,8 +174,8 @@ class ColumnMapping(Generic[Thing]):
     defaults: Mapping[str, object] = field(default_factory=dict)
     """The values of fields with an empty or missing column."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """For each field, the value of each cell in lower case. Other cells count as empty, or are
-    rejected."""
+    """For each field, the values by cell, with cells in lower case. A cell that is not listed
+    counts as empty, or its row is rejected."""
     id_from: Sequence[str] = ()
     """The columns that are hashed into the id."""
     named: frozenset[str] = frozenset()

@@ -78,7 +78,7 @@ class FileKind(Generic[Thing]):
     identity: Callable[[Thing], str]
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Combines two rows with the same identity, as if they were loaded one after the other."""
+    """Combines two rows with the same identity: the result of loading both in order."""
 
 
 def _owned(
@@ -148,7 +148,7 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
 
 
 _APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
-"""The fields of a comment that rows contain in another form, or not at all."""
+"""The fields of a comment that a row does not contain in the same form."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {
@@ -387,7 +387,7 @@ def _case(values: Mapping[str, Any]) -> Case:
     verdict = values.get("decision")
     for name in _OF_DECISION:
         needed = name in _DECISION_NEEDS[verdict]
-        # the moderator's name is missing if it was erased
+        # An erased moderator has no name.
         optional = name == "decided_by" and verdict is not None
         if not optional and (values.get(name) is not None) is not needed:
             state, advice = ("empty", "fill") if needed else ("given", "empty")

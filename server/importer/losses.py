@@ -22,7 +22,7 @@ class SharedIds:
     """Finds ids that several different rows have.
 
     It stores 24 bytes per row, in parts by the id's hash. It compares 64-bit hashes instead of ids.
-    Among a thousand files with 100 million ids each, one file has two different ids with the same
+    Of a thousand files with 100 million ids each, probably one has two different ids with the same
     hash.
     """
 
@@ -41,9 +41,9 @@ class SharedIds:
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """Yield, for each id of several different rows, the lines of these rows.
+        """Yield, for each id that several different rows have, the lines of these rows.
 
-        Equal rows do not count.
+        Equal rows do not count as different.
         """
         for part in self._parts:
             part.seek(0)

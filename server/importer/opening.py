@@ -237,9 +237,9 @@ def _check_fit(
 
 
 def preset_for(columns: Sequence[str], format_: TextFormat) -> str | None:
-    """Return the preset that fits a file with these columns; of several, the best.
+    """Return the preset that fits a file with these columns.
 
-    The best one names most of the columns.
+    Of several presets, return the one that names most of the columns.
     """
     fitting = [
         preset

@@ -23,8 +23,8 @@ _ANOTHER = (
     "delete that comment, or leave this row out."
 )
 _BATCH_BYTES = 2_000_000
-"""Maximum bytes that are read for one batch, because rejected rows keep their text in memory. A few
-lines more are possible."""
+"""Maximum bytes that are read for one batch, because rejected rows keep their text in memory. A
+batch may exceed this by a few lines."""
 _BATCH_SECONDS = 2.0
 """Maximum seconds of reading one batch, so that rows from a slow pipe are written soon."""
 
@@ -88,7 +88,7 @@ class Load(Generic[Thing]):
             self.rejects.write(reject)
 
     def _refuse(self, progress: ProgressBar, batch: _Batch[Thing], ids: Sequence[str]) -> None:
-        """Reject the rows of a batch that the table does not take."""
+        """Reject the rows that ``put_many`` has not stored."""
         self._reject(progress, [batch.rows[one].rejected(_ANOTHER) for one in ids])
 
     def _next_batch(self, most: int) -> _Batch[Thing] | None:

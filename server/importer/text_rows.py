@@ -20,7 +20,7 @@ from server.importer.source import Source
 
 MAX_RECORD_CHARACTERS = 1_000_000
 
-# large, because one cell may contain all users of an organisation
+# The limit is large, because one cell may contain all users of an organisation.
 csv.field_size_limit(MAX_RECORD_CHARACTERS)
 
 _LOOKAHEAD = 64

@@ -45,8 +45,8 @@ class Writer(Generic[Thing]):
         """Start to write a batch, after fewer than ``AT_ONCE`` other batches are in progress.
 
         ``before`` counts the rows that later rows of the batch have replaced. ``refused`` receives
-        the ids of the objects that the table does not take. If an earlier batch has failed, this
-        method raises its error after all batches have ended.
+        the ids of the objects that were not stored. If an earlier batch has failed, this method
+        raises its error after all batches have ended.
         """
         while len(self._under_way) >= AT_ONCE or any(
             # The later row must replace the earlier one, so two batches with the same object must

@@ -49,7 +49,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._row: dict[str, str] | None = None
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
-        # After conversion the text is UTF-8, whatever encoding it declares.
+        # A converted text is UTF-8, even if it declares another encoding.
         encoding = None if source.encoding is None else "utf-8"
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True

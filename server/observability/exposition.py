@@ -86,7 +86,7 @@ def exposed(settings: Settings) -> Iterator[str | None]:
 
 
 class _Processes:
-    """Sums the metrics of all processes. Of a process that has ended, only the counters remain."""
+    """Sums the metrics of all processes. The sums keep the counters of ended processes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -97,7 +97,7 @@ class _Processes:
         # uvicorn's supervisor does not report that a worker died, so each scrape checks it.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
             if not psutil.pid_exists(pid):
-                with suppress(FileNotFoundError):  # another scrape has removed the files
+                with suppress(FileNotFoundError):  # Another scrape has removed the files meanwhile.
                     multiprocess.mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]
         collector = multiprocess.MultiProcessCollector(None, self._directory)  # type: ignore[no-untyped-call]
         found: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # an extra
 OTHER = "other"
 
 OPERATIONS = 50
-"""Number of operation names that become labels, besides those of registered documents. Clients can
-send any number of names."""
+"""Maximum operation names that become labels, in addition to those of registered documents. Clients
+can send any number of names."""
 
 _MAX_NAME = 60
 """Maximum characters of an operation's name in a label."""
@@ -72,7 +72,7 @@ _OUTCOMES: Mapping[type[errors.DalError], str] = {
 }
 
 NameOf = Callable[[Result], tuple[str, str]]
-"""Returns the name and the type of the operation that had a result."""
+"""Returns the name and the type of the operation that has this result."""
 
 _plan_pattern: ContextVar[str | None] = ContextVar("access_pattern", default=None)
 """The access pattern of the plan that is being executed."""

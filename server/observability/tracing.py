@@ -125,7 +125,7 @@ class LimitedSampler(Sampler):
         result = sampler.should_sample(parent_context, trace_id, name, *args, **options)
         if result.decision is Decision.DROP:
             return result
-        now = self._clock()  # a token bucket, which holds at most the traces of one second
+        now = self._clock()  # This is a token bucket. It holds at most the traces of one second.
         self._left = min(MOST_TRACES, self._left + (now - self._filled) * MOST_TRACES)
         self._filled = now
         if self._left < 1:

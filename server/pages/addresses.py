@@ -1,8 +1,7 @@
 """The addresses of pages. Each page has only one, so that it can be shared and cached.
 
 A page shows 20 comments: the first of its list, the last (``page=last``), or those after or before
-a cursor. Links to pages also have a ``place``, from which a page knows that it shows "21 to 40 of
-1,601".
+a cursor. Links to pages also have a ``place``, so that the page can show "21 to 40 of 1,601".
 """
 
 import re
@@ -134,7 +133,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """Which comments of a list a page shows: the first ones, unless a field says otherwise."""
+    """The part of a list that a page shows. Without any field it is the start of the list."""
 
     after: str = ""
     before: str = ""
@@ -160,7 +159,7 @@ class ListPart:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Return the address parameters of this part; none for the start of the list."""
+        """Return the address parameters of this part; no parameter for the start of the list."""
         if self.after:
             return {"after": self.after}
         if self.before:
@@ -202,7 +201,8 @@ class Pager:
         place = self.part.place
         newest = self.filters.order == "newest"
         first = place if place is None or not newest else self.total - place + 1
-        # If comments were deleted after the link was made, the position may be impossible.
+        # If comments were deleted after the link was made, the position may be beyond the list's
+        # ends.
         return first if first is not None and 1 < first <= beyond else None
 
     @property

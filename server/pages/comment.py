@@ -42,8 +42,7 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's limits, in characters. If the API refuses a field that is not longer, the reason is
-that the field is blank."""
+"""The API's limits, in characters. If the API refuses a shorter field, the field is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -168,7 +167,7 @@ def size_message(text: str, most: int) -> str:
 
 
 def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
-    """Return the errors that the API cannot check, by field; none on success."""
+    """Return, by field, the errors that the API cannot find; empty on success."""
     try:
         require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
     except PageFault as fault:
@@ -329,8 +328,8 @@ async def _page(
 async def show_author(request: PageRequest) -> Response:
     """Return one page of an author's comments on all products, newest first.
 
-    The heading has the display name on the author's first comment, which saves a read of the
-    profile. The first page of the viewer's own comments begins with those that are not published.
+    The heading has the display name on the first comment of the page, which saves a read of the
+    profile. The first page of the viewer's own comments begins with the unpublished ones.
     """
     username = request.http.path_params["username"]
     given = request.http.query_params

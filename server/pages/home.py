@@ -50,7 +50,7 @@ async def search(request: PageRequest) -> Response:
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # In a key, each of some characters takes three bytes.
+    # Escaped characters take three bytes in a key.
     can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after

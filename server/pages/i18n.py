@@ -18,7 +18,8 @@ from server.http.graphiql import ROOT
 from server.http.request import qualities
 
 LOCALES: Mapping[str, Locale] = {
-    "en": Locale("en", "001"),  # the region "world", where the day comes before the month
+    # English for the region "world", which writes the day before the month.
+    "en": Locale("en", "001"),
     "de": Locale("de"),
     "fr": Locale("fr"),
     "es": Locale("es"),
@@ -35,7 +36,7 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""The numbers below this one show every plural category, except those of fractions and millions."""
+"""The numbers below this one have every plural category, except those of fractions and millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 

@@ -1,4 +1,4 @@
-"""The orders of a product's comments on pages: their names in addresses, and their texts."""
+"""The sort orders of a product's comments on pages: their names in addresses, and their texts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple

@@ -22,8 +22,8 @@ _SEEN = "seen:"
 moderator has read."""
 
 _CHOSEN = "chosen"
-"""The name of the form for all selected comments. The form of a single comment has the comment's
-id."""
+"""The name of the form that decides on all selected comments. The form that decides on one comment
+has the comment's id as its name."""
 
 _IN_HTML = str.maketrans("+/", "-_", "=")
 """Changes a global id, which is Base64, so that it can be part of an HTML id."""
@@ -127,7 +127,8 @@ async def _page(
                 "seen": seen,
                 "error": errors.get(comment["id"]),
                 "reason": typed["reason"] if typed["form"] == comment["id"] else "",
-                # Not selected after an edit, because the moderator must read the new text first.
+                # After an edit the comment is not selected, because the moderator must read the new
+                # text first.
                 "chosen": typed["seen"].get(comment["id"]) == seen and comment["id"] not in errors,
             }
         )
@@ -172,9 +173,9 @@ def _kind(request: PageRequest) -> dict[str, str]:
 
 
 def _causes(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield why a comment is in the queue.
+    """Yield the reasons for which a comment is in the queue.
 
-    For a reported comment, yield each reason and explanation.
+    For a reported comment, yield each report's reason and explanation.
     """
     if entry["submission"]:
         cause = _CAUSES[entry["submission"]["cause"]]

@@ -184,7 +184,8 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
-        if address >= MAX_PAGE_ADDRESS:  # not ``>``, because the question mark adds a byte
+        # The comparison is ``>=``, because the question mark adds a byte.
+        if address >= MAX_PAGE_ADDRESS:
             return failure(414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes.")
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)

@@ -180,7 +180,7 @@ def _counted(plan: Plan, place: int) -> dict[str, Any]:
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return a bar of costs for this plan and for each plan to compare with, and their maximum."""
+    """Return a bar of costs for this plan and for each other plan, and the maximum of the costs."""
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (
         (gettext("The articles' plan"), plan["fullPages"]),

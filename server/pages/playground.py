@@ -1,9 +1,10 @@
 """``/playground``: one page of comments by two plans side by side, Marginalia's and the articles'.
 
-The articles' plan is that of the articles on which the data model is based. The server runs each
-plan as one operation of the API, with the API's limits. A page reads at most four lists: one for
-each plan, and two that count the rows before the page. Each list has at most 60 partitions, so all
-lists stay within one request's limit (``schema.execution.cost.MAX_REQUESTS``).
+The articles' plan is the plan of Alex Reid's articles, on which the data model is based: see
+docs/DESIGN.md. The server runs each plan as one operation of the API, with the API's limits. A page
+reads at most four lists: one for each plan, and two that count the rows before the page. Each list
+has at most 60 partitions, so all lists stay within one request's limit
+(``schema.execution.cost.MAX_REQUESTS``).
 """
 
 import hashlib
@@ -192,7 +193,7 @@ async def show(request: PageRequest) -> Response:
     if choice.product:
         try:
             facts = await _both(request, choice)
-        except PageFault as fault:  # show the fault above the form, with the visitor's values
+        except PageFault as fault:  # Show the fault above the form, and keep the visitor's values.
             status, facts["fault"] = fault.status, str(fault)
     return request.render(
         "playground.html",

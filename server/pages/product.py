@@ -37,7 +37,7 @@ TREND_TIMEOUT = 0.5
 """Maximum seconds that a page waits for its trend."""
 
 _FEWEST_MONTHS, _FEWEST_COMMENTS = 3, 50
-"""Minimum months and comments for a trend. Fewer would show chance."""
+"""Minimum months and comments for a trend. A trend of fewer would mostly show chance."""
 
 _WIDTH, _HEIGHT = 1000, 100
 """The trend's size in units of the drawing.
@@ -148,7 +148,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             )
             for order, words in ORDERS.items()
         ],
-        # As for an order; empty for a product without a group.
+        # The same values for the choice between one product and its group; empty without a group.
         variants=[
             (gettext(one), path + replace(filters, together=together).query(), together)
             for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
@@ -189,7 +189,7 @@ def _summary(name: str, statistics: dict[str, Any]) -> str:
 
 
 def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
-    """Return the page's title: the product's name with the filters, or else with the rating."""
+    """Return the page's title: the product's name with its filters or, without any, its rating."""
     parts = list(_filter_words(filters))
     if older:
         parts.append(gettext(ORDERS[filters.order].further))
@@ -293,7 +293,7 @@ async def _draw_trend(
     most = max(point["count"] for point in points)
     return {
         "points": points,
-        # without seconds, which would change the page's ETag all the time
+        # The time has no seconds, which would change the page's ETag all the time.
         "as_of": minute(trend["asOf"]),
         "most": most,
         # The months that are named below the drawing: the first, the last and, if there is one, the

@@ -97,7 +97,7 @@ class _Translation(NodeTransformer):
         name = getattr(node.node, "name", None)
         if name in {"_", "gettext"} and not node.kwargs:
             return nodes.Const(_translated(node) % {}, lineno=node.lineno)
-        # a filter, because Jinja calls a filter more directly than a function
+        # This is a filter, because Jinja calls filters more directly than functions.
         if name == "ngettext":
             one, many, count = node.args
             return nodes.Filter(

@@ -32,8 +32,8 @@ from server.settings import Settings
 _ROUTES = (
     ("GET", "/", home.show),
     ("GET", "/products", home.search),
-    # Forms post to the page's own path. A product's id may contain slashes, so it must be the last
-    # part.
+    # Forms post to the page's own path. A product's id may contain slashes, so it is the path's
+    # last part.
     ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),

@@ -76,8 +76,8 @@ async def sign_in(request: PageRequest) -> Response:
 async def go_to_provider(request: PageRequest) -> Response:
     """Redirect to the issuer's sign-in page. A cookie keeps the attempt for ten minutes.
 
-    The page reaches this by a link and not by a form, because browsers apply the policy's
-    ``form-action`` to redirects too.
+    The sign-in page has a link to this address and not a form, because browsers apply the policy's
+    ``form-action`` to a form's redirects too.
     """
     provider = _provider(request)
     address, attempt = await provider.start(request.site + _CALLBACK)
@@ -106,14 +106,15 @@ async def return_from_provider(request: PageRequest) -> Response:
             request.site + _CALLBACK,
         )
     except InvalidTokenError as error:
-        if _FAILURES.adds(str(error)):  # a limited number, because any client can cause such errors
+        # Only a limited number is logged, because any client can cause such errors.
+        if _FAILURES.adds(str(error)):
             logger.warning("A sign-in at the issuer failed: %s", error)
         message = gettext("Sign-in failed. Please try again.")
         response = _form(request, following, message)
         sessions.drop(response, request.http, _ATTEMPT)
         return response
-    # A page and not a redirect: after a redirect from another site, browsers do not send cookies
-    # with SameSite=Strict.
+    # The response is a page and not a redirect: after a redirect from another site, browsers do not
+    # send cookies with SameSite=Strict.
     response = request.render("signed_in.html", next=following)
     response.headers["Cache-Control"] = "no-store"
     response.headers["Refresh"] = f"0;url={request.root}{following}"

@@ -117,7 +117,7 @@ Act: TypeAlias = Callable[[MeteredStores], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of an application, and another that prepares it and is not counted.
+    """An operation of an application. Another operation prepares it, and is not counted.
 
     ``act`` executes the operation ``times`` times in parallel. The bill shows the average.
     """
@@ -345,8 +345,8 @@ ONLY_PRINTED = frozenset(
         "delete one, not counted yet",
     }
 )
-"""Operations that the command prints, but docs/costs.md omits, because another one costs the same
-or they are rare."""
+"""Operations that the command prints and docs/costs.md omits, because they are rare or cost the
+same as another operation."""
 
 OPERATIONS: Mapping[str, Sequence[Operation]] = {
     "Comments are written": (

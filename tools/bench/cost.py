@@ -4,8 +4,8 @@
   model is based.
 - *Counts only* is the API's plan from counts alone, without row locations.
 - *Marginalia* is the API's plan with the row locations of earlier pages.
-- *Foreseen* is the least possible cost with these indexes, if the page's rows were known before the
-  read.
+- *Foreseen* is the least possible cost with these indexes: the cost of a plan that knows the page's
+rows before the read.
 - *Ideal* is one Query that reads exactly the page's rows. No five indexes allow such a Query for
   each of the 31 combinations of ratings.
 

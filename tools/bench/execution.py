@@ -89,7 +89,7 @@ async def _compared(name: str, text: str, context: Context, rounds: int, times: 
                 result = await schema.execute(text, variables, context)
                 if result.errors:
                     raise result.errors[0]
-            if number:  # the first round only warms up
+            if number:  # The first round only warms up the caches.
                 seconds.append((process_time() - began) / times)
     compiled, plain = (median(one) for one in spent)
     return [name, f"{1000 * compiled:.3f}", f"{1000 * plain:.3f}", f"{compiled / plain:.2f}"]

@@ -35,7 +35,7 @@ class Session:
     lacks: Sequence[Need] = ()
     """The requirements of checks that this connection does not meet."""
     _pages: dict[Ask, Page] = field(default_factory=dict)
-    """A cache of some dozens of pages: checks request the same ones."""
+    """A cache of some dozens of pages, because many checks request the same pages."""
 
     @property
     def shape(self) -> Shape:

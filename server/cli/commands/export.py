@@ -69,8 +69,8 @@ async def export(
     """Export rows to files that 'marginalia load' reads without further options.
 
     Servers may write meanwhile. A row that exists during the whole export is in the files exactly
-    once. A row that changes is there in one of its states, or missing if it was added or deleted.
-    The files appear when all of them are complete.
+    once, in one of its states. A row that is added or deleted meanwhile may be missing. The files
+    appear when all of them are complete.
 
     Exit code 1 if an item could not be read.
     """
@@ -89,8 +89,7 @@ async def export(
         write = partial(
             export_to, target=_target(output, kind, format_, all_states=all_states), force=force
         )
-    # Works without all indexes: an export can also read a table that `table upgrade` cannot
-    # upgrade.
+    # The table may lack indexes: an export also reads a table that `table upgrade` cannot upgrade.
     async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         async with scanning(store, "read") as (_, seen):
@@ -102,7 +101,7 @@ async def export(
     if manifest.left_out:
         left_out = counted(manifest.left_out, "comment")
         typer.echo(
-            f"{left_out} under review or rejected left out: --all-states exports them too.",
+            f"{left_out} not published and not exported: --all-states exports them too.",
             err=output == _STDOUT,
         )
     if manifest.unreadable:

@@ -97,15 +97,16 @@ async def export(
     The object has the user's comments in all states, reports, votes, decisions and blocks as a
     moderator, standing, profile, orders, purchases, tickets, memberships and idempotency keys.
 
-    Servers may write meanwhile. An item that changes is there in one of its states.
+    Servers may write meanwhile. An item that changes is written in one of its states.
     """
     name = rules.identifier("NAME", name)
     if output is not None and output.exists():
         raise CommandError(f"{output} exists: name a new file.")
     with ExitStack() as undo:
-        if output is not None:  # before the scan, which may take long
+        if output is not None:  # Open the file before the scan, which may take long.
             with _writing(output):
-                output.touch(mode=0o600, exist_ok=False)  # other users of the machine may not read
+                # Other users of the machine must not read the file.
+                output.touch(mode=0o600, exist_ok=False)
             undo.callback(output.unlink)
         async with open_store(settings, share=True) as store:
             store.table.read_pace = Pace(read_units, reads=True)

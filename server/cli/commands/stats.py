@@ -120,8 +120,8 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
         )
     if names.added or names.removed:
         typer.echo(
-            f"{names.added:,} comments were not the one comment of their authors; now they are. "
-            f"{names.removed:,} marks of deleted comments are removed."
+            f"One comment per person: {names.added:,} comments were not recorded, and now are; "
+            f"{names.removed:,} records of deleted comments are removed."
         )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")

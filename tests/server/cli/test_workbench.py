@@ -54,7 +54,7 @@ def test_its_indexes_are_those_of_the_table(model: dict[str, Any]) -> None:
             key["AttributeName"] for key in index["KeySchema"]
         ]
         assert one["Projection"] == index["Projection"]
-    assert "cannot say: byDate, byStatusDate." in model["ModelMetadata"]["Description"]
+    assert "the table has byDate, byStatusDate." in model["ModelMetadata"]["Description"]
 
 
 def test_its_samples_are_of_each_kind_and_have_declared_attributes(model: dict[str, Any]) -> None:

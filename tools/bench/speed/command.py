@@ -56,14 +56,19 @@ def speed(
         str, typer.Option(help=f"Servers to compare, of {', '.join(SERVERS)}.")
     ] = "marginalia,yoga,postgraphile,plain,workers",
     loads: Annotated[str, typer.Option(help="Which loads.")] = ",".join(NAMES),
-    clients: Annotated[str, typer.Option(help="Numbers of clients that ask at once.")] = "1,16,64",
+    clients: Annotated[
+        str, typer.Option(help="Numbers of clients that send requests at once.")
+    ] = "1,16,64",
     rounds: Rounds = 5,
     seconds: Seconds = 3.0,
     requests: Annotated[
         int, typer.Option(min=1, help="Different requests of each load that varies.")
     ] = 3_000,
     crowd: Annotated[
-        int, typer.Option(min=0, help="Clients that ask at once at the end; 0 is none.")
+        int,
+        typer.Option(
+            min=0, help="Clients that all send a request at once, at the end; 0 omits this."
+        ),
     ] = 1_500,
     marginalia: Program = None,
     other: Other = None,
@@ -106,13 +111,15 @@ def growth(
         str,
         typer.Option(help="Comments of each product; a million take 6 GB and minutes to fill in."),
     ] = "1000,10000,100000",
-    clients: Annotated[int, typer.Option(min=1, help="Number of clients that ask at once.")] = 16,
+    clients: Annotated[
+        int, typer.Option(min=1, help="Number of clients that send requests at once.")
+    ] = 16,
     rounds: Rounds = 5,
     seconds: Seconds = 2.0,
     marginalia: Program = None,
     rows_dir: RowsDir = None,
 ) -> None:
-    """Measure pages of products with more and more comments, and of more and more key ranges.
+    """Measure pages of products with increasing numbers of comments, and pages of more key ranges.
 
     Exit code 1 if an answer was wrong.
     """

@@ -41,7 +41,7 @@ class Plan:
     token: str
     """The JWT of the user who writes."""
     crowd: int = 0
-    """The number of clients that send requests at the same time after the rounds; 0 for none."""
+    """The number of clients that all send a request at once after the rounds; 0 omits this."""
 
     def most_steps(self, contestants: int) -> int:
         """Return the number of steps if every server receives every load."""

@@ -101,7 +101,7 @@ def page_sections(outcome: Outcome, clients: int) -> list[Section]:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return a sentence from which readers see how far they can trust the figures."""
+    """Return a sentence about the checks of the figures and about the machine."""
     answers = sum(sample.pages for sample in outcome.samples)
     busiest = max(sample.generator_share for sample in outcome.samples)
     return (

@@ -11,7 +11,10 @@ from tools.conformance.session import Session
 
 @check(Level.MUST, "connections.htm#HasNextPage()", Need.ROWS)
 async def has_next(session: Session) -> AsyncGenerator[Finding]:
-    """With first, hasNextPage is true exactly if rows follow. It is never true if none do."""
+    """With first, hasNextPage is true exactly if rows follow.
+
+    It is never true without further rows.
+    """
     async for page, rules in _pages(session):
         rule = rules["hasNextPage"]
         if page.info.get("hasNextPage") not in rule.allowed:
@@ -20,7 +23,10 @@ async def has_next(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#HasPreviousPage()", Need.ROWS)
 async def has_previous(session: Session) -> AsyncGenerator[Finding]:
-    """With last, hasPreviousPage is true exactly if rows precede. It is never true if none do."""
+    """With last, hasPreviousPage is true exactly if rows precede.
+
+    It is never true without such rows.
+    """
     async for page, rules in _pages(session):
         rule = rules["hasPreviousPage"]
         if page.info.get("hasPreviousPage") not in rule.allowed:

@@ -1,7 +1,7 @@
 """Checks of pages during writes: each row that stays is shown once, in list order.
 
-The specification's algorithm assumes that the list does not change. Here "edges after the cursor"
-means those after the cursor's own edge, at its current position.
+The specification's algorithm assumes that the list does not change. In these checks, the "edges
+after the cursor" are those after the current position of its own edge.
 """
 
 import asyncio

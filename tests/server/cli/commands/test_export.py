@@ -113,7 +113,7 @@ async def test_comments_in_all_states_are_exported_on_request(
     code, output, errors = export("-o", out, "--kind", "comments", *store)
     assert (code, errors) == (0, "")
     assert output.endswith(
-        "1 comment under review or rejected left out: --all-states exports them too.\n"
+        "1 comment not published and not exported: --all-states exports them too.\n"
     )
     ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
     assert ended.stderr.endswith("exports them too.\n")
