@@ -148,7 +148,7 @@ class ProductReads:
     """Reads statistics and details of products.
 
     One Query reads a product's statistics and its details. If only details are needed, one request
-    reads those of up to 100 products.
+    reads the details of up to 100 products.
     """
 
     def __init__(self, stores: Stores, cache: RequestCache) -> None:

@@ -32,7 +32,7 @@ _JSON_NAMES = {
 
 
 def set_up_logs(log_format: LogFormat) -> None:
-    """Log warnings and errors to standard error, including those of libraries and of Python.
+    """Log warnings and errors to standard error, also from libraries and from Python.
 
     The logger ``audit`` logs who wrote a reply, because replies show the shop and not the user.
     """

@@ -38,13 +38,13 @@ class Option(NamedTuple):
 
     help: str
     panel: str | None = None
-    """The heading of ``--help`` under which the option is listed. None: with the command's own
-    options."""
+    """The heading of ``--help`` under which the option is listed. With None, the option is listed
+    with the command's own options."""
     name: str | None = None
     """The option's name without dashes, if it differs from the field's name."""
     off: str | None = None
-    """The name of the option that switches a flag off. None: ``no-`` and the flag's name. Empty:
-    there is no such option."""
+    """The name of the option that switches a flag off. None means ``no-`` and the flag's name; an
+    empty text means that the flag cannot be switched off."""
     bounds: tuple[float | None, float | None] = (None, None)
     check: Check | None = None
     """Checks the value, or each value of a repeatable option."""
@@ -176,14 +176,14 @@ class Settings:
     )
     demo: bool = _setting(
         False,
-        "Load demo data once, and let every visitor write as one user: by the JWT that the server "
-        "prints, or by one click on the pages.",
+        "Load demo data once, and let every visitor write as the user demo, by the JWT that the "
+        "server prints or by one click on the pages.",
     )
     explain: bool = _setting(
         False, "Serve the field 'plan', which shows how a page was read and the cost."
     )
     introspection: bool = _setting(
-        True, "Let clients query the schema; if off, errors hide it too."
+        True, "Let clients query the schema. If off, errors do not show names of the schema either."
     )
     federation: bool = _setting(
         False,
@@ -205,7 +205,7 @@ class Settings:
     )
     moderation: ModerationRule = _setting(
         "off",
-        "Which new and edited comments wait for a moderator: none, all, or those with a word of "
+        "Which new and edited comments wait for a moderator: none, all, or comments with a word of "
         "--moderation-words.",
     )
     moderation_words: Path | None = _setting(
@@ -301,22 +301,24 @@ class Settings:
         check=_URL,
     )
     jwks_url: str | None = _authentication(
-        None, "Key set of the issuer, where it has no discovery document.", check=_URL
+        None, "Key set of the issuer, if the issuer has no discovery document.", check=_URL
     )
     jwt_audience: str | None = _authentication(
         None,
-        "Audience that 'aud' of JWTs must name, or 'client_id' where they have no 'aud'. "
-        "--jwt-issuer needs it.",
+        "Audience that a JWT must name in 'aud', or in 'client_id' if it has no 'aud'. Required "
+        "with --jwt-issuer.",
     )
     jwt_name_claims: Sequence[str] = _authentication(
         (),
         "Claim that holds the name that comments show, by name or path, such as nickname or "
-        "user_metadata.full_name. Repeatable: the first that a JWT has counts. Default: name.",
+        "user_metadata.full_name. Repeatable: the first of these claims in a JWT is used. Default: "
+        "name.",
         name="jwt-name-claim",
     )
     jwt_roles_claim: str = _authentication(
         "roles",
-        "Claim that holds the user's roles, by name or path: a list, or words in one string.",
+        "Claim that holds the user's roles, by name or path. Its value is a list, or words in one "
+        "string.",
     )
     jwt_roles: Sequence[str] = _authentication(
         (),
@@ -327,8 +329,8 @@ class Settings:
     )
     sign_in_client_id: str | None = _authentication(
         None,
-        "Client by which the pages sign visitors in at --jwt-issuer. Its redirect address there is "
-        "/sign-in/callback of this server.",
+        "Id of the client by which the pages sign visitors in at --jwt-issuer. Register it there "
+        "with this server's /sign-in/callback as redirect address.",
     )
     sign_in_client_secret: str | None = _authentication(
         None,
@@ -394,15 +396,15 @@ class Settings:
     # them.
     max_concurrency: int = _limits(
         8,
-        "Requests that run at once in a process. Further ones wait, or get status 503 if they "
+        "Requests that run at once in a process. Further requests wait, or get status 503 if they "
         "would wait for more than six seconds.",
         bounds=(1, None),
     )
     # A person sends far fewer. A storefront's server sends fewer than one process can answer.
     rate_limit: str = _limits(
         "100/s",
-        "Requests of one client, such as 100/s or 600/min. Further ones get status 429. 'off' sets "
-        "no limit.",
+        "Maximum requests of one client, such as 100/s or 600/min. Further requests get status "
+        "429. 'off' sets no limit.",
         check=_RATE,
     )
     trusted_proxies: Sequence[str] = _limits(

@@ -82,7 +82,7 @@ class Supervisor(Multiprocess):
         self.should_exit.set()
 
     def replace(self) -> None:
-        """Replace the workers one by one. The new ones run the version that is installed now."""
+        """Replace the workers one by one. The new workers run the version that is installed now."""
         self.signal_queue.append(signal.SIGHUP)
 
     def init_processes(self) -> None:
@@ -125,7 +125,7 @@ class Supervisor(Multiprocess):
                 self.processes[index].start()
 
     def restart_all(self) -> None:
-        """Replace the workers. If a new worker cannot serve, keep the old ones."""
+        """Replace the workers. If a new worker cannot serve, keep the old workers."""
         before, count = self.processes.copy(), len(self.processes)
         super().restart_all()
         replaced = sum(worker not in self.processes for worker in before)
@@ -133,7 +133,7 @@ class Supervisor(Multiprocess):
             logger.warning("All %d workers were replaced.", count)
         elif not self.should_exit.is_set():
             logger.error(
-                "%d of %d workers were replaced: a new one cannot serve, for the reason above. "
+                "%d of %d workers were replaced: a new worker cannot serve, for the reason above. "
                 "The other workers continue; fix the cause and send SIGHUP again.",
                 *(replaced, count),
             )

@@ -41,8 +41,8 @@ _STATE = (
     "ENGINE = ReplacingMergeTree(number) ORDER BY name"
 )
 _NO_TABLE = re.compile(r"Code: 60\b")
-"""ClickHouse's error code UNKNOWN_TABLE. Old releases write a comma after it, new ones a full
-stop."""
+"""ClickHouse's error code UNKNOWN_TABLE. A comma follows the code in messages of old releases, a
+full stop in messages of new releases."""
 
 
 class ClickHouseStore:

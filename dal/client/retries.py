@@ -209,8 +209,8 @@ async def retry_on_conflict(
 ) -> Response:
     """Repeat ``attempt`` until it raises no ConflictError, and return its response.
 
-    It raises the latest ConflictError after ``deadline`` seconds (None: the limit of a request), or
-    at the deadline of the current request.
+    It raises the latest ConflictError after ``deadline`` seconds, or at the deadline of the current
+    request. Without ``deadline``, the limit of a request applies.
     """
     most = time_left(DEADLINE if deadline is None else deadline)
     assert most is not None  # noqa: S101 - it was given one

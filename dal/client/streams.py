@@ -135,9 +135,10 @@ class Streams:
             arguments["ExclusiveStartShardId"] = last
 
     async def iterator(self, arn: str, shard_id: str, *, after: str | None) -> str:
-        """Return an iterator of the records after the sequence number ``after``; None: all records.
+        """Return an iterator of the records after the sequence number ``after``.
 
-        Raises ChangesLostError if records after that number have expired.
+        If ``after`` is None, the iterator begins with the first record. Raises ChangesLostError if
+        records after ``after`` have expired.
         """
         start = (
             {"ShardIteratorType": "TRIM_HORIZON"}

@@ -144,7 +144,7 @@ class Table:
         return response.get("Item")
 
     async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
-        """Return the existing items among those with these distinct primary keys, in any order."""
+        """Return the items with these distinct primary keys, as far as they exist, in any order."""
         batches = batched(keys, _GET_BATCH)
         found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
         return [item for items in found for item in items]

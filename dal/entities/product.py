@@ -1,9 +1,9 @@
 """A product's items: its details, and its counters as rows of leaderboards.
 
 The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
-with the counters. ``data`` contains those of title, pictureUrl, url and group that are set. Details
-with a title are also in ``GSI1``, in a partition for the title's first character. A position there
-is the folded title, a tab and the product's id.
+with the counters. ``data`` contains title, pictureUrl, url and group, if they are set. Details with
+a title are also in ``GSI1``, in a partition for the title's first character. A position there is
+the folded title, a tab and the product's id.
 
 While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
 which lists comments too. A position on a leaderboard is ``<count_5>#<product>``.
@@ -20,7 +20,7 @@ from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Item, primary_key
 
 DETAILS = "DETAILS"
-"""The sort key of the details. It sorts before those of the counters."""
+"""The sort key of the details, which sorts before the counters."""
 
 ProductWithDetails: TypeAlias = tuple[str, ProductDetails]
 """A product's id, and its details."""
@@ -115,7 +115,7 @@ LEADERS, LEADERS_BY_LANGUAGE = (
 
 
 def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
-    """Return the index and partition values of a language's leaderboard; None: all languages."""
+    """Return the index and partition values of a leaderboard; None is that of all languages."""
     if language is None:
         return LEADERS, {}
     return LEADERS_BY_LANGUAGE, {"language": language}

@@ -1,9 +1,9 @@
 """Submissions as items: comments that are not published. Their keys are those of comments.
 
-An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values, also those
-for which a comment's item has attributes. It has no key of an index by product, so no list of
-comments shows it. In ``byAuthor`` its partition key ends in ``/held``. ``GSI1`` lists the
-submissions that wait for a moderator.
+An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. It has no
+attributes such as ``rating``, and no key of an index by product, so no list of comments shows it.
+In ``byAuthor`` its partition key ends in ``/held``. ``GSI1`` lists the submissions that wait for a
+moderator.
 """
 
 from typing import Any

@@ -99,8 +99,8 @@ def best_estimate(
 ) -> ReadEstimate:
     """Return the limit with the least expected cost, for a segment of ``most`` rows.
 
-    ``share`` and ``residual`` are those of ``spread``. The limit is at most ``most`` + 1. With this
-    limit the response shows that the segment has ended, because it has one row fewer.
+    For ``share`` and ``residual`` see ``spread``. The limit is at most ``most`` + 1. With this
+    limit the response has one row fewer than the limit, which shows that the segment has ended.
     """
     best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK

@@ -164,7 +164,7 @@ def worth_proving(plan: Plan) -> bool:
 
 
 def prove(plan: Plan, empty: Collection[EqualityKey]) -> Plan:
-    """Return the plan without reads of the segments with a key in ``empty``."""
+    """Return the plan, which then skips the segments with a key in ``empty``."""
     segments = tuple(
         segment._replace(limit=0, empty=True) if segment.key in empty else segment
         for segment in plan.segments
@@ -180,9 +180,9 @@ def cheapest_estimate(
     statistics: TableStatistics,
     located: LocatedPage | None,
 ) -> PathEstimate:
-    """Return the estimate of the cheapest path; of equally cheap paths, the first one's.
+    """Return the estimate of the cheapest path. Of equally cheap paths, the first path wins.
 
-    The estimate of a path stops as soon as its cost reaches that of the cheapest path so far.
+    The estimate of a path stops as soon as its cost reaches the cost of a cheaper path.
     """
     cheapest: PathEstimate | None = None
     for path in paths:

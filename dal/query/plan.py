@@ -29,7 +29,7 @@ def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
 
 
 def filters_of(key: EqualityKey) -> Filters:
-    """Return the filters that exactly the rows with ``key`` pass."""
+    """Return filters. A row passes them if and only if it has ``key``."""
     return {name: frozenset({value}) for name, value in key}
 
 

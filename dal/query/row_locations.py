@@ -234,7 +234,7 @@ def _coarser(key: EqualityKey) -> Sequence[EqualityKey]:
 
 
 def _join(spans: list[_Span], new: _Span) -> None:
-    """Add a span to sorted spans, and join it with those that it touches."""
+    """Add a span to sorted spans. Join it with the spans that it touches."""
     first = bisect_left(spans, new[0], key=itemgetter(1))
     end = bisect_right(spans, new[1], key=itemgetter(0))
     joined = [*spans[first:end], new]

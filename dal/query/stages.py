@@ -201,7 +201,8 @@ class StageReader:
                     shown.setdefault(row.position.rpartition("#")[2], stage.place(row))
                 if len(shown) < count and len(rows) == missing:
                     # A row whose rank has just changed can be in two stages, but the page shows it
-                    # once. So this stage may still have rows that precede those of the next stage.
+                    # once. So this stage may still have rows that precede the rows of the next
+                    # stage.
                     rest = part.beyond(rows[-1].position, descending=descending)
                     left = [(stage, rest), *batch[number + 1 :], *left]
                     break
@@ -325,7 +326,7 @@ def _without_votes(filters: Filters) -> Filters:
 def _statistics(query: Query, of: ExecutionStatistics) -> ExecutionStatistics:
     """Return execution statistics for one stage.
 
-    They have a trace if those of the page have one.
+    They have a trace if the page has a trace.
     """
     trace = None if of.trace is None else Trace(descending=of.trace.descending)
     return ExecutionStatistics(query.access_pattern, trace=trace)

@@ -80,7 +80,7 @@ def compared(old: object, new: object) -> Outcome:
 
 
 async def overwrite(table: Table, objects: Sequence[Sequence[Item]]) -> Outcome:
-    """Write those items of each object that differ from the stored items.
+    """Write the items of each object, except items that equal the stored items.
 
     An object counts as new if its first item is new. If two items have the same key, the last one
     is written. After a DalError, some of the items may have been written.
@@ -118,8 +118,9 @@ class BulkWriter:
         """Write comments over the stored comments with the same ids.
 
         If two rows have the same id, the last one is written. An unchanged comment costs a read.
-        The first unchanged comment after new ones also costs a failed transaction, because it was
-        not read before. After a DalError, some of the comments may have been written.
+        The first unchanged comment after a batch of new comments also costs a failed transaction,
+        because it was not read before. After a DalError, some of the comments may have been
+        written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):

@@ -206,7 +206,10 @@ class CommentRepository(CommentWriter):
         return _shown(await self._table.get(comment_key(comment_id)))
 
     async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
-        """Return those of the comments that exist, by id. It takes one request per 100 ids."""
+        """Return the comments with these ids that exist, by id.
+
+        It takes one request per 100 ids.
+        """
         items = await self._table.get_many([comment_key(one) for one in set(comment_ids)])
         return {one.comment_id: one for item in items if (one := _shown(item)) is not None}
 

@@ -135,8 +135,8 @@ class OrderRepository:
         """Write orders. Each replaces the stored order with the same user and id.
 
         If two orders have the same id, the last one is written. The proofs of purchase of a
-        replaced order stay. An order of another user with the same id stays too, so a file must not
-        move an order to another user.
+        replaced order stay. The user is part of the key: if a file gives an order to another user,
+        the first user's order stays too.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)

@@ -114,7 +114,7 @@ class CommentChange:
         return named_actions(self.old, self.image, elsewhere=self.elsewhere)
 
     def keys(self, *, names: bool) -> list[tuple[str, str]]:
-        """Return the primary key of each action's item. The first is that of the comment.
+        """Return the primary key of each action's item, first the comment's.
 
         ``names`` includes the reservations.
         """

@@ -155,7 +155,7 @@ class CommentStatistics:
         return cls.summed(sums, sound=all(one.sound for one in products))
 
     def of(self, languages: Collection[str] | None) -> "CommentStatistics":
-        """Return the statistics of some of the languages; None: of all."""
+        """Return the statistics of these languages; None returns those of all languages."""
         if languages is None:
             return self
         chosen = {one: self.by_language[one] for one in languages if one in self.by_language}

@@ -51,8 +51,8 @@ class ClaimRules:
     issuer: str | None = None
     audience: str | None = None
     names: Sequence[str] = ()
-    """The claims with the user's display name. The first one that a JWT has is used. If ``names``
-    is empty, the claim is ``name``; for a JWT that this server's secret has signed, it may also be
+    """The claims with the user's display name. The first of these claims that a JWT has is used. If
+    ``names`` is empty, the claim is ``name``, or for a JWT of this server without ``name`` its
     ``sub``."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)

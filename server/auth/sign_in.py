@@ -54,7 +54,7 @@ class SignIn:
     ) -> None:
         self._authenticator = authenticator
         self._issuer = issuer
-        # The audience of an ID token is the client; that of an access token is the API.
+        # The audience of an ID token is the client, and the audience of an access token is the API.
         self._rules = replace(authenticator.rules, audience=client_id)
         self._client_id = client_id
         self._client_secret = client_secret

@@ -52,8 +52,8 @@ async def open_table(
     """Open the table. On the embedded engine, a server creates it if it does not exist.
 
     A command that shares the engine creates a table only if ``create`` is true. Otherwise a command
-    with a wrong directory or table name would succeed on an empty table. ``share`` and its errors
-    are those of ``embedded_engine``. Raises DalError too.
+    with a wrong directory or table name would succeed on an empty table. For ``share`` and its
+    errors see ``embedded_engine``. Raises DalError too.
     """
     async with open_store(settings, share=share, create=create) as store:
         yield store.table

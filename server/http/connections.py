@@ -158,9 +158,9 @@ class Connections:
 class Connection(SendTimeout, HttpToolsProtocol):
     """One client's connection.
 
-    If there are too many connections, the server closes the one that has been without a complete
-    request for the longest time. If every connection has a complete request, a new connection may
-    only request health checks.
+    If there are too many connections, the server closes the connection that has waited longest for
+    a complete request. If every connection has a complete request, a new connection may only
+    request health checks.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ remove_compress_type(EVENT_STREAM)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id: that of the client or proxy, or a new one.
+    """Gives each request an id: the id from the client or proxy, or a new id.
 
     The response, the log and errors contain the id. A response for shared caches has no id, because
     a cache would send it to other clients too. asgi-correlation-id's own middleware takes ten times

@@ -1,9 +1,10 @@
-"""Subscriptions over WebSocket, by the protocol graphql-transport-ws: several on one connection.
+"""Subscriptions over WebSocket by graphql-transport-ws. A connection may have several of them.
 
 The protocol: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
 
-The close codes are those of the protocol, and two of RFC 6455, 7.4: 1001 if the server stops, and
-1013 if the client should connect again later, for example because it received events too slowly.
+The server closes with the protocol's codes, and with two codes of RFC 6455, 7.4: 1001 if the server
+stops, and 1013 if the client should connect again later, for example because it received events too
+slowly.
 """
 
 import asyncio

@@ -88,7 +88,7 @@ class Losses:
         """For each id of several different rows, their lines. ``sentences`` finds them."""
 
     def kept(self, rows: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
-        """Yield the rows, without those that the preset leaves out."""
+        """Yield the rows, except the rows that the preset leaves out."""
         for row in rows:
             if isinstance(row, Reject) or not self._is_left_out(row.cells):
                 yield row

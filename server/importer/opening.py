@@ -56,7 +56,7 @@ class Opened:
 def open_file(
     file: Path, preset: Preset, mapping: ColumnMapping[Any], chosen: FormatName | None
 ) -> Iterator[Opened]:
-    """Open a file. Its format is ``chosen``, that of the preset, or follows from its name.
+    """Open a file. Its format is ``chosen``, or the preset's format, or follows from its name.
 
     Raises CommandError if the file cannot be read or lacks columns. The message names a preset that
     fits.
@@ -114,8 +114,9 @@ def rows_of(
 ) -> tuple[Iterator[Row | Reject], Sequence[str]]:
     """Return the rows of ``source``, and its columns: from CSV's header or from the first rows.
 
-    ``delimiter`` is that of CSV; None finds it. ``path`` names the XML elements that are rows.
-    Raises CommandError for an invalid header, a JSON array, and XML without such elements.
+    ``delimiter`` separates the cells of CSV; None finds it in the header. ``path`` names the XML
+    elements that are rows. Raises CommandError for an invalid header, a JSON array, and XML without
+    such elements.
     """
     if format_ == "csv":
         named = None

@@ -19,7 +19,7 @@ _AT_ONCE = 1_000
 
 
 class ParquetRows(Iterator[Row]):
-    """Iterates over the rows of a file. ``columns`` are those of the top level.
+    """Iterates over the rows of a file. ``columns`` are the columns of the top level.
 
     Instants are ISO 8601 in UTC. Lists and structures are as in JSON. Decimals and dates are text.
     """

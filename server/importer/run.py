@@ -31,7 +31,7 @@ _BATCH_SECONDS = 2.0
 
 @dataclass(slots=True)
 class Tally:
-    """Counts the file's rows. ``outcome`` counts those that the store has acknowledged.
+    """Counts the file's rows. ``outcome`` counts the rows that the store has acknowledged.
 
     If several rows of a batch have the same id, each is compared with the previous one.
     """

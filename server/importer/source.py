@@ -295,7 +295,7 @@ def source_of(
 ) -> Source:
     """Return the content of ``stored``, decompressed and in UTF-8.
 
-    A rejects file is UTF-8, even if ``encoding`` is that of the file with the rejected rows.
+    A rejects file is UTF-8, even if ``encoding`` is the encoding of the original file.
     """
     content, head = stored, stored.look()
     for magic, (packing, unpack) in _PACKINGS.items():

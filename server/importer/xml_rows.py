@@ -28,7 +28,7 @@ proportion to its path. Feeds of rows have fewer than 100."""
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""Expat itself knows few encodings. Python adds those with one byte per character."""
+"""Expat knows few encodings. Python adds the encodings with one byte per character."""
 
 
 class XmlRows(Iterator[Row | Reject]):

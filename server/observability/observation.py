@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # an extra
 OTHER = "other"
 
 OPERATIONS = 50
-"""Maximum operation names that become labels, in addition to those of registered documents. Clients
-can send any number of names."""
+"""Maximum operation names that become labels, in addition to the names of registered documents.
+Clients can send any number of names."""
 
 _MAX_NAME = 60
 """Maximum characters of an operation's name in a label."""

@@ -36,7 +36,8 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""The numbers below this one have every plural category, except those of fractions and millions."""
+"""The whole numbers below this number include one of every plural category, except the categories
+of fractions and millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
@@ -92,7 +93,7 @@ def ngettext(one: str, many: str, n: int, **values: Any) -> str:
 def plural_forms(one: str, many: str) -> Mapping[str, str]:
     """Return a message for each plural category of the current language, for scripts.
 
-    The categories are those of CLDR, which ``Intl.PluralRules`` returns for small numbers.
+    CLDR defines the categories, and ``Intl.PluralRules`` returns them for small numbers.
     """
     return _plural_forms(_spoken.get(), one, many)
 

@@ -19,7 +19,7 @@ class ListOrder(NamedTuple):
     """The words for the second and further pages, in their heading and title."""
     onward: str
     back: str
-    """The text of the link to the previous page. ``onward`` is that of the link to the next
+    """The text of the link to the previous page. ``onward`` is the text of the link to the next
     page."""
 
 

@@ -61,7 +61,10 @@ _WORDS = tuple(_SENTENCE.split())
 
 
 def skewed_comments() -> Iterator[Comment]:
-    """Yield always the same comments, oldest first, with sizes like those of the demo data."""
+    """Yield always the same comments, oldest first.
+
+    Their sizes are like the sizes in the demo data.
+    """
     chance = random.Random(70)  # noqa: S311 - data, not secrets
     for number in range(_SKEWED):
         yield Comment(

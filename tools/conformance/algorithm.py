@@ -17,7 +17,7 @@ class Ask:
     before: int | None = None
 
     def arguments(self, rows: Sequence[Edge]) -> dict[str, Any]:
-        """Return the arguments of the request, without those that are None."""
+        """Return the arguments of the request, except arguments that are None."""
         given = {
             "first": self.first,
             "after": None if self.after is None else rows[self.after].cursor,

@@ -16,7 +16,7 @@ from tools.conformance.endpoint import Request
 from tools.conformance.session import Session
 
 ENOUGH = 3
-"""Maximum number of findings of a check: further ones are usually of the same kind."""
+"""Maximum number of findings of a check. Further findings are usually of the same kind."""
 
 NAME_WIDTH = 22
 LEVEL_WIDTH = 6
@@ -56,7 +56,7 @@ async def outcome_of(session: Session, check: Check) -> Outcome:
 
 
 def show(console: Console, outcome: Outcome) -> None:
-    """Print one check: a line if it passed, else also its findings and the link."""
+    """Print one check: one line if it passed, otherwise also its findings and the link."""
     check = outcome.check
     if outcome.skipped:
         mark = "[dim]-[/]"

@@ -50,7 +50,7 @@ def parse_mutation(option: str, text: str) -> Mutation:
 class Writer:
     """Inserts rows, and deletes its own rows only. ``rows`` are the inserted rows that still exist.
 
-    Each insert gives every variable a new value: a number for an Int or a Float, else a text.
+    Each insert gives every variable a new value: a number for an Int or a Float, otherwise a text.
     A variable of ``delete`` takes the value of the same name in the response of the insert.
     """
 

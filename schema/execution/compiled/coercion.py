@@ -54,10 +54,10 @@ def variables_in(root: Node) -> set[str]:
 def arguments_of(
     field: GraphQLField, node: FieldNode
 ) -> Callable[[VariableValues], dict[str, Any]]:
-    """Return a function that coerces a field's arguments. GraphQLError for an invalid constant.
+    """Return a function that coerces a field's arguments.
 
-    Constants are coerced once, except lists and input objects: a resolver may change these, so each
-    request gets new ones.
+    Raise GraphQLError for an invalid constant. Constants are coerced once, except lists and input
+    objects. A resolver may change a list or an input object, so each request gets a new one.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def load(
         str | None,
         typer.Option(
             rich_help_panel=_LAYOUT,
-            help="Character between the cells of CSV, or tab. Default: that of the header.",
+            help="Character between the cells of CSV, or tab. Default: the character in the "
+            "header.",
         ),
     ] = None,
     encoding: Annotated[

@@ -56,7 +56,7 @@ def token(
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    # do not create a secret here: the server has another one and would refuse the JWT
+    # Do not create a secret here: the server has another secret and would refuse the JWT.
     if secret is None:
         DataDirectory(settings.data_dir).require_data("set MARGINALIA_JWT_SECRET to its secret")
         secret = ensure_secret(settings.data_dir)

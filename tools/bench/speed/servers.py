@@ -188,7 +188,7 @@ def _marginalia(place: Place, name: str, title: str, *options: str) -> Server:
 
 
 def find_node() -> tuple[str, str]:
-    """Return the program of Node.js and its version: that of this environment, or the machine's."""
+    """Return the program and version of Node.js: of this environment, or of the machine."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which("node", path=path)
     if found is None:
@@ -268,7 +268,7 @@ async def _cursor(url: str) -> str:
 
 
 def _environment() -> Mapping[str, str]:
-    """Return this process's environment variables without those of Marginalia and AWS."""
+    """Return this process's environment variables, except the variables of Marginalia and AWS."""
     kept = {
         name: value
         for name, value in os.environ.items()
