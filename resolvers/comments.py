@@ -141,7 +141,7 @@ class RemoveReplyInput:
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """The stored comment with its edge, which clients insert into a list; or a submission."""
+    """The stored comment with its edge, for insertion into a cached list; or the submission."""
 
     written: Written | None = None
     user_errors: list[UserError] = field(default_factory=list)

@@ -2,8 +2,8 @@
 
 The server is live if its event loop runs. Supervisors, and load balancers that replace servers,
 must check liveness and not readiness, because a new server would not repair the store. The server
-is ready if it can serve reads. Throttling, a full disk and failed writes do not make it unready,
-because it still serves pages. They are metrics with alerts.
+is ready if it can serve reads. After throttling, failed writes or on a full disk the server is
+ready, because it still serves pages. Metrics with alerts report these faults.
 """
 
 import asyncio

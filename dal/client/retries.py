@@ -170,7 +170,7 @@ class _Attempts(Generic[Response]):
     def outcome(self, error: errors.DalError) -> errors.DalError:
         """Return the error to raise after the last attempt.
 
-        For a write, a lost response comes first.
+        If the response to an attempt at a write was lost, this is the error of that attempt.
         """
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error

@@ -38,7 +38,7 @@ class Sdk(Service, Protocol):
     """Whether the wire must not be used: a proxy is set, or credentials are missing. The SDK
     supports proxies, and raises an error for missing credentials."""
     certificates: str | None
-    """The file with the trusted certificate authorities; None for the system's."""
+    """The file with the trusted certificate authorities; None means the system's authorities."""
 
     async def credentials(self) -> Credentials:
         """Return the credentials that sign requests now."""

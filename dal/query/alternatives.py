@@ -65,7 +65,7 @@ def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | N
 
 
 def exclusion(index: Index, query: Query) -> Reason:
-    """Return the reason why ``access_paths`` excludes an index."""
+    """Return the reason why ``access_paths`` does not return an index."""
     return refusal(index, query) or Reason(
         ReasonCode.TOO_MANY_RANGES, (AccessPath(index, query).size, MAX_SEGMENTS)
     )

@@ -609,10 +609,10 @@ def notes(prices: Prices) -> list[str]:
     item = COMMENT.encode(comment("size", 3))
     row = {name: item[name] for name in ALL.attributes}
     return [
-        f"Comments of {size_of(item)} bytes, {size_of(row)} of them in each index.",
-        f"Prices of {prices.place}, of {prices.date:%Y-%m-%d}.",
-        f"A million write units are {prices.write_units:g}, read units {prices.read_units:g}.",
-        f"A GB of storage is {prices.storage:g} a month.",
+        f"A comment has {size_of(item)} bytes, and {size_of(row)} of them in each index.",
+        f"The prices are those of {prices.place}, of {prices.date:%Y-%m-%d}.",
+        f"A million write units cost {prices.write_units:g}, read units {prices.read_units:g}.",
+        f"A GB of storage costs {prices.storage:g} a month.",
     ]
 
 
