@@ -82,6 +82,10 @@ BY_AUTHOR = Index(
 COUNTED = "counted"
 """The attribute (N) of a comment that a rebuild has counted: the rebuild's number."""
 
+FOLDED = "folded"
+"""The attribute (BOOL) of a comment whose last write changed only its number of helpful votes. The
+pipe of events skips these writes. Every other write removes the attribute."""
+
 KEYED = "keyed"
 """The attribute (S) of a comment that was added with an idempotency key, and of its tombstone."""
 
@@ -220,6 +224,6 @@ COMMENT: Entity[Comment] = Entity(
     ),
     attributes=_attributes,
     decode_row=_decode,
-    marks=(COUNTED, KEYED),
+    marks=(COUNTED, FOLDED, KEYED),
     never=(STATE, "GSI1PK", "GSI1SK"),  # only submissions have these
 )

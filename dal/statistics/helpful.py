@@ -15,7 +15,7 @@ If a process is killed before a fold, the next vote for the comment or ``verify`
 from time import monotonic
 
 from dal.client.table import Table
-from dal.entities.comment import ALL, COMMENT, HELPFUL, STATE, comment_in, comment_key
+from dal.entities.comment import ALL, COMMENT, FOLDED, HELPFUL, STATE, comment_in, comment_key
 from dal.entities.entity import packed, unpacked
 from dal.entities.vote import all_votes
 from dal.errors import ConditionFailedError
@@ -83,7 +83,8 @@ def _update(item: Item, whole: Item) -> Item:
     others.pop("helpful", None)
     update = unchanged(item, ("data", ALL.partition_key, STATE))
     changed = packed(known | others) | {name: whole[name] for name in _KEYS if name in whole}
-    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in _KEYS}
+    changed[FOLDED] = {"BOOL": True}
+    update["ExpressionAttributeNames"] |= {f"#{name}": name for name in (*_KEYS, FOLDED)}
     update["ExpressionAttributeValues"] |= {f":to_{name}": to for name, to in changed.items()}
     expression = "SET " + ", ".join(f"#{name} = :to_{name}" for name in changed)
     if HELPFUL.sort_key not in whole:
