@@ -113,7 +113,8 @@ dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelt
 @st.composite
 def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     """What happens before each page: rows that are added, hidden or changed somewhere."""
-    kinds = ["insert", "delete", "rate", "vote", "edit for review", "reject", "approve"]
+    kinds = ["insert", "delete", "rate", "vote", "load votes"]
+    kinds += ["edit for review", "reject", "approve"]
     change = st.tuples(st.sampled_from(kinds), st.integers(0, 10**6))
     return draw(st.lists(st.lists(change, max_size=3), min_size=1, max_size=6))
 
@@ -240,14 +241,25 @@ async def _happen(
     elif kind == "rate":
         edge = edge_of(await store.update(chosen.comment_id, {"rating": place % 5 + 1}, anybody))
         live[chosen.comment_id] = edge.node
-    elif kind == "vote":
-        voted = chosen._replace(votes_before=place % 4)
-        await store.put_many([LoadedComment(voted, {"votes_before": voted.votes_before})])
-        live[chosen.comment_id] = voted
+    elif kind in {"vote", "load votes"}:
+        live[chosen.comment_id] = await _vote(stores, chosen, place % 4, loads=kind != "vote")
     elif kind == "insert":
         new = chosen._replace(comment_id=new_id, rating=place % 5 + 1)
         await store.add(new)
         live[new.comment_id] = new
+
+
+async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comment:
+    """Let people vote for a comment, one of them for a moment, or load a number of votes."""
+    if loads:
+        voted = of._replace(votes_before=votes)
+        await stores.comments.put_many([LoadedComment(voted, {"votes_before": votes})])
+        return voted
+    for person in range(votes + 1):
+        await stores.votes.mark(of.comment_id, f"person {person}")
+    await stores.votes.unmark(of.comment_id, "person 0")
+    await stores.folds.finish()
+    return of._replace(votes=max(votes, of.votes))
 
 
 @pytest.mark.parametrize("depth_first", [False, True])

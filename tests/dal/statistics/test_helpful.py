@@ -3,21 +3,28 @@
 import asyncio
 import random
 import sys
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from dal import errors
+from dal.client.streams import Streams
 from dal.client.table import Table
 from dal.entities.comment import COMMENT, HELPFUL, comment_key
 from dal.entities.vote import is_vote, vote_key
 from dal.live.changes import version
+from dal.maintenance import stream_rebuild
+from dal.maintenance.rebuild import rebuild
 from dal.maintenance.verify import verify
 from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
 from dal.statistics import deferred
 from dal.statistics.helpful import VOTES_A_SECOND, HelpfulFolds
+from dal.statistics.mode import MaintenanceMode
 from dal.stores import Stores
+from tests.dal.stream.histories import catch_up
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import Answer, Fault, FaultyClient, Operation, anybody, let_pass
 from tests.strategies import comment
 from tests.writers import ignore
@@ -192,6 +199,7 @@ class Storm:
         self._rng = random.Random(seed)
         self._processes = [Stores(table) for _ in range(3)]
         self._texts = dict.fromkeys("012", "")
+        self._writing = {one: asyncio.Lock() for one in (*self._texts, "deleted")}
         self._voted: set[tuple[str, str]] = set()
         self.conflicts = 0
         """The edits that other requests kept from being written."""
@@ -201,12 +209,30 @@ class Storm:
         """The folds that wrote a number."""
         return sum(store.folds.folded for store in self._processes)
 
-    async def run(self, votes: int, people: int) -> None:
-        """Run everything in parallel, and check every number and text."""
-        for comment_id in (*self._texts, "deleted"):
+    async def settle(self) -> None:
+        """Let every process read the maintenance mode, and wait for its earlier writes."""
+        for store in self._processes:
+            store.maintenance.forget()
+        for lock in self._writing.values():
+            async with lock:
+                pass
+
+    async def run(
+        self,
+        votes: int,
+        people: int,
+        meanwhile: Awaitable[None] | None = None,
+        count: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Run everything in parallel, and check every number and text.
+
+        ``count`` runs before the counters of ratings are verified.
+        """
+        for comment_id in self._writing:
             await added(self._table, comment_id)
         folding = asyncio.create_task(self._fold())
         await asyncio.gather(
+            *([meanwhile] if meanwhile else []),
             *(self._vote(f"person {n}", votes // people) for n in range(people)),
             *(self._edit(comment_id, votes // 20) for comment_id in self._texts),
             self._delete(),
@@ -221,6 +247,8 @@ class Storm:
             assert one.text == text
             expected = sum(of == comment_id for of, _ in self._voted)
             assert await shown(self._table, comment_id) == expected
+        if count is not None:
+            await count()
         assert await verify(self._table, ignore) == []
 
     async def _vote(self, person: str, turns: int) -> None:
@@ -240,14 +268,16 @@ class Storm:
             self._texts[comment_id] = text = f"{comment_id}, {n}"
             while True:
                 try:
-                    await comments.update(comment_id, {"text": text}, anybody)
+                    async with self._writing[comment_id]:
+                        await comments.update(comment_id, {"text": text}, anybody)
                     break
                 except errors.ConflictError:
                     self.conflicts += 1
 
     async def _delete(self) -> None:
         await self._processes[0].votes.mark("deleted", "bob")
-        await self._processes[1].comments.delete("deleted", anybody)
+        async with self._writing["deleted"]:
+            await self._processes[1].comments.delete("deleted", anybody)
 
     async def _fold(self) -> None:
         while True:
@@ -255,8 +285,17 @@ class Storm:
                 await asyncio.gather(*(store.folds.work(one) for one in self._texts))
 
 
-async def test_votes_next_to_edits_and_deletions_are_exact(table: Table) -> None:
-    await Storm(table, seed=1).run(votes=40, people=5)
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("mode", MaintenanceMode)
+async def test_votes_next_to_edits_a_deletion_and_a_rebuild_are_exact(
+    each_table: Table, streams: Streams, mode: MaintenanceMode
+) -> None:
+    storm = Storm(each_table, seed=1)
+    if mode is MaintenanceMode.STREAM:
+        rebuilt = stream_rebuild.rebuild(each_table, streams, storm.settle, ignore)
+        await storm.run(40, 5, rebuilt, lambda: catch_up(each_table, streams))
+    else:
+        await storm.run(40, 5, rebuild(each_table, storm.settle, ignore))
 
 
 @pytest.mark.soak

@@ -32,6 +32,7 @@ from dal.model import (
 from dal.model.loaded import CommentRow, CommentState, LoadedComment, loaded
 from dal.model.moderation import ReviewCause
 from dal.model.reports import Report, ReportReason
+from dal.model.votes import Vote
 from dal.stores import Stores
 from dal.table.items import Item
 from tests.strategies import in_identifiers
@@ -69,8 +70,8 @@ comments = st.builds(
     _NAMES,
     st.none(),  # an export leaves out when a moderator published a comment
     st.none() | st.builds(Reply, _STATED, _INSTANTS),
-    votes=st.just(0),  # tests/integration/test_loaded_states.py loads votes
-    votes_before=st.just(0),
+    votes=st.just(0),  # folds count them
+    votes_before=st.integers(0, 3),
     photos=st.lists(_PHOTOS, max_size=3).map(tuple),
 )
 
@@ -83,6 +84,7 @@ def rows(draw: st.DrawFn) -> CommentRow:
         "state": draw(st.sampled_from(CommentState)),
         "reply": one.reply,
         "photos": one.photos,
+        "votes_before": one.votes_before,
     }
     if given["state"] is not CommentState.PUBLISHED:
         given |= {"queued_at": draw(_INSTANTS), "cause": draw(st.sampled_from(ReviewCause))}
@@ -150,6 +152,7 @@ class Stock:
     products: dict[str, ProductDetails]
     reports: list[Report]
     cases: list[Case]
+    votes: list[Vote]
 
     async def fill(self, table: Table) -> None:
         stores = Stores(table)
@@ -161,15 +164,19 @@ class Stock:
         await stores.products.put_many(self.products)
         await stores.reports.put_many(self.reports)
         await stores.reports.put_cases(self.cases)
+        await stores.votes.put_many(self.votes)
         await table.drain()  # leaderboards follow by then
 
 
 @st.composite
 def stocks(draw: st.DrawFn) -> Stock:
-    """Objects of every kind; the reports and cases are of the comments."""
+    """Objects of every kind; the reports, cases and votes are of the comments."""
     of_all = st.lists(rows(), max_size=30, unique_by=lambda one: loaded(one).comment.comment_id)
     there = draw(of_all)
-    ids = [loaded(one).comment.comment_id for one in there]
+    comments_there = [loaded(one).comment for one in there]
+    ids = [one.comment_id for one in comments_there]
+    voted = st.sampled_from(comments_there) if comments_there else st.nothing()
+    votes = st.builds(lambda of, who: Vote(of.comment_id, of.product_id, who), voted, _IDS)
     some = st.sampled_from(ids) if ids else st.nothing()
     reports = st.builds(Report, some, _IDS, _IDS, st.sampled_from(ReportReason), _TEXTS, _INSTANTS)
     decisions = st.builds(Decision, st.none() | _IDS, _INSTANTS, _INSTANTS, st.none() | _STATED)
@@ -183,6 +190,7 @@ def stocks(draw: st.DrawFn) -> Stock:
         draw(st.dictionaries(_IDS, products, max_size=8)),
         draw(st.lists(reports, max_size=12, unique_by=lambda one: (one.comment_id, one.username))),
         draw(st.lists(cases, max_size=8, unique_by=lambda one: one.comment_id)),
+        draw(st.lists(votes, max_size=12, unique_by=lambda one: (one.comment_id, one.username))),
     )
 
 
