@@ -137,6 +137,7 @@ async def _page(
         "moderation.html",
         status,
         rows=rows,
+        reported=reported,
         total=queue["totalCount"],
         address=_address(request),
         tabs=[

@@ -272,6 +272,8 @@ async def test_reported_comments_are_a_queue_of_their_own(
     assert listed(await opened(mo, "/moderation")) == []
     page = await opened(mo, "/moderation?kind=reported")
     assert listed(page) == ["r1", "r2"]
+    assert "2 reported comments" in page.text
+    assert page.text.count("Reported since") == 2
     assert "Advertising (1) See r1" in page.text
     key = {"form_key": page.fields()["form_key"]}
     ids = [to_base64("Comment", one) for one in ("r1", "r2")]
