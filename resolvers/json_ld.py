@@ -70,6 +70,8 @@ def _review(comment: Comment, site: str | None) -> Facts:
     }
     if comment.text:
         review["reviewBody"] = comment.text
+    if comment.photos:
+        review["image"] = [one.url for one in comment.photos]
     if comment.reply:
         shop = {"@type": "Organization"} | ({"url": f"{site}/"} if site else {})
         review["comment"] = {

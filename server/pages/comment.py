@@ -29,6 +29,7 @@ from server.pages.formats import ANOTHER, LanguageChoice, number, product_name
 from server.pages.i18n import gettext, gettext_noop, ngettext
 from server.pages.page_documents import DocumentResult, fill_statistics
 from server.pages.page_request import PageRequest
+from server.pages.photos import PhotoRow, error_of, photos_in, rows_from, rows_of
 from server.pages.plan_panel import plan_account
 from server.pages.sessions import Session, require_own
 
@@ -91,6 +92,8 @@ class CommentForm:
     language: str = ""
     title: str = ""
     text: str = ""
+    photos: tuple[PhotoRow, ...] | None = rows_from(())
+    """None if the posted form has no fields for photos: then an edit keeps the photos."""
     key: str = field(default_factory=secrets.token_urlsafe)
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -103,6 +106,7 @@ class CommentForm:
             language=fields.get("another" if given == ANOTHER else "language", ""),
             title=fields.get("title", ""),
             text=fields.get("text", ""),
+            photos=rows_of(fields),
             key=fields.get("key") or secrets.token_urlsafe(),
         )
 
@@ -114,7 +118,13 @@ class CommentForm:
         """Return the template's data: the fields, their limits, and the languages to offer."""
         choice = LanguageChoice.offered(self.language, request.accepted, known)
         optional = request.session.context.allow_empty_text
-        return asdict(self) | {"choice": asdict(choice), "most": _MOST, "text_optional": optional}
+        photos = [one._asdict() for one in self.photos or rows_from(())]
+        return asdict(self) | {
+            "photos": photos,
+            "choice": asdict(choice),
+            "most": _MOST,
+            "text_optional": optional,
+        }
 
     def input(self) -> dict[str, Any]:
         """Return the fields for the mutation's input.
@@ -126,6 +136,7 @@ class CommentForm:
             "language": self.language.strip(),
             "title": self.title.strip(),
             "text": self.text.strip(),
+            **({} if self.photos is None else {"photos": photos_in(self.photos)}),
         }
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
@@ -136,6 +147,10 @@ class CommentForm:
         """
         messages = {}
         for error in errors:
+            photo = error_of(self.photos, error["field"] or ())
+            if photo is not None:
+                messages[photo[0]] = photo[1]
+                continue
             blamed = error["field"][-1] if error["field"] else ""
             name = blamed if blamed in _FIELDS else ""
             messages[name] = self._message(name, error["code"])
@@ -303,6 +318,7 @@ async def _page(
     mine = viewer is not None and can_change(viewer, comment["username"])
     if mine and form is None:
         form = CommentForm.typed({name: str(comment[name]) for name in _FIELDS})
+        form = replace(form, photos=rows_from(comment["photos"]))
     reasons = {value: gettext(words) for value, words in REASONS.items()}
     return request.render(
         "comment.html",

@@ -17,7 +17,7 @@ from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from server.http.graphiql import ROOT, content_security_policy
-from server.pages import addresses, formats, i18n, plan_panel, static_files
+from server.pages import addresses, formats, i18n, photos, plan_panel, static_files
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": content_security_policy(),
@@ -160,6 +160,7 @@ def environment(tag: str) -> jinja2.Environment:
         author_path=addresses.author_path,
         comment_path=addresses.comment_path,
         counted=_counted,
+        photo_parts=photos.photo_parts,
         product_path=addresses.product_path,
     )
     environment.globals.update(

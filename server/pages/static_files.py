@@ -31,6 +31,7 @@ STYLES = (
     "filters",
     "trend",
     "comments",
+    "photos",
     "votes",
     "forms",
     "moderation",

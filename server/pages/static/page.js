@@ -2,6 +2,7 @@
    reload and with the history kept. Everything works without it. */
 
 import "./actions.js";
+import "./photos.js";
 import { listen } from "./live.js";
 import "./votes.js";
 
