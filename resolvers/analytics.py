@@ -39,8 +39,8 @@ async def trend(
     to: Annotated[
         datetime | None,
         strawberry.argument(
-            description="End with the period that contains this time, or that ends at it. Default: "
-            "the period of the last comment.",
+            description="End with the period that contains this time or ends at this time. "
+            "Default: the period of the last comment.",
         ),
     ] = None,
     language: list[str] | None = None,

@@ -63,7 +63,7 @@ class FirstValues:
         self._seen: set[str] = set()
 
     def adds(self, value: str) -> bool:
-        """Return whether a value is new and among the first."""
+        """Return whether to log a value: it is new, and fewer than ``FIRST_VALUES`` were logged."""
         new = value not in self._seen and len(self._seen) < FIRST_VALUES
         if new:
             self._seen.add(value)

@@ -76,7 +76,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
     """Open the port before the start, so that clients wait until the start is complete."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        # Prefer IPv4 to IPv6, because every client can use it.
+        # Prefer IPv4 to IPv6, because every client can use IPv4.
         family, *_, place = min(found, key=lambda entry: entry[0] != socket.AF_INET)
         listener = socket.create_server((str(place[0]), port), family=family, backlog=2048)
     except socket.gaierror as error:

@@ -273,6 +273,6 @@ def client_of(url: str) -> Redis:
 
 
 def _cancelled() -> bool:
-    """Return whether this task was cancelled. redis-py may hide the CancelledError."""
+    """Return whether this task was cancelled. redis-py may catch the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -52,7 +52,7 @@ class LocatedRow(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A key, prepared for searching its rows."""
+    """A key with tables that speed up the search for its rows."""
 
     mask: bytes
     """A table for ``bytes.translate``: 1 for each byte that encodes values with the key, otherwise

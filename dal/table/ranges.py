@@ -89,9 +89,9 @@ def just_above(position: str) -> str:
 def just_below(position: str) -> str:
     """Return a string that sorts before ``position``, with no possible key between the two.
 
-    Its last character is the previous one in Unicode, and U+10FFFF follows. A key between the two
-    would contain U+10FFFF, which identifiers never contain. Surrogates are skipped, because UTF-8
-    has none.
+    The result is ``position`` with its last character replaced by the character before it in
+    Unicode, and then U+10FFFF. A key between the two strings would contain U+10FFFF, which
+    identifiers never contain. Surrogates are skipped, because UTF-8 has no surrogates.
     """
     last = ord(position[-1])
     if last == 0:

@@ -97,7 +97,8 @@ class SignIn:
                 raise KeysUnavailableError(str(error)) from error
             message = f"The issuer refused the code: {error.response.text[:500]}"
             raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        except (TypeError, ValueError) as error:  # this is not the response of a token endpoint
+        # The response has another form than the response of a token endpoint.
+        except (TypeError, ValueError) as error:
             raise KeysUnavailableError(str(error)) from error
         claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))
         # OpenID Connect Core 3.1.3.7, 11: refuse the ID token of another attempt.

@@ -133,7 +133,8 @@ async def read_body(receive: Receive) -> bytes:
             raise HTTPException(
                 413,
                 f"The body is larger than {MAX_BODY:,} bytes.",
-                # close, because otherwise the server would read the rest of the body
+                # Close the connection, because otherwise the server would read the rest of the
+                # body.
                 {"Connection": "close"},
             )
     return body
@@ -170,7 +171,7 @@ async def read_request(scope: Scope, receive: Receive) -> GraphQLRequest:
         raise HTTPException(415, f"Send the operation with Content-Type: {JSON}.")
     body = _parsed(await read_body(receive), "The body")
     if not isinstance(body, dict):
-        raise HTTPException(400, "The body must be a JSON object that holds one operation.")
+        raise HTTPException(400, "The body must be a JSON object with one operation.")
     return request_of(body)
 
 

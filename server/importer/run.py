@@ -66,7 +66,7 @@ class Load(Generic[Thing]):
         writer, tally = Writer(put), self.tally
         try:
             async with writer:
-                # In a thread, so that writes continue while a pipe has no new rows.
+                # Rows are read in a thread, so that writes continue while a pipe has no new rows.
                 while batch := await asyncio.to_thread(self._next_batch, writer.room):
                     self._reject(progress, batch.rejects)
                     if batch.things:

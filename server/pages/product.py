@@ -113,8 +113,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
-    # This is the list's first page. It may have fewer comments than usual, so redirect to a full
-    # one.
+    # This is the list's first page. It may have fewer comments than usual, so redirect to the full
+    # page.
     if part.before and not info["hasPreviousPage"]:
         return request.to(path + filters.query())
     # Comments are not counted by day or by purchases.

@@ -52,8 +52,8 @@ _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
     "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
     "gzip": partial(gzip.compress, mtime=0),
 }
-"""The content codings, that with the smallest result first. Compressing is slow, so each file is
-compressed only once."""
+"""The content codings, in the order of the size of their results. Compressing is slow, so each file
+is compressed only once."""
 
 _KEPT = "public, max-age=31536000, immutable"
 

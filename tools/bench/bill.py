@@ -383,7 +383,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             _hold(_G),
         ),
         Operation(
-            "a page of 20 of a user's own",
+            "a page of 20 unpublished comments of a user",
             lambda one: one.moderation.page(SubmissionSelection("ann"), Slice(20)),
             _hold_many,
         ),

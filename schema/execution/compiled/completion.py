@@ -285,7 +285,7 @@ class ListCompletion(ForeignCompletion):
         return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return an item's result, or an awaitable. Its class differs from the last item's."""
+        """Return an item's result, or an awaitable. The item before had another class."""
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)
         self._last_class = type(item)

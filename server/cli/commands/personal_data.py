@@ -147,10 +147,16 @@ async def erase(
         CommentFate, typer.Option(help="Delete comments, or replace the name in them.")
     ] = "delete",
     orders: Annotated[
-        Fate, typer.Option(help="Keep orders as the law may require, or rename or delete them.")
+        Fate,
+        typer.Option(
+            help="Keep orders, which laws on bookkeeping may require; or rename or delete orders."
+        ),
     ] = "keep",
     tickets: Annotated[
-        Fate, typer.Option(help="Rename tickets, which organisations may need, or keep or delete.")
+        Fate,
+        typer.Option(
+            help="Rename tickets, which organisations may need; or keep or delete tickets."
+        ),
     ] = "rename",
     scans: Scans = True,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

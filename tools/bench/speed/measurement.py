@@ -28,7 +28,8 @@ _CODE = re.compile(rb'"code": ?"(\w+)"')
 _OK = b"200"
 _RECORDERS = 4
 _STEP = 331
-"""Number of requests by which the starts of two rounds differ, so that no round repeats another."""
+"""Each round begins this number of requests after the beginning of the round before, so that no
+round repeats the requests of another round."""
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The rounds of one load, one server and one number of clients."""
+    """The rounds of one load, with one server and one number of clients."""
 
     rounds: list[Sample]
 
