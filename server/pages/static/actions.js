@@ -5,7 +5,7 @@ import { number } from "./live.js";
 
 /* How long a text is, beside how long it may be. */
 function count(within) {
-  for (const room of within.querySelectorAll("[data-counts]")) {
+  for (const room of within.querySelectorAll(".room[data-counts]")) {
     const field = room.closest("form").elements[room.dataset.counts];
     const said = room.textContent;
     const show = () => {

@@ -4,6 +4,7 @@
 import "./actions.js";
 import "./photos.js";
 import { listen } from "./live.js";
+import { addSavings } from "./savings.js";
 import "./votes.js";
 
 const filters = () => document.querySelector("form#filters");
@@ -42,6 +43,7 @@ async function show(to, { push, landing }) {
     swap(fresh, landing);
     shown = here();
     listen();
+    addSavings();
   } catch (error) {
     if (mine !== latest) return;
     console.error(error);

@@ -253,6 +253,11 @@ async def test_the_page_draws_the_plan_that_the_api_tells(
         assert said is not None
         assert page.account["Queries"].split()[0] == said[1]
         assert page.account["Read capacity"].split()[0] == said[2]
+        panel = next(given for _, given in page.elements if given.get("id") == "plan")
+        ours, full = (f"{float(panel[f'data-{name}'] or 0):.1f}" for name in ("ours", "full"))
+        assert f"This list took {ours} RCU." in page.text
+        assert f"takes {full} RCU, because" in page.text
+        assert ours == said[2]
         (tmp_path / f"{number}.html").write_text((await client.get(address)).text)
     assert "Chosen." in page.text
     assert "The articles' plan" in page.text
