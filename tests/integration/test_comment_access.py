@@ -19,7 +19,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
-from graphql import GraphQLNamedType, GraphQLObjectType, get_named_type, is_abstract_type
+from graphql import (
+    GraphQLNamedType,
+    GraphQLObjectType,
+    get_named_type,
+    is_abstract_type,
+    is_leaf_type,
+)
 from starlette.types import ASGIApp
 from strawberry.relay.utils import to_base64
 
@@ -66,6 +72,11 @@ PARENTS = {
     "Subscription": "$FIELD",
 }
 """Types with fields that lead to comments, and where the schema's roots lead to these types."""
+NO_TEXT = {
+    *("cursor", "edgeCursor", "eventCursor", "deletedId"),
+    *("kind", "totalCount", "waitingSince"),
+}
+"""Scalar fields of lists, events and payloads that have no text of a comment."""
 
 SCHEMA = build_schema(federation=True, explain=True)
 Cells = dict[tuple[str, str], bool]
@@ -142,23 +153,31 @@ def parts_of_comments() -> set[str]:
 
 
 PARTS = parts_of_comments()
+SCALARS = {
+    name
+    for part in PARTS - {*LEAVES}
+    for name, target, _ in targets(TYPES[part])  # type: ignore[arg-type]
+    if is_leaf_type(TYPES[target])
+}
 
 
 def ends(name: str, passed: frozenset[str]) -> Iterator[list[str]]:
-    """Yield the fields of each way from a part to a comment or a submission."""
+    """Yield the fields of each way from a part to a comment, a submission or another text."""
     part = TYPES[name]
     assert isinstance(part, GraphQLObjectType)
     if name in LEAVES:
         yield []
         return
     for field_name, target, _ in targets(part):
+        if is_leaf_type(TYPES[target]) and field_name not in NO_TEXT:
+            yield [field_name]
         if target in PARTS - passed:
             for rest in ends(target, passed | {target}):
                 yield [field_name, *rest]
 
 
 def schema_paths() -> Iterator[SchemaPath]:
-    """Yield each path of the schema that ends at a comment or a submission.
+    """Yield each path of the schema that ends at a comment, a submission or another text.
 
     A path begins at a type that is no part of a list, event or payload of comments.
     """
@@ -167,7 +186,7 @@ def schema_paths() -> Iterator[SchemaPath]:
             if parent.name in PARTS or target not in PARTS:
                 continue
             for rest in ends(target, frozenset({target})):
-                shown = "{ text }"
+                shown = "" if rest and rest[-1] in SCALARS else "{ text }"
                 for inner in reversed(rest):
                     shown = f"{{ {inner} {shown} }}"
                 if abstract:
