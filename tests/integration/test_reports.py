@@ -343,6 +343,32 @@ async def test_thousands_of_reports_of_an_approved_comment_break_nothing(table: 
     assert await reports_in(table) == []
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("approved", [False, True])
+async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, approved: bool) -> None:
+    """They hide the comment once, or list it once if a moderator has approved its text."""
+    stores = Stores(table)
+    await stores.comments.add(ONE)
+    if approved:
+        await stores.reports.report("one", "first", SPAM, "", 50)
+        await stores.moderation.approve("one", ONE.created_at, "mo")
+
+    async def report(number: int) -> bool:
+        with suppress(errors.NotFoundError):  # the comment waits already
+            await stores.reports.report("one", f"person{number}", SPAM, "", 50)
+            return True
+        return False
+
+    counted = 0
+    for start in range(0, 10_000, 50):
+        counted += sum(await asyncio.gather(*map(report, range(start, start + 50))))
+    assert len(await reports_in(table)) == counted + approved
+    assert counted == 10_000 if approved else 50 <= counted < 100
+    assert await stores.moderation.queue_length(QueueKind.REPORTED) == approved
+    assert await verify(table, ignore) == []
+    await check_cases(table)
+
+
 class Asking:
     """Executes operations with their variables, and returns the answers' data."""
 
