@@ -3,7 +3,7 @@
 import gc
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 
 from starlette.applications import Starlette
@@ -49,7 +49,6 @@ from server.http.subscriptions import EventStreamView, SubscriberLimit
 from server.http.websocket import WebSocketView
 from server.manifests import read_manifests
 from server.observability.signals import OFF, Signals
-from server.pages.page_documents import DOCUMENTS
 from server.settings import NO_RATE_LIMIT, Settings
 
 _GRAPHQL = "/graphql"
@@ -184,6 +183,8 @@ def trusted_documents(
         logger.error("%s", sentence)
     # A product's page subscribes by a GET with a trusted document's id, as other clients do.
     if settings.documents_only:
+        from server.pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
+
         trusted.add("product.live", DOCUMENTS["product.live"])
     return trusted
 
@@ -249,11 +250,10 @@ class _Shortcut:
         self._live = live
         self._others = others
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         socket = scope["type"] == "websocket"
         direct = socket or (scope["type"] == "http" and scope["method"] in {"GET", "POST"})
         if direct and scope["path"] == scope.get("root_path", "") + _GRAPHQL:
             live = socket or wants_events(scope)
-            await (self._live if live else self._view)(scope, receive, send)
-        else:
-            await self._others(scope, receive, send)
+            return (self._live if live else self._view)(scope, receive, send)
+        return self._others(scope, receive, send)

@@ -7,7 +7,7 @@ Items are maps from attribute names to AttributeValues.
 import asyncio
 import logging
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -260,14 +260,14 @@ class Table:
 
         await retry(put_left, "batch_write_item")
 
-    async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation on this table, with retries. Raises DalError."""
         attempt = partial(self.once, operation, TableName=self.name, **arguments)
-        return await retry(attempt, operation)
+        return retry(attempt, operation)
 
-    async def once(self, operation: str, **arguments: Any) -> dict[str, Any]:
+    def once(self, operation: str, **arguments: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         """Send an operation on this table, without retries. Raises DalError."""
-        return await self._gate.call(operation, partial(self._send, operation, arguments))
+        return self._gate.call(operation, partial(self._send, operation, arguments))
 
     @property
     def circuit_open(self) -> bool:
@@ -285,11 +285,11 @@ class Table:
     async def _send(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         note_request()
         instruments = STORE_INSTRUMENTS.get()
-        send = partial(self.service.call, operation, arguments)
         try:
             if instruments is None:
-                response = await send()
+                response = await self.service.call(operation, arguments)
             else:
+                send = partial(self.service.call, operation, arguments)
                 response = await instruments.call(operation, arguments, send)
         except errors.StoreDamagedError as error:
             if self.damage is None:

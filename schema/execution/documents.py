@@ -98,13 +98,13 @@ def charged() -> Iterator[None]:
     because all these objects are in use. A collection of all generations takes up to 0.3 s, because
     it visits the objects of other clients too.
     """
-    collects, began = gc.isenabled(), thread_time()
+    charge, collects = _charge.get(), gc.isenabled()
+    began = 0.0 if charge is None else thread_time()
     gc.disable()
     try:
         yield
     finally:
         try:
-            charge = _charge.get()
             if charge is not None:
                 charge(thread_time() - began)
         finally:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -67,24 +67,21 @@ class RequestIdMiddleware:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, and add its id to the response."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         request_id = request_id_of(scope["headers"])
         correlation_id.set(request_id.decode())
 
-        async def send_with_id(message: Message) -> None:
-            if message["type"] == "http.response.start" and not _is_shared(message["headers"]):
-                message["headers"] = [*message["headers"], (_REQUEST_ID, request_id)]
-            await send(message)
+        def send_with_id(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                headers = message["headers"]
+                if not dict(headers).get(b"cache-control", b"").startswith(b"public"):
+                    message["headers"] = [*headers, (_REQUEST_ID, request_id)]
+            return send(message)
 
-        await self._app(scope, receive, send_with_id)
-
-
-def _is_shared(headers: Headers) -> bool:
-    return any(name == b"cache-control" and value.startswith(b"public") for name, value in headers)
+        return self._app(scope, receive, send_with_id)
 
 
 def request_id_of(headers: Headers) -> bytes:
@@ -170,7 +167,7 @@ class HostMiddleware:
         self._hosts = hosts
         self._logged = FirstValues()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, or refuse it."""
         if scope["type"] != "lifespan" and not is_health(scope["path"]):
             host = header(scope, b"host") or ""
@@ -184,9 +181,8 @@ class HostMiddleware:
                         shown,
                     )
                 message = f"This server does not answer for the host {shown!r}."
-                await failure(421, message)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+                return failure(421, message)(scope, receive, send)
+        return self._app(scope, receive, send)
 
 
 def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
@@ -224,10 +220,10 @@ class CrossOriginMiddleware:
                 max_age=_PREFLIGHT_SECONDS,
             )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, or respond to a browser's preflight."""
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
-        await (self._api if path == _API_PATH else self._app)(scope, receive, send)
+        return (self._api if path == _API_PATH else self._app)(scope, receive, send)
 
 
 class FailureMiddleware:
@@ -240,10 +236,10 @@ class FailureMiddleware:
         """Pass the request on. A client that has disconnected gets no response."""
         started = False
 
-        async def noting_send(message: Message) -> None:
+        def noting_send(message: Message) -> Awaitable[None]:
             nonlocal started
             started = True
-            await send(message)
+            return send(message)
 
         try:
             await self._app(scope, receive, noting_send)
@@ -348,17 +344,16 @@ class CompressionMiddleware:
             app, minimum_size=SMALLEST, zstd=False, brotli_quality=1, gzip_level=1
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, and compress the response."""
         if scope["type"] != "http" or "/static/" in scope["path"]:
-            await self._app(scope, receive, send)
-        elif any(name == b"cookie" for name, _ in scope["headers"]):
-            await self._uncompressed(scope, receive, send)
-        else:
+            return self._app(scope, receive, send)
+        if b"cookie" in dict(scope["headers"]):
+            return self._uncompressed(scope, receive, send)
 
-            async def tagging_send(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    encoded(message["headers"])
-                await send(message)
+        def tagging_send(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                encoded(message["headers"])
+            return send(message)
 
-            await self._compressed(scope, receive, tagging_send)
+        return self._compressed(scope, receive, tagging_send)
