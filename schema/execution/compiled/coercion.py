@@ -4,7 +4,7 @@ graphql-core coerces arguments and leaves again in every request. This module le
 and the texts of all errors, to graphql-core.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -17,15 +17,19 @@ from graphql import (
     GraphQLInt,
     GraphQLLeafType,
     GraphQLOutputType,
+    GraphQLSchema,
     GraphQLString,
     Node,
     Undefined,
+    VariableDefinitionNode,
     VariableNode,
     get_argument_values,
     get_nullable_type,
+    is_list_type,
     is_non_null_type,
 )
-from graphql.execution.values import VariableValues
+from graphql.execution.get_variable_signature import get_variable_signature
+from graphql.execution.values import VariableValues, VariableValueSource, coerce_argument
 from graphql.pyutils import is_awaitable
 
 NO_VARIABLES = VariableValues({}, {})
@@ -57,21 +61,81 @@ def arguments_of(
     """Return a function that coerces a field's arguments.
 
     Raise GraphQLError for an invalid constant. Constants are coerced once, except lists and input
-    objects. A resolver may change a list or an input object, so each request gets a new one.
+    objects. A resolver may change a list or an input object, so each request gets a new one. An
+    argument that is a variable needs no coercion.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:
         return get_argument_values(field, node, variables)
 
-    if any(map(variables_in, node.arguments or ())):
+    given = {argument.name.value: argument for argument in node.arguments or ()}
+    named = {
+        name: argument.value.name.value
+        for name, argument in given.items()
+        if isinstance(argument.value, VariableNode)
+    }
+    constants = {name: given[name] for name in given.keys() - named.keys()}
+    if any(map(variables_in, constants.values())):
         return coerced
+    strict = {name for name in named if is_non_null_type(field.args[name].type)}
+    defaults: dict[str, Any] = {}
     try:
-        constant = get_argument_values(field, node, NO_VARIABLES)
+        for name in field.args.keys() - strict:
+            argument = constants.get(name)
+            coerce_argument(defaults, node, name, field.args[name], argument, NO_VARIABLES, None)
     except GraphQLError:
         return coerced
-    if any(isinstance(value, list | dict) for value in constant.values()):
+    if any(isinstance(value, list | dict) for value in defaults.values()):
         return coerced
-    return lambda _: constant
+    passed = [
+        (field.args[name].out_name or name, variable, name in strict)
+        for name, variable in named.items()
+    ]
+
+    def prepared(variables: VariableValues) -> dict[str, Any]:
+        values = defaults.copy()
+        for name, variable, required in passed:
+            value = variables.coerced.get(variable, Undefined)
+            if required and (value is None or value is Undefined):
+                return coerced(variables)
+            if value is not Undefined:
+                values[name] = value
+        return values
+
+    return prepared
+
+
+def variables_of(
+    schema: GraphQLSchema, definitions: Collection[VariableDefinitionNode]
+) -> Callable[[Mapping[str, Any]], VariableValues | None]:
+    """Return a function that coerces an operation's variables.
+
+    The function returns None if graphql-core must coerce them: if a default is needed, if a value
+    needs a conversion, or if it is invalid.
+    """
+    declared = []
+    for node in definitions:
+        signature = get_variable_signature(schema, node)
+        if isinstance(signature, GraphQLError):
+            return lambda _: None
+        optional = node.default_value is None and not is_non_null_type(signature.type)
+        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - no text of a client
+        declared.append((signature, usual, optional))
+
+    def coerced(inputs: Mapping[str, Any]) -> VariableValues | None:
+        values = VariableValues({}, {})
+        for signature, usual, optional in declared:
+            value = inputs.get(signature.name, Undefined)
+            if value is Undefined and optional:
+                values.sources[signature.name] = VariableValueSource(signature)
+            elif value is not Undefined and usual(value):
+                values.sources[signature.name] = VariableValueSource(signature, value)
+                values.coerced[signature.name] = value
+            else:
+                return None
+        return values
+
+    return coerced
 
 
 _INT = " and -2147483648 <= {0} <= 2147483647"
@@ -97,6 +161,19 @@ def exact_class(type_: GraphQLOutputType) -> type | None:
     return None if condition else exact
 
 
+def usual_value(type_: Any, name: str) -> str:
+    """Return a Python condition that is true if the value ``name`` needs no conversion."""
+    conditions = [] if is_non_null_type(type_) else [f"{name} is None"]
+    type_, item = get_nullable_type(type_), f"{name}_"
+    exact, condition = _EXACT.get(type_, (None, ""))
+    if exact:
+        conditions.append(f"type({name}) is {exact.__name__}{condition.format(name)}")
+    elif is_list_type(type_):
+        usual = f"all([{usual_value(type_.of_type, item)} for {item} in {name}])"
+        conditions.append(f"type({name}) is list and {usual}")
+    return f"({' or '.join(conditions) or 'False'})"
+
+
 @dataclass(slots=True)
 class Leaf:
     """A field without a selection. Its value is an attribute of its object."""
@@ -110,14 +187,6 @@ class Leaf:
     def __post_init__(self) -> None:
         self._leaf = cast("GraphQLLeafType", get_nullable_type(self.declared))
         self._coerce = cast("Callable[[Any], Any]", self._leaf.coerce_output_value)
-
-    def unusual(self, name: str) -> str:
-        """Return a Python condition that is true if the value named ``name`` needs a conversion."""
-        exact, condition = _EXACT.get(self._leaf, (None, ""))
-        usual = [] if is_non_null_type(self.declared) else [f"{name} is None"]
-        if exact:
-            usual.append(f"type({name}) is {exact.__name__}{condition.format(name)}")
-        return f"not ({' or '.join(usual)})" if usual else "True"
 
     def result(self, value: Any) -> Any:
         """Convert a value, and return the result. Raise any exception for an unusual value."""

@@ -20,6 +20,7 @@ from graphql import (
     get_nullable_type,
     is_leaf_type,
     is_list_type,
+    is_non_null_type,
 )
 from graphql.execution import Executor
 from strawberry.relay import GlobalID
@@ -154,9 +155,12 @@ class ForeignCompletion:
     def __init__(self, field: Field, type_: GraphQLOutputType) -> None:
         self.field = field
         self.type = type_
+        self._nullable = not is_non_null_type(type_)
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the result, or an awaitable of the result."""
+        if value is None and self._nullable:
+            return None
         field, where = self.field, path_of(path)
         info = executor.build_resolve_info(field.definition, field.nodes, field.parent_type, where)
         return executor.complete_value(self.type, field.details, info, where, value, None)

@@ -23,7 +23,7 @@ from graphql.execution import Executor
 from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path
 
-from schema.execution.compiled.coercion import Leaf, exact_class
+from schema.execution.compiled.coercion import Leaf, exact_class, usual_value
 
 PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
 """Classes of results that certainly are not awaitable."""
@@ -213,7 +213,7 @@ _LEAVES = """
 """
 _LEAF = """
         v{n} = source.{attribute}
-        if {unusual}: v{n} = leaf{n}(v{n})"""
+        if not {usual}: v{n} = leaf{n}(v{n})"""
 _FIELD = """
         v{n} = field{n}(executor, source, path)
         if type(v{n}) not in PLAIN and executor.is_awaitable(v{n}): awaited[{key!r}] = v{n}"""
@@ -254,8 +254,8 @@ def selection_of(
         results += f"{key!r}: {item!r}, " if isinstance(item, str) else f"{key!r}: v{n}, "
         if isinstance(item, Leaf):
             bound[f"leaf{n}"] = item.result
-            unusual = item.unusual(f"v{n}")
-            leaves += _LEAF.format(n=n, attribute=item.attribute, unusual=unusual)
+            usual = usual_value(item.declared, f"v{n}")
+            leaves += _LEAF.format(n=n, attribute=item.attribute, usual=usual)
         elif isinstance(item, Field) and item.expression is not None:
             bound[f"function{n}"] = item.function
             bound[f"failed{n}"] = item.failed

@@ -42,7 +42,13 @@ from graphql.pyutils import Path
 from strawberry.execution.is_awaitable import optimized_is_awaitable
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 
-from schema.execution.compiled.coercion import NO_VARIABLES, Leaf, nodes_of, variables_in
+from schema.execution.compiled.coercion import (
+    NO_VARIABLES,
+    Leaf,
+    nodes_of,
+    variables_in,
+    variables_of,
+)
 from schema.execution.compiled.completion import (
     AbstractCompletion,
     ForeignCompletion,
@@ -96,6 +102,7 @@ class CompiledOperation:
             if isinstance(definition, FragmentDefinitionNode)
         }
         self._left = plainly
+        self._variables = variables_of(schema, operation.variable_definitions or ())
         self._conditions = self._of_operation(document)
         self._selections: dict[tuple[Any, ...], Selection] = {}
 
@@ -133,7 +140,7 @@ class CompiledOperation:
 
     def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
         """Return the coerced variables of a request, or their errors."""
-        return get_variable_values(
+        return self._variables(inputs) or get_variable_values(
             self._schema,
             self.node.variable_definitions or (),
             dict(inputs),
