@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -217,7 +218,7 @@ class GroupReads:
         return [found.get(group_id) for group_id in group_ids]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Context:
     """The context value of one GraphQL request. ``viewer`` is None without a JWT."""
 
@@ -244,23 +245,29 @@ class Context:
     """The cursor of the last event that the client received. A browser sends it when it reopens an
     event stream:
     https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
-    comments: DataLoader[str, Comment | None] = field(init=False)
-    """Reads comments by id. One request to DynamoDB reads all comments of a turn of the event
-    loop."""
-    products: ProductReads = field(init=False)
-    groups: GroupReads = field(init=False)
-    votes: DataLoader[Comment, bool] = field(init=False)
-    """Whether the viewer has marked comments as helpful. One read serves all comments of a page."""
     voted: dict[str, bool] = field(default_factory=dict)
     """The votes that this request's mutations have changed, by comment id. The index may lag
     them."""
 
-    def __post_init__(self) -> None:
-        loader = DataLoader(self._comments, cache=False)
-        object.__setattr__(self, "comments", loader)
-        object.__setattr__(self, "votes", DataLoader(self._votes, cache=False))
-        object.__setattr__(self, "products", ProductReads(self.stores, self.cache))
-        object.__setattr__(self, "groups", GroupReads(self.stores))
+    @cached_property
+    def comments(self) -> DataLoader[str, Comment | None]:
+        """Reads comments by id, those of one turn of the event loop in one request."""
+        return DataLoader(self._comments, cache=False)
+
+    @cached_property
+    def products(self) -> ProductReads:
+        """Reads statistics and details of products."""
+        return ProductReads(self.stores, self.cache)
+
+    @cached_property
+    def groups(self) -> GroupReads:
+        """Reads groups."""
+        return GroupReads(self.stores)
+
+    @cached_property
+    def votes(self) -> DataLoader[Comment, bool]:
+        """Whether the viewer has marked comments as helpful, read for a page at once."""
+        return DataLoader(self._votes, cache=False)
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:
         store = self.stores.comments

@@ -1,6 +1,8 @@
 """Global object ids: the base64 of ``<Type>:<own id>``, as is usual in Relay."""
 
+from binascii import b2a_base64
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import strawberry
@@ -24,22 +26,25 @@ from dal.model.key_parts import escape, unescape
 from dal.model.submissions import Submission
 
 _OWN_IDS: dict[type, Callable[[Any], str]] = {
-    Product: lambda product: str(product.product_id),
-    ProductGroup: lambda group: str(group.group_id),
-    Comment: lambda comment: str(comment.comment_id),
-    Submission: lambda submission: str(submission.comment_id),
-    Author: lambda author: str(author.username),
-    User: lambda user: str(user.username),
-    Order: lambda order: str(order.order_id),
-    Organization: lambda organization: str(organization.name),
+    Product: attrgetter("product_id"),
+    ProductGroup: attrgetter("group_id"),
+    Comment: attrgetter("comment_id"),
+    Submission: attrgetter("comment_id"),
+    Author: attrgetter("username"),
+    User: attrgetter("username"),
+    Order: attrgetter("order_id"),
+    Organization: attrgetter("name"),
     OrganizationUser: lambda user: _user_id(user.organization, user.username),
-    Ticket: lambda ticket: str(ticket.ticket_id),
+    Ticket: attrgetter("ticket_id"),
 }
 
 
 def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
     """Return the global id of an object."""
-    return strawberry.ID(to_base64(type(root).__name__, _OWN_IDS[type(root)](root)))
+    kind = type(root)
+    # to_base64 takes three times as long
+    text = f"{kind.__name__}:{_OWN_IDS[kind](root)}"
+    return strawberry.ID(b2a_base64(text.encode(), newline=False).decode())
 
 
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:

@@ -4,7 +4,7 @@ A compiled field stores in its ``memo`` those facts that depend on the document 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, TypeAlias
@@ -104,13 +104,19 @@ def slice_of(
 
     Raises InvalidCursorError for a cursor of a list of another ``kind``.
     """
-    return replace(
-        plain_slice(first, after, last, before, kind=kind),
-        next_page=selects(info, "pageInfo", "hasNextPage"),
-        previous_page=selects(info, "pageInfo", "hasPreviousPage"),
+    raw = _raw(info)
+    memo: dict[object, Mapping[str, bool]] = getattr(raw, "memo", {})
+    if slice_of not in memo:
+        memo[slice_of] = _Selected({}, raw.field_nodes, raw.fragments).wanted()
+    return plain_slice(
+        first,
+        after,
+        last,
+        before,
+        kind=kind,
         reverse=order_by is not None and order_by.name == DateOrder.OLDEST.name,
-        explain=any(selects(info, "plan", name) for name in TRACED),
         plan_by=plan_by,
+        **memo[slice_of],
     )
 
 
@@ -127,15 +133,10 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
         if not (usual and given.keys() <= {"first", "before", "orderBy"}):
             continue
         try:
-            cut = plain_slice(given.get("first"), None, None, given.get("before"), kind=kind)
+            first, before = given.get("first"), given.get("before")
+            return plain_slice(first, None, None, before, kind=kind, **selected.wanted())
         except (InvalidArgumentError, InvalidCursorError):
             continue
-        return replace(
-            cut,
-            next_page=selected.selects("pageInfo", "hasNextPage"),
-            previous_page=selected.selects("pageInfo", "hasPreviousPage"),
-            explain=any(selected.selects("plan", one) for one in TRACED),
-        )
     return None
 
 
@@ -146,8 +147,9 @@ def plain_slice(
     before: str | None,
     *,
     kind: CursorKind = CursorKind.INSTANT,
+    **further: Any,
 ) -> Slice:
-    """Return the slice for Relay's four arguments. The pagination flags are not requested.
+    """Return the slice for Relay's four arguments, with ``further`` fields of the slice.
 
     https://relay.dev/graphql/connections.htm#sec-Arguments
     """
@@ -158,6 +160,7 @@ def plain_slice(
         backward=last is not None,
         after=_position("after", after, kind),
         before=_position("before", before, kind),
+        **further,
     )
 
 
@@ -219,9 +222,14 @@ class _Selected:
     nodes: Sequence[FieldNode]
     fragments: dict[str, FragmentDefinitionNode]
 
-    def selects(self, *path: str) -> bool:
-        """Return whether the request selects the field at ``path`` below this one."""
-        return _reaches(self.nodes, path, self.fragments)
+    def wanted(self) -> dict[str, bool]:
+        """Return the fields of a slice that depend on what the request selects of the page."""
+        traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
+        return {
+            "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),
+            "previous_page": _reaches(self.nodes, ("pageInfo", "hasPreviousPage"), self.fragments),
+            "explain": any(traced),
+        }
 
 
 def _below(info: Info, name: str) -> Iterator[_Selected]:

@@ -196,7 +196,9 @@ def _decode(row: Row) -> Comment:
         Reply(reply["text"], parse_instant(reply["at"])) if reply else None,
         data.get("helpful", 0),
         data.get("helpfulBefore", 0),
-        tuple([Photo(one["url"], one["alt"]) for one in data.get("photos", ())]),
+        tuple([Photo(one["url"], one["alt"]) for one in data["photos"]])
+        if "photos" in data
+        else (),
     )
 
 

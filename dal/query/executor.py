@@ -167,7 +167,10 @@ class SegmentReader:
                     plan.consistent,
                 )
             )
-            rows = [Row(position_of(item[key]["S"]), item, values) for item in response.items]
+            if segment.head or segment.prefix:
+                rows = [Row(position_of(item[key]["S"]), item, values) for item in response.items]
+            else:
+                rows = [Row(item[key]["S"], item, values) for item in response.items]
             self._stats.count(self._read, response, rows)
             span, self._start = self._unread, response.last_key
             self.ended = self._start is None

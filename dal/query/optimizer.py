@@ -146,8 +146,8 @@ def optimize(
         limits,
         selectivity=cheapest.selectivity,
         discard_limit=MAX_DROPPED if cheapest.path.instead_of else most,
-        unproven=sum(not statistics.cardinality(one) for one in cheapest.path.filters),
-        capacity=sum(read.capacity for read in cheapest.reads),
+        unproven=sum([not statistics.cardinality(one) for one in cheapest.path.filters]),
+        capacity=sum([read.capacity for read in cheapest.reads]),
         until=cheapest.until,
     )
 
@@ -249,7 +249,7 @@ def _estimate_by_location(
         rows, capacity = _located_rows(path, segment.key, located, statistics)
         reads.append(ReadEstimate(rows + page.limit, capacity + REQUEST + ROW * rows, capacity))
         held.append(rows)
-    cost, total = sum(read.cost for read in reads), sum(held)
+    cost, total = sum([read.cost for read in reads]), sum(held)
     selectivity = min(1.0, max(1, located.rows) / total) if total else 1.0
     return PathEstimate(path, cost, reads, held, selectivity, located.span, located.until)
 
@@ -284,14 +284,14 @@ def _plan(
 ) -> Plan:
     """Return a plan. Each segment gets its limit and its share of the rows from ``limits``."""
     query = path.query
-    segments = tuple(
+    segments = [
         Segment(one.partition, page.span, limit, one.prefix, one.key, one.head, share)
         for one, (limit, share) in zip(path.segments, limits, strict=True)
-    )
+    ]
     return Plan(
         query.access_pattern,
         path.index,
-        segments,
+        tuple(segments),
         page.descending,
         query.consistent,
         path.residual,

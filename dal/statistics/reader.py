@@ -15,7 +15,7 @@ Exact statistics count every comment if its write was acknowledged before the re
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from cachetools import LRUCache, TTLCache
@@ -58,6 +58,18 @@ _WEIGHT = 0.2
 _COMMON = tuple(name for name in ALL.attributes if name != ALL.partition_key)
 """The attributes that the rows of all indexes have. To give a row the same size in every index, the
 partition key of ``all`` is measured instead of the index's own key."""
+
+
+@dataclass(slots=True)
+class _Measured:
+    """What pages and samples have shown of a product's rows."""
+
+    row_bytes: float
+    """The moving average of the rows' sizes."""
+    shares: Mapping[str, float] = field(default_factory=dict)
+    """The share of comments with the value ``true``, by uncounted field."""
+    extent: tuple[str, str] = ("", "")
+    """The positions of the oldest and the newest row, if a query with dates needed them."""
 
 
 @dataclass(slots=True)
@@ -138,11 +150,7 @@ class ProductStatisticsProvider:
         self._run = run
         self._reader = reader
         self._maintenance = maintenance
-        self._row_bytes: LRUCache[str, float] = LRUCache(MEASURED_PRODUCTS)
-        self._shares: LRUCache[str, Mapping[str, float]] = LRUCache(MEASURED_PRODUCTS)
-        """For each product and each field that is not counted, the share of comments with the value
-        ``true`` of this field."""
-        self._extents: LRUCache[str, tuple[str, str]] = LRUCache(MEASURED_PRODUCTS)
+        self._measured: LRUCache[str, _Measured] = LRUCache(MEASURED_PRODUCTS)
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
@@ -157,23 +165,22 @@ class ProductStatisticsProvider:
         product = max(sorted(counts), key=lambda one: counts[one].total, default="")
         if not product or not counts[product].total:
             return None
-        if product not in self._row_bytes:
+        measured = self._measured.get(product)
+        if measured is None:
             newest = await self._sample(product, spent, _SAMPLE, descending=True)
-            self._weigh(product, [_bytes(row, product) for row in newest])
-            self._note_shares(product, newest)
-        if query.within != UNBOUNDED and product not in self._extents:
-            newest = await self._sample(product, spent, 1, descending=True)
+            measured = self._weigh(product, [_bytes(row, product) for row in newest])
+            if measured is None:  # the counts are wrong, because the sample found no row
+                return None
+            measured.shares = _shares(newest)
+        if query.within != UNBOUNDED and not measured.extent[0]:
+            first = await self._sample(product, spent, 1, descending=True)
             oldest = await self._sample(product, spent, 1, descending=False)
-            if newest and oldest:
-                self._extents[product] = oldest[0].position, newest[0].position
-        row_bytes = self._row_bytes.get(product)
-        if row_bytes is None:  # the counts are wrong, because the sample found no row
-            return None
+            if first and oldest:
+                measured.extent = oldest[0].position, first[0].position
         # Row locations are remembered only for filters by counted fields.
         located = len(products) == 1 and query.filters.keys() <= COUNTED_FIELDS
         locations = self.locations.get(product) if located else None
-        extent = self._extents.get(product, ("", ""))
-        shares = self._shares.get(product, {})
+        shares = measured.shares
 
         def cardinality(filters: Filters) -> int:
             held = sum([counts[one].cardinality(filters) for one in filters["product"]])
@@ -182,7 +189,7 @@ class ProductStatisticsProvider:
                 share *= shares[name] if "true" in filters[name] else 1.0 - shares[name]
             return math.ceil(held * share)
 
-        return TableStatistics(cardinality, row_bytes, locations, *extent)
+        return TableStatistics(cardinality, measured.row_bytes, locations, *measured.extent)
 
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
@@ -210,7 +217,7 @@ class ProductStatisticsProvider:
         sizes = list[int]()
         for read in reads:
             known = locations.among(read.key, read.range)
-            if known is not None and known[0] == sorted(row.position for row in read.rows):
+            if known is not None and known[0] == sorted([row.position for row in read.rows]):
                 sizes += known[1]  # the usual case: an earlier page has read the same rows
                 continue
             rows = [_located(row, product) for row in read.rows]
@@ -218,27 +225,20 @@ class ProductStatisticsProvider:
             if _counted(read.key):
                 locations.note(read.key, read.range, rows)
         self.locations[product] = locations
-        self._weigh(product, sizes)
-        if product in self._extents:  # a row may be newer than the newest row of the sample
+        measured = self._weigh(product, sizes)
+        if measured is not None and measured.extent[0]:  # a row may be newer than the sample's
             ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
-            ends += self._extents[product]
-            self._extents[product] = min(ends), max(ends)
+            ends += measured.extent
+            measured.extent = min(ends), max(ends)
 
-    def _note_shares(self, product: str, newest: Sequence[Row]) -> None:
-        """Estimate the shares of uncounted fields.
-
-        They are never 0 or 1, because a few rows prove neither.
-        """
-        self._shares[product] = {
-            name: (sum(of(row.item) == "true" for row in newest) + 0.5) / (len(newest) + 1)
-            for name, of in ALL.packs.items()
-        }
-
-    def _weigh(self, product: str, sizes: Sequence[int]) -> None:
+    def _weigh(self, product: str, sizes: Sequence[int]) -> _Measured | None:
+        measured = self._measured.get(product)
         if sizes:
             mean = sum(sizes) / len(sizes)
-            known = self._row_bytes.get(product, mean)
-            self._row_bytes[product] = known + _WEIGHT * (mean - known)
+            if measured is None:
+                measured = self._measured[product] = _Measured(mean)
+            measured.row_bytes += _WEIGHT * (mean - measured.row_bytes)
+        return measured
 
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
@@ -250,6 +250,17 @@ class ProductStatisticsProvider:
         answer = await self._run(request)
         spent.spend_planning(answer.capacity)
         return [Row(item[ALL.sort_key]["S"], item, {"product": product}) for item in answer.items]
+
+
+def _shares(newest: Sequence[Row]) -> Mapping[str, float]:
+    """Estimate the shares of uncounted fields.
+
+    They are never 0 or 1, because a few rows prove neither.
+    """
+    return {
+        name: (sum(of(row.item) == "true" for row in newest) + 0.5) / (len(newest) + 1)
+        for name, of in ALL.packs.items()
+    }
 
 
 def _counted(key: EqualityKey) -> bool:
