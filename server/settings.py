@@ -15,16 +15,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
-from throttled.exceptions import DataError
-from throttled.rate_limiter.quota_parser import parse
-
 from server.errors import CommandError
 from server.logs import LogFormat
 
 ModerationRule: TypeAlias = Literal["off", "before-publishing", "words"]
 
 ANY_ORIGIN = "*"
-NO_RATE_LIMIT = "off"
+NO_RATE_LIMIT, RATE_LIMIT = "off", "100/s"
 
 _HOST_NAME = re.compile(r"[\w.-]+")
 
@@ -105,8 +102,14 @@ def _is_host(pattern: str) -> bool:
 
 
 def _is_rate(text: str) -> bool:
+    if text in {NO_RATE_LIMIT, RATE_LIMIT}:
+        return True
+    # throttled imports redis if it is installed, which takes an eighth of a start
+    from throttled.exceptions import DataError  # noqa: PLC0415 - see above
+    from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - see above
+
     try:
-        return text == NO_RATE_LIMIT or len(parse(text)) == 1
+        return len(parse(text)) == 1
     except DataError:
         return False
 
@@ -402,7 +405,7 @@ class Settings:
     )
     # A person sends far fewer. A storefront's server sends fewer than one process can answer.
     rate_limit: str = _limits(
-        "100/s",
+        RATE_LIMIT,
         "Maximum requests of one client, such as 100/s or 600/min. Further requests get status "
         "429. 'off' sets no limit.",
         check=_RATE,

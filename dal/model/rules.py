@@ -6,13 +6,12 @@ have the same rules.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from typing import TypeVar
 from urllib.parse import urlsplit
-
-from iso4217 import Currency
 
 from dal.errors import InvalidArgumentError
 from dal.limits import (
@@ -51,9 +50,6 @@ _SHAPELESS = {"Z", "C"}
 
 _AMOUNT, _CURRENCY = r"(?P<amount>[0-9]{1,12}(?:\.[0-9]{1,4})?)", r"(?P<currency>[A-Z]{3})"
 _MONEY = (re.compile(f"{_AMOUNT} {_CURRENCY}"), re.compile(f"{_CURRENCY} {_AMOUNT}"))
-DECIMAL_PLACES = {one.code: one.exponent for one in Currency if one.exponent is not None}
-"""The number of decimal places of an amount, by currency code."""
-
 _PATH, _HTTPS = (
     re.compile(r"/(?![/\\])[!#-&(-;=?-\[\]_a-z~]*"),
     re.compile(r"https://[!#-&(-;=?-\[\]_a-z~]+"),
@@ -62,6 +58,14 @@ _PATH, _HTTPS = (
 other characters."""
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+
+
+@cache
+def decimal_places() -> Mapping[str, int]:
+    """Return the number of decimal places of an amount, by currency code."""
+    from iso4217 import Currency  # noqa: PLC0415 - it parses XML, and few requests name an amount
+
+    return {one.code: one.exponent for one in Currency if one.exponent is not None}
 
 
 def identifier(argument: str, value: str) -> str:
@@ -310,7 +314,7 @@ def money(argument: str, value: str) -> Money:
 
 def currency(argument: str, code: str) -> str:
     """Return ``code`` if it is an ISO 4217 currency that has a minor unit. Gold has none."""
-    if code not in DECIMAL_PLACES:
+    if code not in decimal_places():
         raise InvalidArgumentError(
             argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."
         )
@@ -324,7 +328,7 @@ def amount(argument: str, value: Decimal, currency: str) -> Decimal:
             argument,
             f"{argument} is {str(value)[:40]}; it goes from 0 to less than {MAX_AMOUNT:,}.",
         )
-    places = DECIMAL_PLACES[currency]
+    places = decimal_places()[currency]
     exact = round(value, places)
     if exact != value:
         raise InvalidArgumentError(

@@ -12,21 +12,22 @@ import asyncio
 import logging
 import math
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from throttled import RateLimiterType, Throttled, per_duration
-from throttled.rate_limiter.quota_parser import parse
-from throttled.store import MemoryStore
 from uvicorn._types import HTTPScope
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 
 from dal.limits import MAX_CLIENTS, SECONDS_OF_REQUEST
 from schema.execution.documents import charging
 from server.http.errors import refusal
+
+if TYPE_CHECKING:
+    from throttled import Throttled
 
 logger = logging.getLogger(__name__)
 
@@ -315,23 +316,34 @@ class RateLimitMiddleware:
         self._app = app
         self._rate = rate
         self._clients = Clients(trusted_proxies)
-        (quota,) = parse(rate)
-        self._burst = quota.burst
-        self._interval = quota.emission_interval
-        """Seconds after which a client may send one further request."""
-        self._limiter = Throttled(
+        self._burst, self._interval = 0, 0.0
+        """The burst, and the seconds after which a client may send one further request."""
+
+    @cached_property
+    def _limiter(self) -> "Throttled":
+        """The limiter. The first limited request creates it: servers behind a proxy need none."""
+        # it imports redis if it is installed, which takes an eighth of a start
+        from throttled import RateLimiterType, Throttled, per_duration  # noqa: PLC0415 - see above
+        from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - see above
+        from throttled.store import MemoryStore  # noqa: PLC0415 - see above
+
+        (quota,) = parse(self._rate)
+        self._burst, self._interval = quota.burst, quota.emission_interval
+        return Throttled(
             using=RateLimiterType.GCRA.value,
             quota=per_duration(quota.rate.period, quota.rate.limit, 2 * quota.burst),
             store=MemoryStore(options={"MAX_SIZE": MAX_CLIENTS}),
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Pass the request on, or respond with the number of seconds that the client must wait."""
         limited = scope["type"] != "lifespan" and not is_health(scope["path"])
         client = self._clients.at(scope["client"][0]) if limited else None
         if client is None:
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
+        return self._limit(client, scope, receive, send)
+
+    async def _limit(self, client: str, scope: Scope, receive: Receive, send: Send) -> None:
         wait = self._wait(client)
         if wait is not None:
             seconds = max(1, math.ceil(wait))
