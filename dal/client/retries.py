@@ -118,7 +118,12 @@ async def retry(
             try:
                 return await attempts.next()
             except errors.DalError as error:
-                return await _retry_after(error, attempts.next)
+                return await _retry_after(
+                    error,
+                    attempts.next,
+                    retry=retry_if_exception(_is_transient),
+                    wait=wait_random_exponential(multiplier=0.05, max=1),
+                )
     except TimeoutError:
         raise attempts.too_late() from None
     except errors.DalError as error:
@@ -178,9 +183,9 @@ class _Attempts(Generic[Response]):
 
 
 async def _retry_after(
-    failure: errors.DalError, attempt: Callable[[], Coroutine[Any, Any, Response]]
+    failure: errors.DalError, attempt: Callable[[], Coroutine[Any, Any, Response]], **options: Any
 ) -> Response:
-    """Retry after a failed first attempt.
+    """Retry after a failed first attempt, by tenacity with these options.
 
     Only retries use tenacity, because it would take a third of the time of a successful call.
     """
@@ -191,11 +196,7 @@ async def _retry_after(
             raise failures.pop()
         return await attempt()
 
-    retrying = AsyncRetrying(
-        retry=retry_if_exception(_is_transient),
-        wait=wait_random_exponential(multiplier=0.05, max=1),
-    )
-    return await retrying(following)
+    return await AsyncRetrying(**options)(following)
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -212,15 +213,19 @@ async def retry_on_conflict(
     It raises the latest ConflictError after ``deadline`` seconds, or at the deadline of the current
     request. Without ``deadline``, the limit of a request applies.
     """
-    most = time_left(DEADLINE if deadline is None else deadline)
+    most, began = time_left(DEADLINE if deadline is None else deadline), time.monotonic()
     assert most is not None  # noqa: S101 - it was given one
-    retrying = AsyncRetrying(
-        retry=retry_if_exception_type(errors.ConflictError),
-        wait=wait_random_exponential(multiplier=0.02, max=0.5),
-        stop=stop_before_delay(most),
-        reraise=True,
-    )
-    return await retrying(attempt)
+    try:
+        return await attempt()
+    except errors.ConflictError as error:
+        return await _retry_after(
+            error,
+            attempt,
+            retry=retry_if_exception_type(errors.ConflictError),
+            wait=wait_random_exponential(multiplier=0.02, max=0.5),
+            stop=stop_before_delay(most - (time.monotonic() - began)),
+            reraise=True,
+        )
 
 
 @dataclass(slots=True)
