@@ -87,17 +87,28 @@ def sections(outcome: Outcome) -> list[Section]:
 
 
 def page_sections(outcome: Outcome, clients: int) -> list[Section]:
-    """Return what docs/speed.md shows: the lines with ``clients`` clients, in fewer columns."""
+    """Return what docs/speed.md shows: the lines with ``clients`` clients, in fewer columns.
+
+    The first figure is the CPU with one client, which shares no read with others.
+    """
     full, *others = sections(outcome)
     left_out = {"clients", "pages/s", "p50 ms", "p99 ms", "answers"}
     kept = [place for place, name in enumerate(full.columns) if name not in left_out]
-    rows = [
-        [row[place] for place in kept]
-        for row, line in zip(full.rows, ordered(outcome), strict=True)
-        if line.first.clients == clients
-    ]
-    title = f"{full.title}, {clients} clients"
-    return [Section(title, [full.columns[place] for place in kept], rows, names=2), *others]
+    found = ordered(outcome)
+    alone = {
+        (line.first.load, line.first.subject): line.figure("server_cpu").text()
+        for line in found
+        if line.first.clients == 1
+    }
+    rows = []
+    for row, line in zip(full.rows, found, strict=True):
+        if line.first.clients == clients:
+            cells = [row[place] for place in kept]
+            cells.insert(2, alone.get((line.first.load, line.first.subject), ""))
+            rows.append(cells)
+    columns = [full.columns[place] for place in kept]
+    columns[2:3] = ["CPU ms, 1 client", f"CPU ms, {clients} clients"]
+    return [Section(full.title, columns, rows, names=2), *others]
 
 
 def summary(outcome: Outcome) -> str:
