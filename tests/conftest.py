@@ -126,10 +126,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(7200))
 
 
+def pytest_collection() -> None:
+    """Collect no garbage while modules are imported: there is little, and it takes seconds."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Exclude modules and tests from garbage collections, which would otherwise take a second."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 class Scopes(LoadScopeScheduling):  # type: ignore[misc]

@@ -51,7 +51,7 @@ from server.pages.faults import PageFault
 from server.pages.sessions import cookies, pasted_jwt
 from tests.engines import ROOT
 
-PRODUCT = ("analytics", "compiled", "dal", "live", "resolvers", "schema", "server", "stream")
+PRODUCT = ("dal", "resolvers", "schema", "server")
 
 OPERATORS = {
     "dal/analytics/clickhouse_store.py",
@@ -232,11 +232,8 @@ def is_linear(scan: Callable[[str], object], text: Text, most: int) -> bool:
     return False
 
 
-EXPRESSIONS = [*expressions()]
-
-
-@pytest.mark.parametrize("expression", EXPRESSIONS, ids=lambda one: one.name)
-def test_every_regular_expression_takes_linear_time(expression: Expression) -> None:
+def check(expression: Expression) -> None:
+    """Fail unless each method of an expression takes linear time."""
     pattern = expression.pattern
     binary = isinstance(pattern.pattern, bytes)
     tokens = [*map(str, tokens_of(pattern))]
@@ -253,7 +250,14 @@ def test_every_regular_expression_takes_linear_time(expression: Expression) -> N
 
     for method in expression.methods:
         for title, text in repeats(tokens):
-            assert is_linear(partial(scan, method), text, MOST), f"{method} of {title}"
+            assert is_linear(partial(scan, method), text, MOST), (
+                f"{expression.name}: {method} of {title}"
+            )
+
+
+def test_every_regular_expression_takes_linear_time() -> None:
+    checked = [check(expression) for expression in expressions()]
+    assert len(checked) > 30
 
 
 SCHEMA = build_schema()
@@ -345,23 +349,19 @@ SCANNERS = {
 """Every scanner of a client's text that is written by hand, or is a library's."""
 
 
-@pytest.mark.parametrize("scanner", SCANNERS.values(), ids=SCANNERS)
-def test_every_scanner_of_a_clients_text_takes_linear_time(scanner: Scanner) -> None:
-    for title, text in repeats([*scanner.tokens.split(" "), " "]):
-        assert is_linear(scanner.scan, text, MOST), title
+def test_every_scanner_of_a_clients_text_takes_linear_time() -> None:
+    for name, scanner in SCANNERS.items():
+        for title, text in repeats([*scanner.tokens.split(" "), " "]):
+            assert is_linear(scanner.scan, text, MOST), f"{name}: {title}"
 
 
 @pytest.mark.parametrize("pattern", [r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"])
 def test_an_expression_that_backtracks_is_found(pattern: str) -> None:
     with pytest.raises(AssertionError):
-        test_every_regular_expression_takes_linear_time(
-            Expression("backtracking", re.compile(pattern), ("search", "findall"))
-        )
+        check(Expression("backtracking", re.compile(pattern), ("search", "findall")))
 
 
 def test_an_expression_of_exponential_time_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "LIMIT", 0.2)
     with pytest.raises(pytest.fail.Exception, match="takes over"):
-        test_every_regular_expression_takes_linear_time(
-            Expression("exponential", re.compile(r"(?:a+)+$"), ("search",))
-        )
+        check(Expression("exponential", re.compile(r"(?:a+)+$"), ("search",)))

@@ -30,7 +30,7 @@ def schema() -> Schema:
 
 @pytest.fixture
 def run(schema: Schema, table: Table) -> Run:
-    """Execute an operation; the answer has ``data`` and ``errors`` as a client sees them."""
+    """Return a function that executes an operation and returns its ``data`` and ``errors``."""
     return runner(schema, Stores(table))
 
 
@@ -43,12 +43,12 @@ def run_each(schema: Schema, each_table: Table) -> Run:
 async def looks_missing(
     schema: Schema, table: Table, operation: str, viewer: Viewer | None, missing: Mapping[str, str]
 ) -> None:
-    """See that what is there is answered as what is not, at the same cost; by ``missing``.
+    """Check that a viewer's result for an existing object equals that for a missing one.
 
-    It is asked for with its cost, of a server that explains.
+    Results, costs and calls are equal. ``missing`` maps existing ids to missing ones.
     """
     noted = Table(table.service, table.name)
-    await noted.id()  # which a client reads once
+    await noted.id()  # a client reads it once
     calls = calls_of(noted)
 
     async def answer(text: str) -> tuple[object, ...]:
@@ -73,7 +73,7 @@ def explaining() -> Schema:
 
 
 def runner(schema: Schema, stores: Stores) -> Run:
-    """Return what executes operations over ``stores``, with plans if ``explain``."""
+    """Return a function that executes operations over ``stores``, with plans if ``explain``."""
 
     async def run(
         operation: str,

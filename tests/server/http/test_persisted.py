@@ -1,8 +1,9 @@
-"""Documents by id and by hash: trusted ones, those alone, and what clients register."""
+"""Documents by id and by hash: trusted documents, and documents that clients register."""
 
 import hashlib
 import json
 import tracemalloc
+from itertools import product
 from typing import Any
 
 import httpx
@@ -64,46 +65,41 @@ WAYS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("given", WAYS)
-@pytest.mark.parametrize("ask", [by_post, by_get])
 @pytest.mark.parametrize("only", [False, True])
-async def test_a_trusted_document_is_asked_for_by_id(
-    table: Table, given: dict[str, Any], ask: Any, only: bool
-) -> None:
+async def test_a_request_names_a_trusted_document_by_its_id(table: Table, only: bool) -> None:
     async with serving(table, {"view": VIEW}, documents_only=only) as client:
-        answer = await ask(client, variables=VARIABLES, operationName="View", **given)
-    assert (answer.status_code, answer.json()) == (200, SEEN)
+        for ask, given in product((by_post, by_get), WAYS):
+            answer = await ask(client, variables=VARIABLES, operationName="View", **given)
+            assert (answer.status_code, answer.json()) == (200, SEEN), (ask, given)
 
 
-@pytest.mark.parametrize("given", [{"documentId": "other"}, {"doc_id": "other"}, {"id": "other"}])
-@pytest.mark.parametrize(("accept", "status"), [(GRAPHQL, 400), (JSON, 200)])
 @pytest.mark.parametrize("apq", [False, True])
-async def test_an_unknown_document_id_is_an_error(
-    table: Table, given: dict[str, Any], accept: str, status: int, apq: bool
-) -> None:
+async def test_an_unknown_document_id_is_an_error(table: Table, apq: bool) -> None:
     async with serving(table, {"view": VIEW}, apq=apq) as client:
-        answer = await client.post("/graphql", json=given, headers={"Accept": accept})
-    assert (answer.status_code, code_of(answer)) == (status, "NOT_FOUND")
-    assert "'other'" in answer.text
+        for name, (accept, status) in product(
+            ("documentId", "doc_id", "id"), ((GRAPHQL, 400), (JSON, 200))
+        ):
+            body, headers = {name: "other"}, {"Accept": accept}
+            answer = await client.post("/graphql", json=body, headers=headers)
+            assert (answer.status_code, code_of(answer)) == (status, "NOT_FOUND"), name
+            assert "'other'" in answer.text
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        ({"documentId": "view", "query": VIEW}, "not both"),
-        ({"documentId": 1}, "'documentId' must be a string"),
-        ({"documentId": ""}, "'query', or the id"),
-        ({"extensions": {"persistedQuery": 1}}, "'sha256Hash'"),
-        ({"extensions": {"persistedQuery": {"sha256Hash": 1}}}, "'sha256Hash'"),
-    ],
-)
-async def test_a_request_without_a_document_is_a_bad_request(
-    table: Table, body: dict[str, Any], sentence: str
-) -> None:
+FAULTY: list[tuple[dict[str, Any], str]] = [
+    ({"documentId": "view", "query": VIEW}, "not both"),
+    ({"documentId": 1}, "'documentId' must be a string"),
+    ({"documentId": ""}, "'query', or the id"),
+    ({"extensions": {"persistedQuery": 1}}, "'sha256Hash'"),
+    ({"extensions": {"persistedQuery": {"sha256Hash": 1}}}, "'sha256Hash'"),
+]
+
+
+async def test_a_request_without_a_document_is_a_bad_request(table: Table) -> None:
     async with serving(table, {"view": VIEW}) as client:
-        answer = await by_post(client, **body)
-    assert (answer.status_code, code_of(answer)) == (400, "BAD_REQUEST")
-    assert sentence in answer.json()["errors"][0]["message"]
+        for body, sentence in FAULTY:
+            answer = await by_post(client, **body)
+            assert (answer.status_code, code_of(answer)) == (400, "BAD_REQUEST"), body
+            assert sentence in answer.json()["errors"][0]["message"]
 
 
 async def test_an_impossible_id_is_refused(table: Table) -> None:
