@@ -3,20 +3,13 @@
 import asyncio
 
 import httpx
-import pytest
 from playwright.async_api import Browser, expect
 from strawberry.relay.utils import to_base64
 
-from tests.browser.conftest import CHROMIUM, Server, Witness, token_of
+from tests.browser.conftest import NEEDS_CHROMIUM, Server, Witness, token_of
 from tests.server.serving import ADD
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        not CHROMIUM.exists(),
-        reason=f"{CHROMIUM} is missing: on Debian, 'apt-get install chromium' puts it there",
-    ),
-]
+pytestmark = NEEDS_CHROMIUM
 
 
 async def send(server: Server, jwt: str, query: str, **variables: object) -> None:

@@ -3,30 +3,30 @@
 from pathlib import Path
 
 import oidc_provider_mock
-import pytest
 from playwright.async_api import Browser, expect
 
+from tests.browser.conftest import NEEDS_CHROMIUM
 from tests.server.serving import served
 
-pytestmark = pytest.mark.browser
+pytestmark = NEEDS_CHROMIUM
 
 SECRETS = {"MARGINALIA_SIGN_IN_CLIENT_SECRET": "secret", "MARGINALIA_JWT_SECRET": ""}
 """The data directory keeps a secret for sessions."""
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
 async def test_a_visitor_returns_from_the_issuer_signed_in(
-    chromium: Browser, tmp_path: Path, scripts: bool
+    chromium: Browser, tmp_path: Path
 ) -> None:
     ana = oidc_provider_mock.User(sub="auth0|64f0c2a1", claims={"name": "Ana"})
     with oidc_provider_mock.run_server_in_thread(user_claims=[ana]) as issuer:
         url = f"http://localhost:{issuer.server_port}"
         options = ["--jwt-issuer", url, "--jwt-audience", "api", "--sign-in-client-id", "pages"]
         with served(tmp_path, *options, **SECRETS) as server:
-            async with await chromium.new_context(java_script_enabled=scripts) as context:
-                page = await context.new_page()
-                await page.goto(f"{server.url}/sign-in?next=/products/1")
-                await page.get_by_role("link", name="Sign in with your account").click()
-                await page.get_by_role("button", name="auth0|64f0c2a1").click()
-                await page.wait_for_url(f"{server.url}/products/1")
-                await expect(page.get_by_text("Signed in as")).to_be_visible()
+            for scripts in (True, False):
+                async with await chromium.new_context(java_script_enabled=scripts) as context:
+                    page = await context.new_page()
+                    await page.goto(f"{server.url}/sign-in?next=/products/1")
+                    await page.get_by_role("link", name="Sign in with your account").click()
+                    await page.get_by_role("button", name="auth0|64f0c2a1").click()
+                    await page.wait_for_url(f"{server.url}/products/1")
+                    await expect(page.get_by_text("Signed in as")).to_be_visible()
