@@ -256,8 +256,10 @@ def check(expression: Expression) -> None:
 
 
 def test_every_regular_expression_takes_linear_time() -> None:
-    checked = [check(expression) for expression in expressions()]
-    assert len(checked) > 30
+    found = [*expressions()]
+    assert len(found) > 30
+    for expression in found:
+        check(expression)
 
 
 SCHEMA = build_schema()

@@ -1,6 +1,5 @@
 """docs/access-patterns.md is right: each pattern, sent through GraphQL on both engines."""
 
-import ast
 import json
 import re
 import uuid
@@ -14,7 +13,7 @@ from dal.entities import INDEXES
 from dal.entities.product import PRODUCT_DETAILS
 from dal.errors import NoIndexError
 from dal.model.key_parts import LAST_CHARACTER
-from dal.query.access_patterns import ACCESS_PATTERNS, AccessPattern, query_of
+from dal.query.access_patterns import ACCESS_PATTERNS, query_of
 from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
 from dal.table.index import QUEUE_SHARDS
@@ -101,14 +100,13 @@ def test_every_access_pattern_has_an_example_and_no_other() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("pattern", ACCESS_PATTERNS, ids=lambda pattern: pattern.name)
-def test_an_access_pattern_names_the_index_of_its_fields(pattern: AccessPattern) -> None:
-    index = pattern.index
-    if index is not None:
-        needed = {one.rstrip("+*") for one in pattern.filters.split() if one[-1] != "?"}
-        assert {*index.fields, *index.covers} == needed
-        read = [one.reads for name, one in EXAMPLES.items() if pattern_of(name) == pattern.name]
-        assert all((index.name or "table") in reads.indexes for reads in read)
+def test_an_access_pattern_names_the_index_of_its_fields() -> None:
+    for pattern in ACCESS_PATTERNS:
+        if (index := pattern.index) is not None:
+            needed = {one.rstrip("+*") for one in pattern.filters.split() if one[-1] != "?"}
+            assert {*index.fields, *index.covers} == needed, pattern.name
+            read = [one.reads for name, one in EXAMPLES.items() if pattern_of(name) == pattern.name]
+            assert all((index.name or "table") in reads.indexes for reads in read), pattern.name
 
 
 def test_every_declared_index_answers_an_access_pattern() -> None:
@@ -128,11 +126,7 @@ def test_patterns_without_an_index_read_by_key() -> None:
         assert ("Query" in reads.requests) == bool(reads.indexes) == bool(reads.conditions)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_each_pattern_names_an_existing_test(name: str) -> None:
-    path, _, test = EXAMPLES[name].shown_by.partition("::")
-    tree = ast.parse((ROOT / path).read_text("utf-8"))
-    functions = {
-        node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert test in functions
+def test_each_pattern_names_an_existing_test() -> None:
+    for name, example in EXAMPLES.items():
+        path, _, test = example.shown_by.partition("::")
+        assert f"def {test}(" in (ROOT / path).read_text("utf-8"), name

@@ -208,7 +208,7 @@ async def test_counts_and_verify_do_not_lag(amazon: Amazon, table: Table) -> Non
     assert len(await recount.check(table, "42")) == left
 
 
-async def test_a_cursor_of_a_row_that_does_not_show_yet_goes_on_behind_it(
+async def test_a_cursor_of_a_row_that_the_index_lacks_continues_behind_it(
     amazon: Amazon, table: Table
 ) -> None:
     """As a mutation's payload gives it: the list that it is put into goes on from there."""

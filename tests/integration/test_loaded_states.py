@@ -222,7 +222,7 @@ KETTLE = Photo("https://p.example/w_1,h_1/a;b.jpg")
     ],
     ids=["commas", "semicolons", "lines", "array as text", "objects", "of Wix"],
 )
-def test_photos_of_a_cell(cell: object) -> None:
+def test_a_cell_of_photos_is_loaded(cell: object) -> None:
     assert field_parsers.photos("photos", cell) == (KETTLE, Photo("https://p.example/2.jpg"))
 
 
@@ -286,7 +286,7 @@ async def test_photos_stay_unless_the_file_has_them(table: Table) -> None:
         ),
     ],
 )
-async def test_a_state_that_is_none_rejects_the_row(
+async def test_an_unknown_state_rejects_the_row(
     table: Table, cells: dict[str, object], reason: str
 ) -> None:
     said: list[str] = []

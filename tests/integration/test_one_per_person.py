@@ -200,7 +200,7 @@ async def test_a_rejected_comment_is_the_persons_one(table: Table) -> None:
     assert await verify(table, ignore) == []
 
 
-async def test_the_error_names_what_is_there(table: Table) -> None:
+async def test_the_error_names_the_existing_comment(table: Table) -> None:
     stores = await switched(table)
     run = runner(build_schema(), stores)
     add = """mutation($input: AddCommentInput!) { addComment(input: $input) {
@@ -220,7 +220,7 @@ async def test_the_error_names_what_is_there(table: Table) -> None:
     assert error["existingId"] == to_base64("Submission", there.comment_id)
 
 
-async def test_an_item_that_names_a_deleted_comment_refuses_nobody(each_table: Table) -> None:
+async def test_the_name_of_a_deleted_comment_does_not_refuse_a_new_one(each_table: Table) -> None:
     """A server that had not read yet that the table has such items deleted the comment."""
     store = (await switched(each_table)).comments
     await each_table.put_many([commented(FIRST)])

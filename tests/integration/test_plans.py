@@ -88,7 +88,7 @@ async def test_statistics_changed_by_hand_change_no_page(table: Table, factor: i
 @pytest.mark.parametrize(
     "said", [{"mode": MaintenanceMode.STREAM}, {"rebuilding": True}, {"complete": False}], ids=str
 )
-async def test_zero_proves_nothing_where_a_comment_may_be_uncounted(
+async def test_a_count_of_zero_skips_no_range_with_uncounted_comments(
     table: Table, said: dict[str, Any]
 ) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
@@ -116,7 +116,7 @@ async def test_missing_statistics_change_no_page(table: Table) -> None:
         assert page.stats.estimated_capacity is None
 
 
-async def test_a_comment_of_another_process_shows_at_once(table: Table) -> None:
+async def test_a_comment_of_another_process_is_read_at_once(table: Table) -> None:
     """Where a rating had none, and the reader's statistics are from before."""
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     here, there = Stores(table).comments, Stores(table).comments

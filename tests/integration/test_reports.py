@@ -185,7 +185,7 @@ async def test_a_text_that_is_edited_after_an_approval_needs_new_reports(table: 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("mended", ["by the next report", "by verify"])
 @pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_a_kill_between_steps_is_mended(
+async def test_a_report_after_a_kill_completes_its_steps(
     table: Table, mode: MaintenanceMode, mended: str, *, done: bool
 ) -> None:
     await in_mode(table, mode)
@@ -440,7 +440,9 @@ BAD: dict[str, tuple[Viewer, dict[str, object], Sequence[str] | None, str]] = {
 
 
 @pytest.mark.parametrize("what", BAD)
-async def test_what_cannot_be_reported_is_refused(client: Asking, what: str) -> None:
+async def test_a_report_of_anything_but_a_published_comment_is_refused(
+    client: Asking, what: str
+) -> None:
     viewer, given, field, code = BAD[what]
     await client.stores.comments.add(ONE)
     await client.stores.comments.add(comment("held", username="ann"), cause=ReviewCause.SETTING)
@@ -450,7 +452,7 @@ async def test_what_cannot_be_reported_is_refused(client: Asking, what: str) -> 
     assert await reports_in(client.stores.comments._table) == []
 
 
-async def test_nobody_reports_while_their_data_is_erased(client: Asking) -> None:
+async def test_a_user_cannot_report_while_their_data_is_erased(client: Asking) -> None:
     await client.stores.comments.add(ONE)
     await client.stores.standings.rewrite("bob", lambda one: replace(one, erasing={}))
     given = {"id": to_base64("Comment", "one"), "reason": "SPAM"}

@@ -145,7 +145,7 @@ async def test_an_edit_waits_if_all_comments_wait(client: Client) -> None:
 
 
 @pytest.mark.parametrize("rule", [WORDS, BEFORE], ids=["words", "before publishing"])
-async def test_what_a_moderator_writes_is_published(client: Client, rule: Moderation) -> None:
+async def test_a_moderators_comment_is_published_at_once(client: Client, rule: Moderation) -> None:
     client.rule = rule
     added = await client.add("spam", MODERATOR)
     assert added["submission"] is None
@@ -322,7 +322,9 @@ async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) ->
     assert await verify(client.stores.comments._table, ignore) == []
 
 
-async def test_listeners_hear_of_a_comment_that_comes_back(table: Table) -> None:
+async def test_listeners_receive_an_event_for_a_comment_that_is_published_again(
+    table: Table,
+) -> None:
     """Its text is as before: the log must not take the return for a late message of the add."""
     broker = InProcessBroker()
     stores = Stores(table, broker)

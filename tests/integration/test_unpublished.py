@@ -183,7 +183,7 @@ async def test_no_reader_takes_a_submission_for_a_comment(
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_each_place_would_fail_without_the_rule(
+async def test_each_reader_fails_if_it_lacks_the_rule(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     check, name, broken = PLACES[place]

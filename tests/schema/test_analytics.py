@@ -74,7 +74,7 @@ def asking(schema: Schema, stores: Stores, analytics: Analytics) -> Ask:
     return ask
 
 
-async def test_one_document_asks_both_stores(ask: Ask) -> None:
+async def test_one_document_reads_both_stores(ask: Ask) -> None:
     answer = await ask(BOTH)
     assert answer["errors"] == []
     product = answer["data"]["product"]
@@ -105,7 +105,7 @@ async def test_an_unavailable_store_does_not_fail_other_fields(
     assert caplog.text.count("ClickHouse at 127.0.0.1 cannot be reached") == 1
 
 
-async def test_clients_are_not_told_how_to_fill_the_store(
+async def test_errors_do_not_tell_clients_how_to_fill_the_store(
     schema: Schema, stores: Stores, tmp_path: Path
 ) -> None:
     async def empty() -> AnalyticsStore:
@@ -115,7 +115,7 @@ async def test_clients_are_not_told_how_to_fill_the_store(
     assert (error["message"], error["extensions"]["code"]) == (NOT_SET_UP, "NOT_AVAILABLE")
 
 
-async def test_clients_are_not_told_of_paths(
+async def test_errors_do_not_tell_clients_paths(
     ask: Ask, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (parquet,) = (tmp_path / "analytics").glob("base-*")

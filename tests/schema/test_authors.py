@@ -44,7 +44,7 @@ async def listing(schema: Schema, table: Table) -> Run:
     return runner(schema, Stores(table))
 
 
-async def test_an_authors_comments_go_on_by_their_cursors_both_ways(listing: Run) -> None:
+async def test_cursors_page_an_authors_comments_in_both_directions(listing: Run) -> None:
     found, after = [], None
     while True:
         answer = await listing(PAGE, None, username=NAME, first=9, after=after)
@@ -91,7 +91,9 @@ async def test_a_page_with_products_and_a_plan_is_one_query(
         ({"username": NAME, "first": 101}, "BAD_ARGUMENT"),
     ],
 )
-async def test_what_is_wrong_is_said(listing: Run, variables: dict[str, object], code: str) -> None:
+async def test_bad_arguments_of_an_author_are_reported(
+    listing: Run, variables: dict[str, object], code: str
+) -> None:
     (error,) = (await listing(PAGE, None, **variables))["errors"]
     assert error["extensions"]["code"] == code
 
@@ -163,7 +165,7 @@ async def test_an_author_is_found_by_the_id_and_shown_by_the_name(run: Run) -> N
         ('{ author(username: "bob") { comments { nodes { author { name } } } } }', 1, 1),
     ],
 )
-async def test_a_name_is_read_only_where_no_comment_has_it(
+async def test_a_name_is_read_only_if_no_comment_has_it(
     schema: Schema,
     listing: Run,
     table: Table,
@@ -190,7 +192,7 @@ async def test_a_name_is_read_only_where_no_comment_has_it(
     assert is_public(schema._schema, document, operation)
 
 
-def test_an_authors_page_costs_one_read_and_is_everybodys(schema: Schema) -> None:
+def test_an_authors_page_costs_one_read_and_is_public(schema: Schema) -> None:
     inner = "comments(first: 100) { nodes { author { comments(first: 5) { nodes { text } } } } }"
     document = parse(f'{{ author(username: "a") {{ {inner} }} }}')
     (operation,) = document.definitions

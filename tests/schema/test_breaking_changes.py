@@ -59,6 +59,6 @@ def test_a_further_break_is_found(now: str, then: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", INTENDED)
-def test_the_list_has_no_break_that_is_none(pattern: str) -> None:
+def test_the_list_of_breaks_has_no_stale_entry(pattern: str) -> None:
     found = [change.description for change in breaks(LAST_RELEASE, SDL)]
     assert any(re.fullmatch(pattern, one) for one in found)

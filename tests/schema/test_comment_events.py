@@ -129,7 +129,7 @@ async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
         ({"photos": True}, {"photos": (Photo("https://a.example/1"),)}, {"photos": ()}),
     ],
 )
-async def test_a_list_with_a_filter_gets_its_events_alone(
+async def test_a_filtered_list_gets_only_its_own_events(
     api: Api, asked: dict[str, Any], kept: dict[str, Any], dropped: dict[str, Any]
 ) -> None:
     store = api.context().stores.comments
@@ -191,7 +191,7 @@ async def test_a_page_and_the_events_after_it_are_the_whole_list(table: Table) -
 
 
 @NEEDS_REDIS
-async def test_a_page_of_one_process_is_followed_at_another(table: Table) -> None:
+async def test_a_page_of_one_process_is_followed_by_a_subscription_at_another(table: Table) -> None:
     with redis_server() as redis:
         async with joined(redis.url, "t") as one, joined(redis.url, "t") as other:
             await assert_nothing_is_lost(Api(table, one), Api(table, other))

@@ -171,7 +171,7 @@ async def test_any_json_is_a_product_or_an_error_of_the_client(representations: 
         assert found is None or found["productId"] == representation["productId"]
 
 
-def test_no_new_field_leads_to_what_is_private() -> None:
+def test_no_field_of_federation_leads_to_private_types() -> None:
     assert leading_to(SUBGRAPH, PRIVATE) == leading_to(PUBLIC, PRIVATE)
     entity: Any = SUBGRAPH._schema.type_map["_Entity"]
     assert {type_.name for type_ in entity.types} == {
@@ -199,7 +199,7 @@ async def test_the_sdl_is_the_public_schema_with_keys() -> None:
     ]
 
 
-async def test_a_hidden_schema_is_not_shown_to_gateways_either() -> None:
+async def test_gateways_do_not_see_a_hidden_schema() -> None:
     run = runner(build_schema(introspection=False, federation=True), None)  # type: ignore[arg-type]
     for viewer in (None, STAFF):
         answer = await run("{ _service { sdl } }", viewer)

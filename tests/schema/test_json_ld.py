@@ -81,9 +81,7 @@ async def test_one_comments_review_names_its_product(schema: Schema, stores: Sto
     assert "<" not in data["comment"]["jsonLd"]
 
 
-async def test_an_address_is_left_out_if_the_site_is_unknown(
-    schema: Schema, stores: Stores
-) -> None:
+async def test_json_ld_without_a_known_site_has_no_address(schema: Schema, stores: Stores) -> None:
     data = await answered(schema, stores, PAGE % "p 2/x", site=None)
     product = json.loads(data["product"]["comments"]["jsonLd"])
     assert product["name"] == "p 2/x"
@@ -91,12 +89,12 @@ async def test_an_address_is_left_out_if_the_site_is_unknown(
     assert (await linked(schema, stores, "p 2/x"))["@id"] == f"{SITE}/products/p%202%2Fx"
 
 
-async def test_a_page_without_comments_has_none(schema: Schema, stores: Stores) -> None:
+async def test_a_page_without_comments_has_no_json_ld(schema: Schema, stores: Stores) -> None:
     data = await answered(schema, stores, PAGE % "unheard-of")
     assert data["product"]["comments"]["jsonLd"] is None
 
 
-async def test_it_needs_no_further_read_beside_the_statistics(
+async def test_json_ld_needs_only_the_read_of_the_statistics(
     schema: Schema, table: Table, stores: Stores
 ) -> None:
     await linked(schema, stores, "p1")  # what a process reads once

@@ -72,7 +72,7 @@ def faults(shown: dict[str, Any]) -> list[tuple[str | None, str]]:
     ]
 
 
-async def test_who_creates_an_organisation_is_its_admin(run: Run) -> None:
+async def test_the_user_who_creates_an_organisation_is_its_admin(run: Run) -> None:
     first = {"username": "bob"}, {"username": "zoe", "type": "ADMIN"}, {"username": "ann"}
     shown = await payload(run, CREATE, ANN, **NEW, users=first)
     assert shown["userErrors"] == []

@@ -352,7 +352,7 @@ async def test_a_bad_argument_fails_its_own_field(run: Run, stores: Stores) -> N
         assert error["extensions"]["code"] in {"BAD_ARGUMENT", "BAD_CURSOR"}
 
 
-async def test_global_ids_lead_back(run: Run, stores: Stores) -> None:
+async def test_global_ids_find_their_objects(run: Run, stores: Stores) -> None:
     await fill(stores)
     operation = """query ($name: String!, $user: String!) { organization(organizationName: $name) {
         id user(username: $user) { id tickets(first: 1) { nodes { id } } } } }"""

@@ -61,10 +61,10 @@ async def turns_beside(text: str) -> int:
 
 
 @pytest.mark.parametrize(("selected", "turns"), LARGE.values(), ids=LARGE)
-async def test_a_large_answer_gives_turns_to_others(selected: str, turns: int) -> None:
+async def test_a_large_result_yields_to_other_requests(selected: str, turns: int) -> None:
     assert await turns_beside(f'{{ product(productId: "1") {{ {selected} }} }}') > turns
 
 
-async def test_a_small_answer_takes_no_detour() -> None:
+async def test_a_small_result_does_not_yield_to_other_requests() -> None:
     assert await turns_beside(SMALL) < 20
     assert PACED_VALUES > 100 * 3

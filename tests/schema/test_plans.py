@@ -125,9 +125,7 @@ query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $planBy: P
     ],
 )
 @pytest.mark.usefixtures("stored")
-async def test_a_page_is_the_same_whatever_it_is_planned_by(
-    run: Run, filters: dict[str, Any]
-) -> None:
+async def test_every_plan_gives_the_same_page(run: Run, filters: dict[str, Any]) -> None:
     pages = {}
     for basis in BASES[::-1]:
         answer = await run(PLANNED, explain=True, planBy=basis, **filters)

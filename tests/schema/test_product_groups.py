@@ -49,7 +49,7 @@ async def test_a_group_has_its_products_and_the_sums_of_their_counts(run: Run) -
     }
 
 
-async def test_its_list_takes_the_arguments_of_a_products_list(run: Run) -> None:
+async def test_the_list_of_a_group_takes_the_arguments_of_a_products_list(run: Run) -> None:
     fields = "totalCount eventCursor nodes { commentId product { productId } }"
     fields += " pageInfo { hasNextPage hasPreviousPage endCursor }"
     seen, after = [], ""

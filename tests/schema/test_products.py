@@ -197,7 +197,7 @@ async def test_an_item_of_another_program_is_not_overwritten(run: Run, table: Ta
     assert await table.get(details_key("p1")) == theirs
 
 
-async def test_others_set_nothing(run: Run, stores: Stores) -> None:
+async def test_only_staff_set_details(run: Run, stores: Stores) -> None:
     for viewer, code in ((None, "UNAUTHENTICATED"), (Viewer("ann"), "FORBIDDEN")):
         answer = await run(UPDATE, viewer, input={"productId": "p1", "title": "Mine"})
         assert answer["data"] == {"updateProduct": None}

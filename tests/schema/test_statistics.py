@@ -92,7 +92,7 @@ async def test_the_total_is_of_the_filter_not_of_the_page(
         after = page["pageInfo"]["endCursor"]
 
 
-async def test_the_total_knows_the_latest_write(run: Run) -> None:
+async def test_the_total_includes_the_latest_write(run: Run) -> None:
     add = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
     given = {"productId": "4/2", "rating": 5, "language": "en", "text": "New"}
     for more in (1, 2, 3):
@@ -143,7 +143,7 @@ async def test_leaderboard(run: Run, stores: Stores) -> None:
     assert board["pageInfo"] == {"hasNextPage": True, "hasPreviousPage": True}
 
 
-async def test_a_leaderboard_has_twenty_rows_unless_told(run: Run, stores: Stores) -> None:
+async def test_a_leaderboard_has_twenty_rows_by_default(run: Run, stores: Stores) -> None:
     await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(25)])
     await stores.boards.finish()
     for variables in ({}, {"first": None}):
@@ -192,7 +192,7 @@ async def test_a_bad_argument_has_a_code(run: Run, variables: dict[str, object],
     assert error["extensions"]["code"] == code
 
 
-async def test_a_leaderboards_cursor_is_no_cursor_of_comments(run: Run) -> None:
+async def test_a_cursor_of_a_leaderboard_is_refused_by_comments(run: Run) -> None:
     (error,) = (await run(TOTAL, after=encode_cursor("000000000010#p")))["errors"]
     assert error["extensions"]["code"] == "BAD_CURSOR"
 
@@ -259,7 +259,7 @@ async def test_a_facet_is_the_total_of_the_list_that_it_opens(
     )
 
 
-async def test_facets_read_nothing_more(run: Run, table: Table) -> None:
+async def test_facets_need_no_further_read(run: Run, table: Table) -> None:
     client = FaultyClient(table.service)
     table.service = client
     facets = 'facets(rating: 5, language: "en") { total ratings { count } }'

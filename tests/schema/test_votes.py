@@ -45,7 +45,7 @@ async def test_a_person_votes_once_and_withdraws_the_vote(table: Table, run: Run
 
 
 @pytest.mark.parametrize("operation", [MARK, UNMARK], ids=["mark", "unmark"])
-async def test_votes_that_are_refused(table: Table, run: Run, operation: str) -> None:
+async def test_invalid_votes_are_refused(table: Table, run: Run, operation: str) -> None:
     stores = Stores(table)
     await stores.comments.add(ONE)
     held = comment("held", username="ann")

@@ -50,7 +50,7 @@ def codes(answer: Answer) -> list[str]:
     return [error["extensions"]["code"] for error in answer["errors"]]
 
 
-async def test_an_added_comment_is_the_viewers(run: Run) -> None:
+async def test_the_author_of_an_added_comment_is_the_viewer(run: Run) -> None:
     answer = await run(ADD, ANN, input=NEW)
     payload = answer["data"]["addComment"]
     comment = payload["comment"]
@@ -171,7 +171,7 @@ async def test_a_fault_of_the_input_names_its_field(
     ],
     ids=["addComment", "updateComment"],
 )
-async def test_all_faults_of_a_form_are_told_at_once(
+async def test_all_errors_of_a_form_are_returned_at_once(
     run: Run, operation: str, given: dict[str, object]
 ) -> None:
     answer = await run(operation, ANN, input=given)

@@ -147,7 +147,7 @@ async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: 
 @pytest.mark.parametrize(
     ("work", "operation"), [(page, "Query"), (statistics, "Query"), (add, "GetItem")]
 )
-async def test_nothing_is_asked_for_a_client_that_left(
+async def test_no_request_to_dynamodb_is_sent_for_a_client_that_left(
     patient: httpx.AsyncClient, proxy: Proxy, work: Work, operation: str
 ) -> None:
     answered = asyncio.Event()

@@ -71,7 +71,7 @@ async def test_a_store_that_can_be_read_is_ready(table: Table) -> None:
             assert await asked(client, path) == OK
 
 
-async def test_many_probes_are_one_read(table: Table) -> None:
+async def test_concurrent_probes_share_one_read(table: Table) -> None:
     service = FaultyClient(table.service)
     async with client_of(Table(service, table.name)) as client:
         answers = await asyncio.gather(*(asked(client, "/health/ready") for _ in range(20)))
@@ -105,14 +105,14 @@ async def test_a_fault_and_its_end_are_logged_once(
     assert lines_of(caplog) == [f"The store cannot be used: {said}", "The store can be used again."]
 
 
-async def test_no_table_is_not_ready(
+async def test_a_server_without_its_table_is_not_ready(
     clients: Clients, dynoxide_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with client_of(Table(await clients.of(dynoxide_url), "absent")) as client:
         assert "run `marginalia table create`" in await unready(client, caplog)
 
 
-async def test_no_answer_is_not_ready(
+async def test_a_server_whose_store_does_not_respond_is_not_ready(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("server.health.DEADLINE", 1.0)
@@ -166,7 +166,7 @@ ITEMS = [
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_damage_that_a_request_meets_is_not_ready_any_more(
+async def test_a_server_is_not_ready_after_a_request_finds_damage(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with (

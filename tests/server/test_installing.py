@@ -30,7 +30,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_step_says_how_far_it_is_and_how_it_ended(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_shows_its_progress_and_its_result(capsys: pytest.CaptureFixture[str]) -> None:
     assert installing.step("Things", "*.one", [sys.executable, "-c", PROGRAM]) == 0
     begun, *lines, done = said(capsys)
     assert begun == "Things: begun"
@@ -39,7 +39,7 @@ def test_a_step_says_how_far_it_is_and_how_it_ended(capsys: pytest.CaptureFixtur
     assert all(line.startswith("Things: ") for line in lines)
 
 
-def test_a_step_that_fails_shows_what_it_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_step_shows_its_output(capsys: pytest.CaptureFixture[str]) -> None:
     program = f"{PROGRAM}\nraise SystemExit(3)"
     assert installing.step("Things", "*.one", [sys.executable, "-c", program]) == 3
     *_, before, last = said(capsys)

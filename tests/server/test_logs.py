@@ -76,7 +76,7 @@ def storm(logger: logging.Logger, count: int) -> None:
             logger.exception("It failed")
 
 
-def test_a_storm_of_one_fault_is_told_by_one_traceback(logger: logging.Logger) -> None:
+def test_many_equal_faults_log_one_traceback(logger: logging.Logger) -> None:
     stream = lines(logger, "text")
     storm(logger, 3)
     said = stream.getvalue()
@@ -86,7 +86,7 @@ def test_a_storm_of_one_fault_is_told_by_one_traceback(logger: logging.Logger) -
     assert third.endswith(" ERROR [-] It failed: RuntimeError: number 2")
 
 
-def test_what_is_left_out_of_a_storm_is_counted(
+def test_omitted_log_lines_are_counted(
     logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = lines(logger, "json")
@@ -99,7 +99,7 @@ def test_what_is_left_out_of_a_storm_is_counted(
     assert "Traceback" in last["traceback"]
 
 
-def test_other_faults_have_tracebacks_of_their_own(logger: logging.Logger) -> None:
+def test_each_kind_of_fault_logs_its_traceback(logger: logging.Logger) -> None:
     stream = lines(logger, "text")
     storm(logger, 2)
     try:

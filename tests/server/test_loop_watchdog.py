@@ -1,4 +1,4 @@
-"""Servers whose event loop is blocked: by a regular expression, in a system call, or not at all."""
+"""Servers with an event loop that a regular expression or a system call blocks."""
 
 import asyncio
 import os
@@ -35,14 +35,14 @@ signal.signal(signal.SIGUSR1, backtrack)
 signal.signal(signal.SIGUSR2, wait_long)
 signal.signal(signal.SIGWINCH, wait)
 """
-"""What each interpreter of the server imports first; the loop calls handlers of signals."""
+"""Each interpreter of the server imports this first. The loop calls the handlers of signals."""
 
 END = "--exit-when-blocked"
 
 
 @contextmanager
 def hooked(directory: Path, *options: str) -> Iterator[Served]:
-    """Serve with a watchdog of little patience, and signals that block the loop."""
+    """Serve with short limits of the watchdog, and with signals that block the loop."""
     (directory / "sitecustomize.py").write_text(HOOK)
     path = os.pathsep.join([str(directory), str(ROOT)])
     with served(directory / "data", *options, PYTHONPATH=path) as server:
@@ -75,19 +75,7 @@ async def test_a_blocked_worker_is_replaced_and_the_other_one_answers(tmp_path: 
     )
 
 
-def test_a_blocked_server_ends_where_it_is_told_to_and_its_engine_too(tmp_path: Path) -> None:
-    with hooked(tmp_path, END) as server:
-        engine = server.engine()
-        server.process.send_signal(signal.SIGUSR1)
-        code, said = server.ended()
-        assert code == -signal.SIGPROF
-        assert "Timeout (" in said
-        assert said.count(" in backtrack\n") == 1
-        psutil.wait_procs([engine], 60)
-        assert not engine.is_running()
-
-
-def test_a_blocked_server_prints_its_stack_and_lives_on_otherwise(tmp_path: Path) -> None:
+def test_a_blocked_server_without_the_option_prints_its_stack_and_continues(tmp_path: Path) -> None:
     with hooked(tmp_path) as server:
         server.process.send_signal(signal.SIGWINCH)
         assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
@@ -98,20 +86,26 @@ def test_a_blocked_server_prints_its_stack_and_lives_on_otherwise(tmp_path: Path
     assert "The event loop was blocked, or the process stopped, for" in said
 
 
-def test_a_server_that_was_stopped_lives_on_until_a_system_call_blocks_it(tmp_path: Path) -> None:
-    """A suspended machine or container is not a blocked loop."""
+def test_a_suspended_server_continues_and_a_blocked_server_ends_with_its_engine(
+    tmp_path: Path,
+) -> None:
+    """A suspended machine or container is not a blocked loop; a long system call blocks it."""
     with hooked(tmp_path, END) as server:
+        engine = server.engine()
         server.process.send_signal(signal.SIGSTOP)
         time.sleep(3.5)
         server.process.send_signal(signal.SIGCONT)
         assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         server.process.send_signal(signal.SIGUSR2)
         code, said = server.ended()
+        psutil.wait_procs([engine], 60)
+        assert not engine.is_running()
     assert code == -signal.SIGPROF
+    assert "Timeout (" in said
     assert " in backtrack\n" not in said
 
 
-def test_processes_end_where_others_serve_or_the_operator_says_so() -> None:
+def test_blocked_processes_end_if_there_are_other_workers_or_by_the_option() -> None:
     assert not Settings().ends_when_blocked
     assert Settings(workers=2).ends_when_blocked
     assert Settings(exit_when_blocked=True).ends_when_blocked

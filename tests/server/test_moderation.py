@@ -42,6 +42,6 @@ def test_a_list_is_read_line_by_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [{"moderation": "words"}, {"moderation_words": Path("x")}])
-def test_the_rule_and_its_list_need_each_other(given: dict[str, object]) -> None:
+def test_a_rule_on_words_needs_a_list_and_a_list_needs_the_rule(given: dict[str, object]) -> None:
     with pytest.raises(CommandError, match="need each other"):
         Settings(**given)  # type: ignore[arg-type]

@@ -30,11 +30,11 @@ def shown(
     return capsys.readouterr().err.splitlines()
 
 
-def test_what_ends_soon_prints_no_line(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_short_task_prints_no_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(clock, capsys, 100, [(1, 10), (5, 50), (9.9, 100)]) == []
 
 
-def test_a_line_each_ten_seconds_where_a_tenth_is_done(
+def test_progress_is_printed_every_ten_seconds_if_a_tenth_is_done(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = [(10.0, 20), (12, 50), (20, 55), (21, 56), (30, 57), (31, 90)]
@@ -45,7 +45,7 @@ def test_a_line_each_ten_seconds_where_a_tenth_is_done(
     ]
 
 
-def test_an_estimate_that_is_exceeded_is_no_total_any_more(
+def test_an_exceeded_estimate_is_not_printed_as_the_total(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = [(10.0, 50), (20.0, 557), (80.0, 600)]
@@ -53,7 +53,7 @@ def test_an_estimate_that_is_exceeded_is_no_total_any_more(
 
 
 @pytest.mark.parametrize("total", [None, 1_000_000])
-def test_a_line_a_minute_of_what_takes_long(
+def test_a_long_task_prints_its_progress_every_minute(
     clock: Clock, capsys: pytest.CaptureFixture[str], total: int | None
 ) -> None:
     steps = [(second, int(second)) for second in range(1, 150)]

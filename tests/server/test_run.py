@@ -39,13 +39,13 @@ async def master(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
     asyncio.get_running_loop().remove_signal_handler(signal.SIGHUP)
 
 
-async def test_it_replaces_workers_until_the_terminal_is_closed(master: int) -> None:
+async def test_sighup_replaces_workers_and_a_closed_terminal_ends_the_server(master: int) -> None:
     assert await heard(1) == ["replace"]
     os.close(master)
     assert await heard(2) == ["replace", "end"]
 
 
-def test_a_server_that_starts_goes_on_starting(tmp_path: Path) -> None:
+def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
     """Over the demo's loading, which comes before workers."""
     command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
     log = tmp_path / "log"

@@ -20,7 +20,7 @@ ASKED = """{
 }"""
 
 
-async def test_it_moves_products_on_leaderboards_while_it_runs(
+async def test_a_server_moves_products_on_leaderboards(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here what another process has left, which the reading of the statistics shows."""
@@ -43,7 +43,7 @@ async def test_it_moves_products_on_leaderboards_while_it_runs(
     await other.drain()
 
 
-async def test_it_closes_what_answers_analytics(
+async def test_a_server_closes_its_analytics_store(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = []

@@ -4,6 +4,7 @@ import struct
 import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -112,10 +113,9 @@ def test_clients_may_keep_a_cursor_of_an_earlier_release(
     assert decode_cursor(cursor, kind) == position
 
 
-@pytest.mark.parametrize("kind", CursorKind)
-@pytest.mark.parametrize("other", CursorKind)
-def test_a_cursor_of_another_list_is_refused(kind: CursorKind, other: CursorKind) -> None:
-    assert refused(encode_cursor(POSITIONS[other]), kind) == (kind is not other)
+def test_a_cursor_of_another_list_is_refused() -> None:
+    for kind, other in product(CursorKind, repeat=2):
+        assert refused(encode_cursor(POSITIONS[other]), kind) == (kind is not other), (kind, other)
 
 
 def test_every_truncation_is_refused() -> None:
@@ -197,31 +197,28 @@ def test_a_right_checksum_does_not_save_a_wrong_body(body: bytes) -> None:
     assert refused(forged(body))
 
 
-@pytest.mark.parametrize("kind", CursorKind)
-@pytest.mark.parametrize(
-    "body",
-    [
-        "",
-        "#",
-        "5#p",
-        "000000000010",
-        "000000000010#",
-        "000000000010#a/b",
-        "000000000010#a#b",
-        "000000000010#a\0",
-        "000000000010#" + "x" * 600,
-        "-00000000010#p",
-        "00000000001٣#p",
-        "000000_00010#p",
-        INSTANT,
-        "x" * 26 + "Z#p",
-    ],
-)
-def test_a_right_checksum_does_not_save_a_wrong_count(kind: CursorKind, body: str) -> None:
-    cursor = forged(body.encode(), kind)
-    assert refused(cursor, CursorKind.COUNT)
-    assert refused(cursor, CursorKind.INSTANT)
-    assert refused(cursor, CursorKind.HIGHEST_RATING)
+WRONG_COUNTS = [
+    "",
+    "#",
+    "5#p",
+    "000000000010",
+    "000000000010#",
+    "000000000010#a/b",
+    "000000000010#a#b",
+    "000000000010#a\0",
+    "000000000010#" + "x" * 600,
+    "-00000000010#p",
+    "00000000001٣#p",
+    "000000_00010#p",
+    INSTANT,
+    "x" * 26 + "Z#p",
+]
+
+
+def test_a_right_checksum_does_not_save_a_wrong_count() -> None:
+    expected = (CursorKind.COUNT, CursorKind.INSTANT, CursorKind.HIGHEST_RATING)
+    for kind, body, other in product(CursorKind, WRONG_COUNTS, expected):
+        assert refused(forged(body.encode(), kind), other), (kind, body, other)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])

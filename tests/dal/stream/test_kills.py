@@ -23,7 +23,7 @@ PROCESSES.set_forkserver_preload(["tests.dal.stream.process"])
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize(
-    "kills", [8, pytest.param(50, marks=pytest.mark.soak)], ids=["8-kills", "50-kills"]
+    "kills", [4, pytest.param(50, marks=pytest.mark.soak)], ids=["4-kills", "50-kills"]
 )
 async def test_killed_followers_count_once(streamed: Table, streams: Streams, kills: int) -> None:
     chance = random.Random(kills)

@@ -183,7 +183,7 @@ async def test_all_fields_answer_the_same_compiled(
         assert_same(await told(compiled, context()), expected, text)
 
 
-def test_all_fields_are_asked(schema: Schema) -> None:
+def test_the_documents_select_every_field(schema: Schema) -> None:
     asked = asked_by(schema, operations(schema).values())
     types = {name for name, _ in asked} - {"Node"}
     for name in types:

@@ -56,7 +56,7 @@ async def test_a_bad_argument_has_a_code_and_a_sentence(
     assert "Traceback" not in error["message"]
 
 
-async def test_the_cursor_of_the_tests_is_good(run: Run) -> None:
+async def test_the_cursor_of_these_tests_is_valid(run: Run) -> None:
     answer = await run(COMMENTS, product="42", after=CURSOR, before=CURSOR, first=0)
     assert answer["errors"] == []
 

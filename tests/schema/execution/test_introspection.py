@@ -72,7 +72,7 @@ async def test_without_introspection_syntax_errors_keep_their_message(
     assert word in (result.errors or [])[0].message
 
 
-async def test_an_open_schema_helps(context: Context) -> None:
+async def test_with_introspection_errors_suggest_names(context: Context) -> None:
     result = await OPEN.execute('{ product(productID: "1") { id } }', context_value=context)
     assert any("Did you mean 'productId'?" in error.message for error in result.errors or [])
     assert (await OPEN.execute(get_introspection_query(), context_value=context)).errors is None

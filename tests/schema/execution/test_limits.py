@@ -84,7 +84,7 @@ HURTFUL = {
 
 
 @pytest.mark.parametrize("document", HURTFUL.values(), ids=HURTFUL)
-async def test_a_hurtful_document_is_a_bad_request_at_once(run: Run, document: str) -> None:
+async def test_a_harmful_document_is_refused_at_once(run: Run, document: str) -> None:
     began = time.process_time()
     answer = await run(document)
     assert time.process_time() - began < 10

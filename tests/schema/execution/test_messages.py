@@ -276,6 +276,6 @@ async def test_no_message_about_variables_contains_python_terms(
     assert not [message for message in told if PYTHON.search(STRING.sub("", message))]
 
 
-def test_every_mutation_is_asked() -> None:
+def test_the_tests_send_every_mutation() -> None:
     assert isinstance(SCHEMA.mutation_type, GraphQLObjectType)
     assert len(OPERATIONS) == len(SCHEMA.mutation_type.fields) + 3

@@ -198,7 +198,7 @@ async def test_a_key_of_the_set_cannot_sign_for_our_own_issuer() -> None:
         await provider("keycloak").viewer(signed(KEYCLOAK, iss="marginalia"))
 
 
-async def test_a_name_that_is_configured_is_required() -> None:
+async def test_a_configured_claim_is_required() -> None:
     with pytest.raises(InvalidTokenError, match=r"lacks the claim 'user_metadata\.full_name'"):
         await provider("supabase").viewer(signed(SUPABASE, user_metadata={}))
 

@@ -91,7 +91,7 @@ async def test_forged_id_tokens_sign_nobody_in(
         await finish(monkeypatch, "keycloak", changes)
 
 
-async def test_a_session_names_our_roles_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_has_only_roles_of_marginalia(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = ["moderator", *(f"group-{number}" for number in range(500))]
     viewer = await finish(monkeypatch, "cognito", {"cognito:groups": groups})
     assert viewer.roles == {"moderator"}

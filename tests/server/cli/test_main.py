@@ -87,7 +87,7 @@ def test_help_cuts_nothing_off_at_80_columns(name: str) -> None:
 
 
 def test_the_version_is_printed() -> None:
-    assert marginalia("--version").stdout.startswith("marginalia 0.")
+    assert called("--version").stdout.startswith("marginalia 0.")
 
 
 def test_a_missing_command_shows_the_help_and_an_unknown_one_is_refused() -> None:

@@ -26,7 +26,7 @@ def model() -> dict[str, Any]:
     return printed
 
 
-def test_it_has_the_parts_of_the_public_format(model: dict[str, Any]) -> None:
+def test_the_model_has_the_parts_of_the_public_format(model: dict[str, Any]) -> None:
     assert model.keys() == {"ModelName", "ModelMetadata", "DataModel"}
     assert model["ModelMetadata"].keys() == {
         *("Author", "DateCreated", "DateLastModified", "Description", "AWSService", "Version")
@@ -43,7 +43,7 @@ def test_it_has_the_parts_of_the_public_format(model: dict[str, Any]) -> None:
     }
 
 
-def test_its_indexes_are_those_of_the_table(model: dict[str, Any]) -> None:
+def test_the_model_has_the_indexes_of_the_table(model: dict[str, Any]) -> None:
     definition = table_definition("shop", INDEXES)
     declared = [*definition["LocalSecondaryIndexes"], *definition["GlobalSecondaryIndexes"]]
     shown = model["DataModel"][0]["GlobalSecondaryIndexes"]
@@ -57,7 +57,7 @@ def test_its_indexes_are_those_of_the_table(model: dict[str, Any]) -> None:
     assert "the table has byDate, byStatusDate." in model["ModelMetadata"]["Description"]
 
 
-def test_its_samples_are_of_each_kind_and_have_declared_attributes(model: dict[str, Any]) -> None:
+def test_the_model_has_samples_of_each_kind_with_declared_attributes(model: dict[str, Any]) -> None:
     (table,) = model["DataModel"]
     types = {one["AttributeName"]: one["AttributeType"] for one in table["NonKeyAttributes"]}
     keys = [(item["PK"]["S"], item["SK"]["S"]) for item in table["TableData"]]

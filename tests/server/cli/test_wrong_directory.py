@@ -109,7 +109,7 @@ def test_an_empty_directory_stays_empty(command: list[str], tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_wrong_name_of_the_table_makes_no_table(tmp_path: Path) -> None:
+async def test_a_wrong_table_name_creates_no_table(tmp_path: Path) -> None:
     async with open_table(Settings(data_dir=tmp_path), share=False):
         for command in (["export", "--output", tmp_path / "shop"], ["stats", "verify"]):
             outcome = called(*command, "--data-dir", tmp_path, "--table", "marginalai")
@@ -119,7 +119,7 @@ async def test_a_wrong_name_of_the_table_makes_no_table(tmp_path: Path) -> None:
             )
 
 
-async def test_a_server_that_has_no_data_yet_is_waited_for(tmp_path: Path) -> None:
+async def test_a_command_waits_for_a_server_that_creates_its_data(tmp_path: Path) -> None:
     """A server takes its directory some milliseconds before the engine makes the file."""
     async with (
         embedded_engine(tmp_path, share=False) as ours,

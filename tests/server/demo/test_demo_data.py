@@ -99,7 +99,7 @@ def test_orders_and_tickets_are_of_customers_and_obey_the_rules() -> None:
     assert len({one.organization for one in tickets if one.username == DEMO_USER}) == 2
 
 
-async def test_it_loads_once(table: Table, some: list[Comment]) -> None:
+async def test_the_demo_data_is_loaded_once(table: Table, some: list[Comment]) -> None:
     stores = Stores(table)
     comments = stores.comments
     assert await load_demo(stores, ignore_progress)

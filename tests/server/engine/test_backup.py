@@ -123,9 +123,7 @@ def holds(data_dir: Path, name: str) -> bool:
         return opened.execute(query, (f"S:{name}",)).fetchone() is not None
 
 
-async def test_a_restore_keeps_the_old_data_which_can_be_restored_too(
-    data: Path, tmp_path: Path
-) -> None:
+async def test_a_restore_keeps_the_old_data_as_a_backup(data: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
     database = data / "marginalia.db"
     outcome = await command("backup", backup, "--data-dir", data)
@@ -213,7 +211,7 @@ def first_kept(data_dir: Path) -> Path:
     return min(data_dir.glob("*.before-restore-*Z"))
 
 
-def test_a_backup_replaces_nothing_unless_told(data: Path, tmp_path: Path) -> None:
+def test_a_backup_replaces_a_file_only_with_force(data: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup.db"
     backup.write_text("mine")
     assert refused("backup", backup, "--data-dir", data) == (

@@ -153,7 +153,7 @@ def opened(pid: int) -> set[str]:
     return {one for one in found if one.startswith(("pipe:", "socket:"))}
 
 
-def test_the_program_has_no_end_of_the_guards_pipe() -> None:
+def test_the_program_does_not_inherit_the_guards_pipe() -> None:
     """A copy of ours would keep it open; of the other pipes it has only standard error."""
 
     async def descriptors() -> set[str]:

@@ -76,7 +76,7 @@ def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return steps
 
 
-async def test_wherever_an_export_stops_a_manifest_describes_the_files_next_to_it(
+async def test_an_export_that_stops_anywhere_leaves_a_manifest_of_its_files(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = list(FILE_KINDS)
@@ -156,7 +156,7 @@ async def test_parquet_of_an_empty_table_has_its_columns(table: Table, tmp_path:
     ]
 
 
-async def test_files_that_exist_or_cannot_be_written(
+async def test_an_export_needs_new_writable_files(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tickets.jsonl"
@@ -231,7 +231,7 @@ async def test_comments_that_are_not_published_are_left_out_and_counted(
     assert Counter(row["state"] for row in rows_in(tmp_path)) == {"PUBLISHED": 5, "PENDING": 3}
 
 
-async def test_items_of_other_programs(table: Table, tmp_path: Path) -> None:
+async def test_items_of_other_programs_are_reported(table: Table, tmp_path: Path) -> None:
     """Those without an object are counted; an INTEGER holds some invalid ratings, not all."""
     await Stores(table).comments.put_many(ROWS[:1])
     (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])

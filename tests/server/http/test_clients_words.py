@@ -48,7 +48,7 @@ def test_no_message_to_clients_names_a_command_an_option_or_a_setting() -> None:
     assert told == []
 
 
-def test_no_description_of_the_schema_names_one() -> None:
+def test_no_description_of_the_schema_names_a_command_or_a_setting() -> None:
     assert INSTRUCTION.findall(build_schema().as_str()) == []
 
 

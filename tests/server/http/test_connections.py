@@ -481,7 +481,7 @@ def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_at_the_
     assert uvloop.run(ask_late()).endswith(b"/page:")
 
 
-async def test_a_client_may_offer_to_speak_another_protocol() -> None:
+async def test_an_offer_of_another_protocol_is_ignored() -> None:
     """Java's client offers HTTP/2 with the first request of a connection."""
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
     request = b"POST /page HTTP/1.1\r\nHost: x\r\n%bContent-Length: 3\r\n\r\nabc"

@@ -32,7 +32,9 @@ async def asked(client: httpx.AsyncClient, origin: str) -> tuple[httpx.Response,
     return preflight, answer
 
 
-async def test_a_page_of_an_allowed_origin_may_ask_and_read(table: Table) -> None:
+async def test_a_page_of_an_allowed_origin_can_send_requests_and_read_responses(
+    table: Table,
+) -> None:
     async with serving(table, cors_origins=[SHOP]) as client:
         preflight, answer = await asked(client, SHOP)
     assert preflight.status_code == 200
@@ -47,7 +49,7 @@ async def test_a_page_of_an_allowed_origin_may_ask_and_read(table: Table) -> Non
     assert "Origin" in answer.headers["Vary"]
 
 
-async def test_a_page_of_another_origin_reads_nothing(table: Table) -> None:
+async def test_a_page_of_another_origin_cannot_read_responses(table: Table) -> None:
     async with serving(table, cors_origins=[SHOP]) as client:
         preflight, answer = await asked(client, OTHER)
     assert preflight.status_code == 400
@@ -74,7 +76,7 @@ async def test_any_origin_may_send_requests_if_the_operator_allows_it(table: Tab
         (OTHER, False),
     ],
 )
-async def test_the_demo_may_be_asked_from_this_machine(
+async def test_pages_of_this_machine_can_use_the_demo(
     table: Table, origin: str, allowed: bool
 ) -> None:
     async with serving(table, demo=True) as client:
@@ -143,7 +145,7 @@ async def test_no_page_can_be_read_by_another_origin(
         assert "Access-Control-Allow-Origin" not in told.headers
 
 
-async def test_a_cache_keeps_the_answers_to_origins_apart(table: Table) -> None:
+async def test_caches_keep_responses_to_different_origins_apart(table: Table) -> None:
     async with serving(table, cors_origins=[SHOP]) as client:
         for headers in ({"Origin": SHOP}, {"Origin": OTHER}, {}):
             answer = await client.get("/graphql?query={__typename}", headers=headers)

@@ -49,7 +49,7 @@ async def test_browsers_get_graphiql(client: httpx.AsyncClient, query: str) -> N
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_file_that_the_browser_has_is_not_sent_again(client: httpx.AsyncClient) -> None:
+async def test_an_unchanged_file_is_answered_by_304(client: httpx.AsyncClient) -> None:
     first = await client.get("/static/graphiql/react.js")
     assert first.headers["cache-control"] == "no-cache"
     headers = {"If-None-Match": first.headers["etag"]}

@@ -84,7 +84,9 @@ async def test_a_get_without_an_operation_gets_an_error(
 
 @pytest.mark.parametrize("accept", [GRAPHQL, JSON])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-async def test_no_mutation_by_get(client: httpx.AsyncClient, accept: str, method: str) -> None:
+async def test_a_mutation_by_get_is_refused(
+    client: httpx.AsyncClient, accept: str, method: str
+) -> None:
     headers = {"Accept": accept, **bearer("ada")}
     parameters = {"query": ADD, "variables": json.dumps({"input": COMMENT})}
     answer = await client.request(method, "/graphql", params=parameters, headers=headers)
@@ -95,7 +97,7 @@ async def test_no_mutation_by_get(client: httpx.AsyncClient, accept: str, method
     assert told["data"]["product"]["comments"] == {"totalCount": 0}
 
 
-async def test_a_mutation_beside_the_query_that_is_named_stays_unrun(
+async def test_only_the_named_operation_of_a_document_runs(
     client: httpx.AsyncClient,
 ) -> None:
     both = ADD.replace("mutation (", "mutation Add(") + " query Look { __typename }"
@@ -105,14 +107,14 @@ async def test_a_mutation_beside_the_query_that_is_named_stays_unrun(
     assert refused.status_code == 405
 
 
-async def test_a_cookie_signs_nobody_in(client: httpx.AsyncClient) -> None:
+async def test_graphql_ignores_the_cookie_of_a_session(client: httpx.AsyncClient) -> None:
     jwt = bearer("ada")["Authorization"].removeprefix("Bearer ")
     headers = {"Cookie": f"marginalia_jwt={jwt}"}
     answer = await got(client, headers, query='{ user(username: "ada") { username } }')
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_no_page_by_post(client: httpx.AsyncClient) -> None:
+async def test_a_post_gets_no_page(client: httpx.AsyncClient) -> None:
     answer = await posted(client, HTML["Accept"], query="{ __typename }")
     assert answer.headers["content-type"] == JSON
 
@@ -188,7 +190,7 @@ NEW_APOLLO = f"{GRAPHQL},{JSON};q=0.9"
     [("*/*", {}, 200), (NEW_APOLLO, {"clientLibrary": {"name": "@apollo/client"}}, 400)],
 )
 @pytest.mark.parametrize("by_get", [False, True])
-async def test_apollos_link_is_told_to_send_the_text(
+async def test_an_unknown_hash_asks_apollos_link_for_the_text(
     client: httpx.AsyncClient, accept: str, library: dict[str, Any], status: int, by_get: bool
 ) -> None:
     """Exactly the first request of the link, in its releases 3 and 4."""
@@ -211,6 +213,6 @@ async def test_apollos_link_is_told_to_send_the_text(
     }
 
 
-async def test_a_text_beside_its_hash_runs(client: httpx.AsyncClient) -> None:
+async def test_a_text_with_its_hash_runs(client: httpx.AsyncClient) -> None:
     answer = await posted(client, "*/*", query="{ __typename }", extensions=HASH)
     assert answer.json() == {"data": {"__typename": "Query"}}

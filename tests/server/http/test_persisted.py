@@ -201,7 +201,9 @@ async def test_a_broken_document_in_the_table_is_an_error_and_logged(
         assert (await by_post(client, documentId="view", variables=VARIABLES)).json() == SEEN
 
 
-async def test_a_store_that_is_away_is_told(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unavailable_store_is_reported(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def away(_: object, document_id: str) -> str:
         raise StoreUnavailableError(f"no {document_id}")
 
@@ -235,7 +237,7 @@ async def test_apollo_and_urql_register_unknown_documents(table: Table, retry: A
             assert answer.json() == SEEN
 
 
-async def test_a_text_under_anothers_hash_is_refused(table: Table) -> None:
+async def test_a_text_with_the_hash_of_another_text_is_refused(table: Table) -> None:
     async with serving(table, apq=True) as client:
         wrong = await by_post(client, query="{ a: __typename }", **hashed(sha256(VIEW)))
         assert code_of(wrong) == "BAD_REQUEST"
@@ -285,7 +287,7 @@ async def test_a_too_long_text_displaces_no_registered_document(table: Table) ->
     assert answer.json() == {"data": {"__typename": "Query"}}
 
 
-async def test_registering_is_not_for_ids(table: Table) -> None:
+async def test_clients_cannot_register_ids(table: Table) -> None:
     async with serving(table, apq=True) as client:
         await by_post(client, query=VIEW, variables=VARIABLES, **hashed(sha256(VIEW)))
         assert code_of(await by_post(client, documentId=sha256(VIEW))) == "NOT_FOUND"

@@ -52,7 +52,7 @@ async def test_a_client_above_its_rate_gets_the_time_to_retry() -> None:
     assert error["message"].startswith("203.0.113.9 sends more than 2/min: try again in")
 
 
-async def test_clients_are_limited_each_for_itself() -> None:
+async def test_each_client_has_its_own_limit() -> None:
     app = limited()
     assert await statuses(app, "203.0.113.9") == [200, 200, 429, 429]
     assert await statuses(app, "203.0.113.10") == [200, 200, 429, 429]
@@ -65,7 +65,7 @@ async def test_all_addresses_of_an_ipv6_customer_are_one_client() -> None:
     assert await statuses(app, "2001:db8:1:2::1") == [200, 200, 429, 429]
 
 
-async def test_names_that_are_no_addresses_are_one_client() -> None:
+async def test_forwarded_names_that_are_not_addresses_are_one_client() -> None:
     app = limited()
     assert await statuses(app, "a" * 10_000) == [200, 200, 429, 429]
     assert await statuses(app, "b") == [429] * 4
@@ -146,7 +146,7 @@ async def test_processor_time_of_documents_counts_as_requests(
     assert (await statuses(app, "203.0.113.10"))[0] == 200
 
 
-async def test_a_client_owes_a_burst_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_debt_of_a_client_is_at_most_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
     clock(monkeypatch, 3_600)
     app = RateLimitMiddleware(Costly(), "100/min", PROXIES)
     async with client_of(app, "203.0.113.9") as client:
@@ -156,7 +156,7 @@ async def test_a_client_owes_a_burst_at_most(monkeypatch: pytest.MonkeyPatch) ->
     assert "A document that the server has not seen counts" in answer.text
 
 
-async def test_a_client_above_a_slow_rate_waits_accordingly(
+async def test_a_client_above_a_slow_rate_waits_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock(monkeypatch, 0.0041)  # two requests more

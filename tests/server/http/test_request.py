@@ -66,7 +66,7 @@ async def test_plans_and_costs_show_only_with_explain(table: Table, explain: boo
         assert extensions["cost"]["predicted"]["requests"] > 0
 
 
-async def test_a_jwt_names_the_author_and_writing_needs_one(client: httpx.AsyncClient) -> None:
+async def test_a_write_needs_a_jwt_which_names_the_author(client: httpx.AsyncClient) -> None:
     query = """mutation ($input: AddCommentInput!) {
       addComment(input: $input) { comment { username } userErrors { message } } }"""
     comment = {"productId": "43", "rating": 5, "language": "en", "text": "Good."}
@@ -234,7 +234,7 @@ async def test_an_internal_error_shows_its_request_id_and_is_logged_once(
     assert record.exc_info is not None
 
 
-async def test_a_timeout_of_the_application_is_not_the_deadlines() -> None:
+async def test_a_timeout_of_the_application_is_not_reported_as_the_deadline() -> None:
     async def timing_out(scope: Scope, receive: Receive, send: Send) -> None:
         raise TimeoutError
 

@@ -33,7 +33,7 @@ def kept(answer: httpx.Response) -> str:
     return str(answer.headers.get("cache-control"))
 
 
-async def test_a_public_read_by_get_is_for_everybody(table: Table) -> None:
+async def test_a_public_read_by_get_is_cached_for_all_clients(table: Table) -> None:
     async with serving(table, TEXTS) as client:
         answers = [await by_get(client, **ASKED) for _ in range(2)]
         answers.append(

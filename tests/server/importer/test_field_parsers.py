@@ -88,7 +88,7 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     [(parse, cell, value) for parse, value, cells in VALUES for cell in cells],
     ids=named,
 )
-def test_a_cell_becomes_a_value(parse: Parser, cell: object, value: object) -> None:
+def test_a_cell_is_parsed(parse: Parser, cell: object, value: object) -> None:
     assert parse("field", cell) == value
 
 

@@ -152,7 +152,7 @@ LONG = "x" * 250
     ],
     ids=["/proc", "no directory", "directory", "long name", "long default name"],
 )
-def test_a_place_that_cannot_be_written(
+def test_rejects_need_a_writable_place(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     chosen: str | None,
@@ -165,7 +165,7 @@ def test_a_place_that_cannot_be_written(
     assert str(caught.value) == f"{message}: name another file with --rejects."
 
 
-def test_a_device_is_written_and_stays() -> None:
+def test_a_device_takes_rejects_and_stays() -> None:
     file = rejects_file(Path(os.devnull), Path("a.csv"))
     file.write(ONE)
     file.close()

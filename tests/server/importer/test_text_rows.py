@@ -174,7 +174,7 @@ def test_every_line_is_in_a_row_or_in_a_reject(lines: list[str]) -> None:
 
 
 @given(st.lists(st.text(st.sampled_from('ab,"\n\0\udce9'), max_size=12), max_size=20))
-def test_rejects_come_back_as_they_were(
+def test_rejects_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str]
 ) -> None:
     path: Path = tmp_path_factory.mktemp("rejects") / "rejects.jsonl"

@@ -49,7 +49,7 @@ async def drain(gate: Gate, task: "asyncio.Task[None]") -> None:
             await gate.open(-1)
 
 
-async def test_a_bounded_number_of_batches_is_under_way() -> None:
+async def test_a_bounded_number_of_batches_is_written_at_once() -> None:
     gate = Gate()
 
     async def work() -> None:
@@ -126,7 +126,7 @@ async def test_a_failure_of_the_last_batch_is_raised_on_leaving() -> None:
         await task
 
 
-async def test_cancelling_leaves_nothing_under_way() -> None:
+async def test_a_cancelled_load_leaves_no_write_running() -> None:
     gate = Gate()
 
     async def work() -> None:

@@ -118,7 +118,7 @@ async def test_an_observation_adds_its_counts_once() -> None:
     assert outcomes == {"ok": 1}
 
 
-async def test_metrics_have_the_counts_of_each_piece_of_an_answer() -> None:
+async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
     """The answers to subscriptions go on for hours."""
     metrics, at_once = Metrics(), []
 
@@ -175,7 +175,7 @@ def observing_calls() -> Iterator[set[str]]:
         sys.setprofile(before)
 
 
-async def test_the_state_of_a_server_is_looked_at(table: Table) -> None:
+async def test_a_scrape_reads_the_current_state_of_the_server(table: Table) -> None:
     metrics = Metrics()
     background = Observation(metrics)
     load = SimpleNamespace(running=3, waiting=2, refused=7)
@@ -195,7 +195,7 @@ async def test_the_state_of_a_server_is_looked_at(table: Table) -> None:
     assert value(found, "marginalia_errors_total", code="INTERNAL") == 1
 
 
-def test_names_of_operations_are_few() -> None:
+def test_metrics_have_a_bounded_number_of_operation_names() -> None:
     names = OperationNames()
     found = {names.label(f"Name{number}", trusted=False) for number in range(10 * OPERATIONS)}
     assert found == {"other", *(f"Name{number}" for number in range(OPERATIONS))}

@@ -168,7 +168,7 @@ def leave_metrics(pid: int) -> None:
     of_worker("gauge", "running", "running", (), (), "", multiprocess_mode="livesum").set(3)
 
 
-def test_counts_of_a_worker_outlive_it_and_its_gauges_do_not() -> None:
+def test_counts_of_an_ended_worker_are_kept_and_its_gauges_are_not() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     with exposition.exposed(Settings(metrics_port=0)) as url:

@@ -123,7 +123,9 @@ async def test_no_trace_contains_users_or_texts_of_clients(table: Table) -> None
         assert secret not in told
 
 
-async def test_a_callers_trace_goes_on_and_an_unsampled_one_does_not(table: Table) -> None:
+async def test_a_sampled_trace_of_the_client_continues_and_an_unsampled_one_does_not(
+    table: Table,
+) -> None:
     exporter = InMemorySpanExporter()
     body = {"query": "{ __typename }"}
     async with client_of(table, Signals(tracing=traced(exporter, sample=0.0))) as client:
@@ -138,7 +140,7 @@ async def test_a_callers_trace_goes_on_and_an_unsampled_one_does_not(table: Tabl
     assert {one.context.trace_id for one in found if one.context} == {TRACE}
 
 
-async def test_no_client_gets_more_traces_than_there_is_time_for(table: Table) -> None:
+async def test_a_client_gets_a_limited_number_of_traces(table: Table) -> None:
     exporter = InMemorySpanExporter()
     headers = {"traceparent": SAMPLED}
     async with client_of(table, Signals(tracing=traced(exporter)), headers=headers) as client:

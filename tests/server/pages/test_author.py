@@ -77,7 +77,7 @@ async def test_a_visitor_pages_through_an_authors_comments_and_back(
     assert back.link("prev") is None
 
 
-async def test_names_beside_comments_lead_there(visitor: httpx.AsyncClient) -> None:
+async def test_the_name_of_a_comment_links_to_the_authors_page(visitor: httpx.AsyncClient) -> None:
     for address in ("/products/p%2F1", "/comments/z01"):
         page = await opened(visitor, address)
         assert led_to(page, "/authors/") == [ADDRESS]

@@ -41,7 +41,7 @@ async def test_the_api_takes_comments_of_buyers(shopper: httpx.AsyncClient) -> N
     ]
 
 
-async def test_the_form_says_so(shopper: httpx.AsyncClient) -> None:
+async def test_the_form_says_that_only_buyers_comment(shopper: httpx.AsyncClient) -> None:
     page = await opened(shopper, "/products/another")
     assert page.text.count(SENTENCE) == 1
     form = {

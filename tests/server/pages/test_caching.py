@@ -15,7 +15,7 @@ async def cache(table: Table) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_a_repeat_visit_is_not_sent_again(client: httpx.AsyncClient, path: str) -> None:
+async def test_an_unchanged_page_is_answered_by_304(client: httpx.AsyncClient, path: str) -> None:
     first = await client.get(path)
     assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache")
     again = await client.get(path, headers={"If-None-Match": first.headers["etag"]})
@@ -24,7 +24,9 @@ async def test_a_repeat_visit_is_not_sent_again(client: httpx.AsyncClient, path:
     assert again.headers["vary"] == "Cookie, Authorization, Accept-Language"
 
 
-async def test_every_change_makes_another_page(client: httpx.AsyncClient, table: Table) -> None:
+async def test_every_change_of_a_page_changes_its_tag(
+    client: httpx.AsyncClient, table: Table
+) -> None:
     comment = COMMENT._replace(comment_id="n1", product_id="news")
     seen = set()
     for changed in (
@@ -39,14 +41,14 @@ async def test_every_change_makes_another_page(client: httpx.AsyncClient, table:
     assert len(seen) == 5
 
 
-async def test_who_is_signed_in_shares_no_cache(ann: httpx.AsyncClient) -> None:
+async def test_pages_of_signed_in_users_are_not_shared(ann: httpx.AsyncClient) -> None:
     answer = await ann.get("/products/cache")
     assert answer.headers["cache-control"] == "private, no-cache"
     assert "etag" not in answer.headers
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/comments/none", "/products/1?rating=x", "/nowhere"])
-async def test_every_page_is_strict(client: httpx.AsyncClient, path: str) -> None:
+async def test_every_page_has_the_strict_policy(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path, headers={"Accept": "text/html"})
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self';")

@@ -71,7 +71,9 @@ def products(page: Parsed) -> list[str]:
     ]
 
 
-async def test_the_most_loved_come_first(client: httpx.AsyncClient) -> None:
+async def test_the_products_with_the_most_good_ratings_come_first(
+    client: httpx.AsyncClient,
+) -> None:
     page = await opened(client, "/")
     assert products(page) == [f"/products/p%2F{number}" for number in range(23, 3, -1)]
     assert "5.0 from 23 comments" in page.text
@@ -111,7 +113,9 @@ async def test_the_search_opens_a_product_by_its_id(client: httpx.AsyncClient) -
 
 
 @pytest.mark.parametrize("words", ["nope", "%F0%9F%98%80" * 200, "%3Cb%3E"])
-async def test_a_search_without_a_hit_leads_home(client: httpx.AsyncClient, words: str) -> None:
+async def test_a_search_without_a_hit_links_to_the_home_page(
+    client: httpx.AsyncClient, words: str
+) -> None:
     page = await opened(client, f"/products?q={words}")
     assert "No product has a title that begins with" in page.text
     assert products(page) == []
@@ -147,7 +151,7 @@ async def test_products_without_a_title_are_counted_and_not_listed(
     assert "1 product without a title is not listed here." in page.text
 
 
-async def test_a_public_url_is_what_absolute_links_begin_with(table: Table) -> None:
+async def test_absolute_links_begin_with_the_public_url(table: Table) -> None:
     public = "https://shop.example"
     async with client_of(app_of(table, public_url=public)) as client:
         said = [(await client.get(path)).text for path in ("/", "/products/p%2F23", "/comments/x")]
@@ -159,7 +163,7 @@ async def test_a_public_url_is_what_absolute_links_begin_with(table: Table) -> N
         assert not [page for page in said if SITE in page]
 
 
-async def test_addresses_follow_the_place_where_a_proxy_serves(table: Table) -> None:
+async def test_links_begin_with_the_path_at_which_a_proxy_serves(table: Table) -> None:
     app = app_of(table, explain=True)
     transport = httpx.ASGITransport(app, root_path="/shop")
     async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:

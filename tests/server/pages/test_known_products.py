@@ -25,7 +25,7 @@ async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.mark.parametrize("product_id", ["unknown", "emptied"])
-async def test_the_api_refuses_a_comment_on_others(
+async def test_the_api_refuses_comments_on_unknown_products(
     shopper: httpx.AsyncClient, product_id: str
 ) -> None:
     asked = {"query": ADD, "variables": {"input": STATED | {"productId": product_id}}}
@@ -45,7 +45,7 @@ async def test_the_api_refuses_a_comment_on_others(
     assert answer["data"]["addComment"]["comment"]["text"] == "It boils."
 
 
-async def test_a_page_says_so_instead_of_its_form(shopper: httpx.AsyncClient) -> None:
+async def test_the_page_of_an_unknown_product_has_no_form(shopper: httpx.AsyncClient) -> None:
     sentence = "We do not have a product with this number, so you cannot comment on it."
     page = await opened(shopper, "/products/known")
     assert sentence not in page.text
@@ -60,5 +60,5 @@ async def test_a_page_says_so_instead_of_its_form(shopper: httpx.AsyncClient) ->
     assert sentence in Parsed(answer.text).text
 
 
-async def test_any_product_takes_comments_otherwise(ann: httpx.AsyncClient) -> None:
+async def test_without_the_setting_any_product_takes_comments(ann: httpx.AsyncClient) -> None:
     assert "key" in (await opened(ann, "/products/unknown")).fields()

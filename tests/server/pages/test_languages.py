@@ -27,13 +27,13 @@ async def spoken(table: Table) -> None:
         ("../en", "none", "", "en"),
     ],
 )
-def test_the_address_comes_before_the_cookie_and_that_before_the_header(
+def test_the_language_is_taken_from_the_address_then_the_cookie_then_the_header(
     asked: str | None, kept: str | None, accepted: str, spoken: str
 ) -> None:
     assert i18n.negotiated(asked, kept, accepted) == spoken
 
 
-async def test_each_language_is_a_page_of_its_own(client: httpx.AsyncClient) -> None:
+async def test_each_language_has_its_own_page(client: httpx.AsyncClient) -> None:
     english = await client.get("/products/spoken")
     tags = {english.headers["etag"]}
     for tag in i18n.LOCALES:
@@ -48,7 +48,7 @@ async def test_each_language_is_a_page_of_its_own(client: httpx.AsyncClient) -> 
     assert len(tags) == len(i18n.LOCALES)
 
 
-async def test_a_language_asked_for_by_the_address_is_kept(client: httpx.AsyncClient) -> None:
+async def test_a_language_of_the_address_is_kept_in_a_cookie(client: httpx.AsyncClient) -> None:
     asked = await client.get("/sign-in?lang=de&next=/products/spoken")
     assert '<html lang="de"' in asked.text
     assert (
@@ -65,7 +65,7 @@ async def test_a_language_asked_for_by_the_address_is_kept(client: httpx.AsyncCl
     assert (await client.get("/products/spoken?lang=xx")).headers.get("set-cookie") is None
 
 
-async def test_the_filter_of_languages_is_another_thing(
+async def test_the_filter_of_languages_does_not_change_the_pages_language(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     rows = numbered("both", 2)
@@ -75,7 +75,7 @@ async def test_the_filter_of_languages_is_another_thing(
     assert answer.text.count("<article") == 1
 
 
-async def test_the_links_to_other_languages_lead_nowhere_else(client: httpx.AsyncClient) -> None:
+async def test_the_links_to_other_languages_stay_on_this_site(client: httpx.AsyncClient) -> None:
     """Browsers read two slashes at the beginning as a host."""
     answer = await client.get(f"{SITE}//evil.example/x", headers={"Accept": "text/html"})
     links = [given.get("href") or "" for _, given in Parsed(answer.text).elements]
@@ -105,7 +105,7 @@ def test_numbers_and_dates_follow_the_language() -> None:
     ("part", "told"),
     [(0, "0%"), (4, "<1%"), (6, "1%"), (416, "42%"), (994, "99%"), (996, ">99%")],
 )
-def test_a_share_is_all_or_nothing_only_where_it_is(part: int, told: str) -> None:
+def test_a_share_is_0_or_100_percent_only_if_it_is_exact(part: int, told: str) -> None:
     assert formats.share((part, 1000)) == told
     assert formats.share((1000, 1000)) == "100%"
     assert formats.share((0, 0)) == "0%"
@@ -116,7 +116,7 @@ def _tongues(page: str) -> list[str]:
     return [link for link in links if "lang=de" in link]
 
 
-async def test_the_links_to_other_languages_lose_nothing(client: httpx.AsyncClient) -> None:
+async def test_the_links_to_other_languages_keep_the_filters(client: httpx.AsyncClient) -> None:
     """An answer to a form has no such links, except at sign-in: the typed text would be lost."""
     following = "/sign-in?next=%2Fproducts%2Fspoken%3Frating%3D5%23write&lang=de"
     data = {"next": "/products/spoken?rating=5#write", "jwt": "a.b.c"}

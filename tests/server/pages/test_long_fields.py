@@ -59,7 +59,7 @@ async def check(client: httpx.AsyncClient, once: httpx.Request, twice: httpx.Req
 
 
 @pytest.mark.parametrize("token", TOKENS)
-async def test_fields_of_forms(ann: httpx.AsyncClient, token: str) -> None:
+async def test_long_fields_of_forms_take_linear_time(ann: httpx.AsyncClient, token: str) -> None:
     key = (await opened(ann, "/products/long")).fields()["form_key"]
     for path, names in FORMS.items():
         once, twice = (
@@ -72,7 +72,9 @@ async def test_fields_of_forms(ann: httpx.AsyncClient, token: str) -> None:
 
 
 @pytest.mark.parametrize("token", ["a", "%22%5C", "%C3%A9"])
-async def test_parts_of_addresses(client: httpx.AsyncClient, token: str) -> None:
+async def test_long_parts_of_addresses_take_linear_time(
+    client: httpx.AsyncClient, token: str
+) -> None:
     for address in ADDRESSES:
         once, twice = (
             client.build_request("GET", address.replace("{}", token * size))
@@ -82,7 +84,7 @@ async def test_parts_of_addresses(client: httpx.AsyncClient, token: str) -> None
 
 
 @pytest.mark.parametrize("token", ["a", "\\", "\\134", ";"])
-async def test_headers(client: httpx.AsyncClient, token: str) -> None:
+async def test_long_headers_take_linear_time(client: httpx.AsyncClient, token: str) -> None:
     values = [("Cookie", cookie) for cookie in COOKIES]
     values += [("Accept-Language", "{}"), ("If-None-Match", "{}"), ("Authorization", "Bearer {}")]
     for name, value in values:
@@ -97,7 +99,7 @@ async def test_headers(client: httpx.AsyncClient, token: str) -> None:
         await check(client, once, twice)
 
 
-async def test_an_address_that_stands_in_many_links_is_refused_with_the_limit(
+async def test_a_long_address_is_refused_with_the_limit(
     client: httpx.AsyncClient,
 ) -> None:
     path = "/products/long?rating=5"

@@ -117,7 +117,7 @@ async def test_a_row_says_who_wrote_it_on_what_and_why_it_waits(mo: httpx.AsyncC
 
 
 @pytest.mark.usefixtures("stores")
-async def test_others_do_not_see_the_queue(app: ASGIApp) -> None:
+async def test_only_moderators_see_the_queue(app: ASGIApp) -> None:
     async with client_of(app) as visitor:
         answer = await visitor.get("/moderation?after=x")
         assert answer.status_code == 303
@@ -164,7 +164,9 @@ async def test_a_decision_leads_back_to_the_same_page(
     assert answer.headers["location"] == f"/moderation?notice={notice}", "the page is empty"
 
 
-async def test_all_chosen_are_decided_together(mo: httpx.AsyncClient, stores: Stores) -> None:
+async def test_all_chosen_submissions_are_decided_by_one_form(
+    mo: httpx.AsyncClient, stores: Stores
+) -> None:
     page = await opened(mo, "/moderation")
     body = {"form_key": page.fields()["form_key"], "chosen": "yes", "reason": "Twice"}
     await mo.post("/moderation", data=body | {"reject": "yes"} | seen(page, 3, 5, 7))
@@ -221,7 +223,7 @@ async def test_a_rejection_needs_a_reason(
 
 
 @pytest.mark.usefixtures("stores")
-async def test_without_a_choice_nothing_is_decided(mo: httpx.AsyncClient) -> None:
+async def test_a_form_without_a_choice_decides_nothing(mo: httpx.AsyncClient) -> None:
     key = (await opened(mo, "/moderation")).fields()["form_key"]
     body = {"form_key": key, "chosen": "yes", "approve": "yes"}
     answer = await mo.post("/moderation", data=body)
@@ -262,9 +264,7 @@ async def test_authors_see_and_change_what_is_not_published(app: ASGIApp, stores
             assert (await other.get("/authors/ann")).status_code == 404
 
 
-async def test_reported_comments_are_a_queue_of_their_own(
-    mo: httpx.AsyncClient, shop: Table
-) -> None:
+async def test_reported_comments_have_their_own_queue(mo: httpx.AsyncClient, shop: Table) -> None:
     stores = Stores(shop)
     for one in ("r1", "r2"):
         await stores.comments.add(COMMENT._replace(comment_id=one, product_id="reported"))

@@ -91,7 +91,7 @@ async def test_an_impossible_place_is_not_shown(
     assert (where, titles[0]) == (None, "49")
 
 
-async def test_counts_that_lag_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
+async def test_late_counts_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
     await stored(table, numbered("lag", 25))
     for language in (None, "en"):
         await table.write([{"Delete": {"Key": item_key(StatisticsKey("lag", language))}}])
@@ -105,7 +105,7 @@ async def test_a_list_between_days_is_not_counted(client: httpx.AsyncClient, tab
 
 
 @pytest.mark.parametrize("parameter", ["before", "page"])
-async def test_crawlers_keep_to_the_pages_that_follow_each_other(
+async def test_crawlers_index_only_consecutive_pages(
     client: httpx.AsyncClient, table: Table, parameter: str
 ) -> None:
     comments = numbered(f"crawl{parameter}", 60)

@@ -204,7 +204,7 @@ def test_a_dot_shows_the_outcome_of_its_row() -> None:
     assert len(drawing["drops"]) == 2, "a head is no row of the list"
 
 
-def test_a_row_in_two_ranges_stands_at_one_place_in_both() -> None:
+def test_a_row_in_two_ranges_has_one_place_in_both() -> None:
     drawing = draw_plan(plan_of(row("a"), row("a", 1, "AROUND"), row("b")))
     first, again, second = drawing["dots"]
     assert first["x"] == again["x"] < second["x"]

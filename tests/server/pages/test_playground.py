@@ -181,7 +181,7 @@ ROW: dict[str, Any] = {
 POSTED: dict[str, Any] = {"residual": [], "steps": [STEP], "segments": [SEGMENT], "rows": [ROW]}
 
 
-async def test_a_plan_of_the_api_is_drawn_as_the_page_draws_it(
+async def test_a_posted_plan_is_drawn_as_on_the_page(
     client: httpx.AsyncClient, teapot: str
 ) -> None:
     page = await opened(client, teapot + "&rating=1&rating=4&language=en")

@@ -60,7 +60,7 @@ async def test_a_jwt_that_a_terminal_broke_into_lines_signs_in(
         *(("RS256", 683), ("RS256", 470), ("RS256", 171)),
     ],
 )
-def test_words_after_a_pasted_jwt_are_ignored(algorithm: str, size: int, width: int) -> None:
+def test_text_around_a_pasted_jwt_is_ignored(algorithm: str, size: int, width: int) -> None:
     header = base64.urlsafe_b64encode(b'{"alg":"%s","typ":"JWT"}' % algorithm.encode()).decode()
     jwt = f"{header.rstrip('=')}.eyJzdWIiOiJhbm4ifQ.{'s' * size}"
     lines = "\n".join(jwt[at : at + width] for at in range(0, len(jwt), width))
@@ -69,7 +69,7 @@ def test_words_after_a_pasted_jwt_are_ignored(algorithm: str, size: int, width: 
 
 
 @pytest.mark.parametrize("product_id", ["الغلاية", "a?b#c", "a%2Fb", "42/en", "a b"])
-async def test_it_leads_back_to_any_page(client: httpx.AsyncClient, product_id: str) -> None:
+async def test_sign_in_leads_back_to_any_page(client: httpx.AsyncClient, product_id: str) -> None:
     page = await opened(client, product_path(product_id) + "?rating=5")
     (link,) = [
         str(given["href"])
@@ -172,7 +172,7 @@ async def test_an_expired_cookie_is_reported_once(app: ASGIApp) -> None:
         assert "You are signed out" not in (await opened(client, "/")).text
 
 
-async def test_the_header_signs_in_too(client: httpx.AsyncClient) -> None:
+async def test_the_authorization_header_signs_in_to_pages(client: httpx.AsyncClient) -> None:
     headers = {"Authorization": f"Bearer {jwt_of('ann')}"}
     page = Parsed((await client.get("/", headers=headers)).text)
     assert "Signed in as ann" in page.text
@@ -180,7 +180,7 @@ async def test_the_header_signs_in_too(client: httpx.AsyncClient) -> None:
     assert (answer.status_code, "Check that it is complete." in answer.text) == (401, True)
 
 
-async def test_graphql_takes_no_cookie(ann: httpx.AsyncClient) -> None:
+async def test_graphql_ignores_the_sessions_cookie(ann: httpx.AsyncClient) -> None:
     comment = {"productId": "none", "rating": 5, "language": "en", "text": "x"}
     query = "mutation ($i: AddCommentInput!) { addComment(input: $i) { comment { commentId } } }"
     answer = await ann.post("/graphql", json={"query": query, "variables": {"i": comment}})
@@ -228,7 +228,7 @@ async def test_the_link_that_a_demo_prints_signs_in_once_within_minutes(
     assert not late.take(late.text)
 
 
-async def test_only_a_demo_signs_in_by_one_click(client: httpx.AsyncClient) -> None:
+async def test_a_server_without_demo_has_no_sign_in_by_one_click(client: httpx.AsyncClient) -> None:
     assert "marginalia token" not in (await opened(client, "/sign-in")).text
     assert "Try it as" not in (await opened(client, "/sign-in")).text
     answer = await client.post("/sign-in", data=FORM | {"demo": "1"})

@@ -28,7 +28,7 @@ async def products(table: Table) -> None:
     await Stores(table).products.put_many(said)
 
 
-async def test_a_product_goes_by_its_title(client: httpx.AsyncClient) -> None:
+async def test_pages_name_a_product_by_its_title(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/products/own")
     assert "Kettle & <Sons>: 5.0 of 5 stars from 1 comment · Marginalia" in page.text
     assert page.linked | {"review": [], "aggregateRating": {}} == {
@@ -49,7 +49,7 @@ async def test_a_product_goes_by_its_title(client: httpx.AsyncClient) -> None:
     assert (await client.get(picture)).headers["content-type"] == "image/svg+xml"
 
 
-async def test_pictures_of_other_hosts_are_shown_where_the_operator_says_so(
+async def test_pages_show_pictures_of_allowed_hosts(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     there = await client.get("/products/remote")
@@ -83,7 +83,7 @@ def test_an_invalid_picture_origin_is_refused(origin: str) -> None:
         Settings(picture_origins=[origin])
 
 
-async def test_titles_take_no_further_request(table: Table) -> None:
+async def test_titles_need_no_further_request(table: Table) -> None:
     seen = calls_of(table)
     async with client_of(app_of(table)) as client:
         await opened(client, "/products/own")

@@ -18,7 +18,7 @@ from tests.server.pages.conftest import opened
 OTHER_RELEASE = "0123456789ab"
 
 
-async def test_every_part_is_in_the_one_sheet(client: httpx.AsyncClient) -> None:
+async def test_the_style_sheet_has_every_part(client: httpx.AsyncClient) -> None:
     answer = await client.get("/static/pages/page.css")
     assert answer.headers["content-type"].startswith("text/css")
     assert set(STYLES) == {path.stem for path in (ROOT / "server/pages/styles").iterdir()}
@@ -26,14 +26,14 @@ async def test_every_part_is_in_the_one_sheet(client: httpx.AsyncClient) -> None
         assert (ROOT / f"server/pages/styles/{part}.css").read_text("utf-8") in answer.text
 
 
-async def test_no_rule_is_said_twice(client: httpx.AsyncClient) -> None:
+async def test_the_style_sheet_repeats_no_rule(client: httpx.AsyncClient) -> None:
     sheet = (await client.get("/static/pages/page.css")).text
     rules = Counter(re.findall(r"(?m)^([^\s@/}][^{}]*\{[^{}]*\})", sheet))
     assert len(rules) > 100
     assert [rule for rule, times in rules.items() if times > 1] == []
 
 
-async def test_what_a_page_names_is_kept_for_good(client: httpx.AsyncClient) -> None:
+async def test_browsers_keep_the_files_of_a_page(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/playground")
     named = [
         address
@@ -50,7 +50,9 @@ async def test_what_a_page_names_is_kept_for_good(client: httpx.AsyncClient) -> 
 
 
 @pytest.mark.parametrize("below", ["", f"{OTHER_RELEASE}/"])
-async def test_by_another_address_browsers_ask(client: httpx.AsyncClient, below: str) -> None:
+async def test_browsers_revalidate_a_file_at_another_address(
+    client: httpx.AsyncClient, below: str
+) -> None:
     """A server of another release may have named it: the page needs its style all the same."""
     first = await client.get(f"/static/pages/{below}page.js")
     assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache")
@@ -86,7 +88,9 @@ async def test_files_are_sent_compressed(
 
 
 @pytest.mark.parametrize("name", ["icon.svg", "icon.png"])
-async def test_what_would_not_shrink_is_sent_as_it_is(client: httpx.AsyncClient, name: str) -> None:
+async def test_files_that_do_not_compress_are_sent_uncompressed(
+    client: httpx.AsyncClient, name: str
+) -> None:
     answer = await client.get(f"/static/pages/{name}")
     assert not {"content-encoding", "vary"} & answer.headers.keys()
     assert answer.content == (ROOT / f"server/pages/static/{name}").read_bytes()
@@ -95,11 +99,11 @@ async def test_what_would_not_shrink_is_sent_as_it_is(client: httpx.AsyncClient,
 @pytest.mark.parametrize(
     "file", ["../templates/home.html", "none.css", f"{OTHER_RELEASE}/", f"{DIGEST}/a/page.css", ""]
 )
-async def test_there_is_nothing_else(client: httpx.AsyncClient, file: str) -> None:
+async def test_other_static_paths_are_not_found(client: httpx.AsyncClient, file: str) -> None:
     assert (await client.get(f"/static/pages/{file}")).status_code == 404
 
 
-def test_what_editors_and_older_checkouts_leave_there_is_no_file_of_a_page(
+def test_backup_files_of_editors_are_not_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("server/pages/static", "server/pages/styles"):

@@ -80,7 +80,7 @@ async def test_a_line_for_months_in_a_row_a_bar_for_each_and_a_table(
     assert invalid_html(tmp_path / "pages") == []
 
 
-async def test_a_page_is_the_same_for_as_long_as_it_shows_the_same(
+async def test_the_tag_of_a_page_changes_with_the_minute_of_its_trend(
     table: Table, folder: Path, tmp_path: Path
 ) -> None:
     tags = []
@@ -110,7 +110,7 @@ async def test_few_comments_or_months_are_no_trend(
 
 
 @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])
-async def test_nothing_is_drawn_where_analytics_is_absent_or_away(
+async def test_a_page_has_no_trend_without_analytics(
     table: Table, tmp_path: Path, url: str | None
 ) -> None:
     answer = await page(table, tmp_path, url=url)

@@ -1,9 +1,10 @@
-"""SIGHUP: workers are replaced one by one, and no client notices but those that listen."""
+"""SIGHUP replaces the workers one by one. Only clients that listen have to connect again."""
 
 import asyncio
 import os
 import random
 import signal
+import socket
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,15 @@ from tests.engines import ROOT
 from tests.engines.redis import NEEDS_REDIS, redis_server
 from tests.server.http.subscribing import by_socket, by_stream
 from tests.server.serving import ADD, Served, bearer, served
-from tests.server.workers.processes import clients_of, complaints, logged, others, said, workers_of
+from tests.server.workers.processes import (
+    another,
+    clients_of,
+    complaints,
+    logged,
+    others,
+    said,
+    workers_of,
+)
 
 TWO = ("--workers", "2", "--rate-limit", "off")
 CLIENTS = 6
@@ -26,7 +35,7 @@ ALL = "All 2 workers were replaced."
 
 
 async def replaced(server: Served) -> list[psutil.Process]:
-    """Have the workers replaced; return the new ones once the others are gone."""
+    """Replace the workers. Return the new ones when the old ones have ended."""
     old = workers_of(server)
     server.process.send_signal(signal.SIGHUP)
     return await others(server, old)
@@ -98,7 +107,7 @@ async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio
 
 @NEEDS_REDIS
 async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -> None:
-    """Kept-alive connections stay, and listeners miss nothing and reload nothing."""
+    """Connections stay open, and listeners miss no event and receive none twice."""
     with redis_server() as redis, served(tmp_path, *TWO, "--redis-url", redis.url) as server:
         heard: list[list[str]] = [[], [], [], []]
         ready = asyncio.Semaphore(0)
@@ -131,37 +140,60 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
     assert complaints(errors) == [ALL]
 
 
-async def test_a_version_that_cannot_serve_leaves_the_old_one_serving(tmp_path: Path) -> None:
-    """First its settings are broken, then its code."""
-    (tmp_path / "code").mkdir()
-    manifest, module = tmp_path / "manifest.json", tmp_path / "code" / "orjson.py"
-    manifest.write_text('{"one": "{ __typename }"}')
-    path = f"{module.parent}{os.pathsep}{ROOT}"
+async def test_workers_that_cannot_start_leave_the_old_ones_serving(tmp_path: Path) -> None:
+    """First the new settings are invalid, then the new code, then a signal kills new workers.
+
+    The server waits longer before each start of a worker that died. The other worker serves
+    meanwhile. A killed server takes its workers and its engine along.
+    """
+    nameless = 35
+    code = tmp_path / "code"
+    code.mkdir()
+    manifest, module, kills = (
+        tmp_path / "manifest.json",
+        code / "orjson.py",
+        code / "sitecustomize.py",
+    )
+    valid, invalid = '{"one": "{ __typename }"}', '{"one": "{ noSuchField }"}'
+    manifest.write_text(valid)
+    path = f"{code}{os.pathsep}{ROOT}"
     with served(tmp_path / "data", *TWO, "--documents", str(manifest), PYTHONPATH=path) as server:
         before = workers_of(server)
-        manifest.write_text('{"one": "{ noSuchField }"}')
+        manifest.write_text(invalid)
         server.process.send_signal(signal.SIGHUP)
         await logged(server, "0 of 2 workers were replaced")
-        manifest.write_text('{"one": "{ __typename }"}')
+        manifest.write_text(valid)
         module.write_text("raise ImportError('half of a version')")
         server.process.send_signal(signal.SIGHUP)
         await logged(server, "0 of 2 workers were replaced", 2)
         assert "ImportError: half of a version" in said(server)
         module.unlink()
         assert workers_of(server) == before
-        async with clients_of(server, 2) as clients:
-            assert [(await client.get("/health/ready")).status_code for client in clients] == [
-                200,
-                200,
-            ]
+
+        victim, other = before
+        manifest.write_text(invalid)
+        victim.send_signal(nameless)
+        await logged(server, f"A worker died (killed by signal {nameless}): starting it again.")
+        await logged(server, "A worker died (exit code 3): starting it again in 2 s.")
+        manifest.write_text(valid)
+        kills.write_text("import os\nos.kill(os.getpid(), 9)\n")
+        async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+            assert (await client.get("/health/ready")).is_success
+        await logged(server, "A worker died (killed by SIGKILL): starting it again in 4 s.")
+        kills.unlink()
+        await another(server, victim, 2)
+        assert other.is_running()
         await replaced(server)
         await logged(server, ALL)
-        assert server.end()[0] == 0
+        died = [line.startswith("A worker died") for line in complaints(said(server))]
+        assert died.count(True) == 3
+        async with clients_of(server, 2) as clients:
+            ready = [(await client.get("/health/ready")).status_code for client in clients]
+        assert ready == [200, 200]
 
-
-async def test_one_process_says_that_it_has_no_workers(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        server.process.send_signal(signal.SIGHUP)
-        await logged(server, "SIGHUP replaces workers, and this server has none")
-        assert httpx.get(f"{server.url}/health/live", timeout=60).is_success  # noqa: ASYNC210 - nothing else runs
-        assert server.end()[0] == 0
+        family = [server.engine(), *workers_of(server)]
+        server.kill()
+        _, alive = psutil.wait_procs(family, timeout=60)
+        assert not alive
+        with socket.create_server(("127.0.0.1", urlsplit(server.url).port or 0)):
+            pass  # the port is free

@@ -32,7 +32,7 @@ USUAL: dict[str, Any] = {"word": "w", "count": 1, "share": 0.5, "maybe": None}
 @pytest.mark.parametrize(
     "value", [None, 2**31, -(2**31), True, "7", float("inf"), [], ValueError()]
 )
-async def test_a_leaf_out_of_the_ordinary(name: str, value: Any) -> None:
+async def test_an_unusual_leaf_is_completed_as_by_graphql_core(name: str, value: Any) -> None:
     odd, less = SimpleNamespace(**USUAL | {name: value}), SimpleNamespace(**USUAL)
     delattr(less, name)
     root = SimpleNamespace(rows=[SimpleNamespace(**USUAL), odd, less, SimpleNamespace(**USUAL)])

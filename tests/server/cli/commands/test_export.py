@@ -75,10 +75,15 @@ def test_the_name_of_a_file_for_one_kind_sets_the_format(tmp_path: Path, store: 
     assert len((tmp_path / "comments.jsonl").read_text().splitlines()) == 30
 
 
-def test_standard_output_takes_the_rows_and_nothing_else(store: list[str]) -> None:
+HELD = ROWS[0]._replace(comment_id="held")
+
+
+async def test_standard_output_has_only_the_rows(table: Table, store: list[str]) -> None:
+    await Stores(table).comments.add(HELD, cause=ReviewCause.WORDS)
     ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
     assert ended.returncode == 0
     assert ended.stderr.startswith("standard output: 30 comments, as they were")
+    assert ended.stderr.endswith("exports them too.\n")
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
     assert {row["id"] for row in rows} == {one.comment_id for one in ROWS}
 
@@ -107,16 +112,13 @@ def test_a_full_disk_is_reported_once(store: list[str]) -> None:
 async def test_comments_in_all_states_are_exported_on_request(
     table: Table, tmp_path: Path, store: list[str]
 ) -> None:
-    held = ROWS[0]._replace(comment_id="held")
-    await Stores(table).comments.add(held, cause=ReviewCause.WORDS)
+    await Stores(table).comments.add(HELD, cause=ReviewCause.WORDS)
     out, all_of_them = tmp_path / "c.csv", tmp_path / "all.csv"
     code, output, errors = export("-o", out, "--kind", "comments", *store)
     assert (code, errors) == (0, "")
     assert output.endswith(
         "1 comment not published and not exported: --all-states exports them too.\n"
     )
-    ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
-    assert ended.stderr.endswith("exports them too.\n")
     code, output, errors = export("-o", all_of_them, "--all-states", "--kind", "comments", *store)
     assert (code, errors) == (0, "")
     assert "left out" not in output

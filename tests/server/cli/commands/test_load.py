@@ -146,13 +146,13 @@ async def test_different_rows_with_one_id_are_reported(
     assert load(path, store, "--id-from", "reviewer, text") == (0, output, "")
 
 
-def test_rows_that_repeat_are_not_a_loss(tmp_path: Path, store: list[str]) -> None:
+def test_repeated_equal_rows_are_not_reported(tmp_path: Path, store: list[str]) -> None:
     path = put(tmp_path, "c.jsonl", jsonl([row("1"), row("1"), row("2")]))
     output = f"{path}: 2 new, 0 changed, 1 unchanged, 0 rejected.\n"
     assert load(path, store) == (0, output, "")
 
 
-async def test_standard_input(store: list[str], comments: CommentRepository) -> None:
+async def test_standard_input_is_loaded(store: list[str], comments: CommentRepository) -> None:
     with fed(store, [row("1")]) as process:
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, errors) == (0, "")
@@ -304,7 +304,7 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, store: list[str]) -> None:
     assert f"{path}:1: rating is 0; it goes from 1 to 5.".encode() in shown
 
 
-def test_another_data_directory(tmp_path: Path) -> None:
+def test_a_load_creates_the_data_directory(tmp_path: Path) -> None:
     path = put(tmp_path, "c.jsonl", jsonl([row("1")]))
     output = f"{path}: 1 new, 0 changed, 0 unchanged, 0 rejected.\n"
     assert load(path, ["--data-dir", str(tmp_path / "data")]) == (0, output, "")

@@ -18,10 +18,7 @@ import orjson
 import psutil
 import pytest
 
-from dal.stores import Stores
-from server.engine.storage import open_table
 from server.http.subscriptions import MAX_PER_CLIENT
-from server.settings import Settings
 from tests.server.embedded import engine_pid, fill, mounted, successor
 from tests.server.serving import (
     MARGINALIA,
@@ -33,10 +30,11 @@ from tests.server.serving import (
     environment,
     served,
 )
+from tests.server.workers.processes import said
 
 
 def alive(process: psutil.Process) -> bool:
-    """Return whether a process still runs: a dead one waits for its parent to ask how it ended."""
+    """Return whether a process runs. A zombie has ended and waits for its parent."""
     return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
 
 
@@ -51,17 +49,26 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-async def test_a_signal_ends_server_and_engine_and_what_was_written_stays(tmp_path: Path) -> None:
-    data_dir = tmp_path / "data"
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with served(data_dir) as server:
-            engine = server.engine()
-            async with client_of(server) as client:
-                written = await add_comment(client, "to stay", key="the same")
-                assert await all_comments(client) == [(written, "to stay")]
-            assert server.end(number) == (0, "")
-            assert not engine.is_running()
-            assert not (data_dir / "engine.json").exists()
+async def test_a_signal_ends_server_and_engine_after_the_requests_in_flight(tmp_path: Path) -> None:
+    """A terminal sends SIGINT to every process of the group. Acknowledged writes are stored."""
+    with served(tmp_path) as server:
+        engine = server.engine()
+        async with client_of(server) as client:
+            adding = [asyncio.create_task(add_comment(client, f"{i}")) for i in range(20)]
+            await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
+            server.process.send_signal(signal.SIGTERM)
+            answers = {answer for answer in await asyncio.gather(*adding) if answer}
+        assert server.ended() == (0, "")
+        assert not engine.is_running()
+        assert not (tmp_path / "engine.json").exists()
+    assert answers
+    with served(tmp_path) as server:
+        engine = server.engine()
+        async with client_of(server) as client:
+            assert answers == {comment_id for comment_id, _ in await all_comments(client)}
+        os.killpg(server.process.pid, signal.SIGINT)
+        assert server.ended() == (0, "")
+        assert not engine.is_running()
 
 
 async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path, demo_data: Path) -> None:
@@ -97,27 +104,6 @@ def test_a_signal_during_the_start_ends_it_too(tmp_path: Path, number: signal.Si
         assert not any(map(alive, children))
 
 
-def test_ctrl_c_in_a_terminal_reaches_the_server_alone(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        engine = server.engine()
-        os.killpg(server.process.pid, signal.SIGINT)
-        assert server.ended() == (0, "")
-        assert not engine.is_running()
-
-
-async def test_a_request_in_flight_is_answered_before_the_end(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        async with client_of(server) as client:
-            adding = [asyncio.create_task(add_comment(client, f"{i}")) for i in range(20)]
-            await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
-            server.process.send_signal(signal.SIGTERM)
-            answers = await asyncio.gather(*adding)
-        assert server.process.wait(60) == 0
-    async with open_table(Settings(data_dir=tmp_path), share=False) as table:
-        kept = await Stores(table).comments.get_many([one for one in answers if one])
-    assert kept.keys() == {answer for answer in answers if answer}
-
-
 LISTEN = (
     b"GET /graphql?query=subscription%7BcommentEvents(productId:%2242%22)%7Bkind%7D%7D HTTP/1.1\r\n"
     b"Host: localhost\r\nAccept: text/event-stream\r\n\r\n"
@@ -125,8 +111,11 @@ LISTEN = (
 
 
 def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> None:
-    """As a browser that lets go of a stream it has just opened; the next one has its place."""
-    with served(tmp_path, "--rate-limit", "off") as server:
+    """A browser ends a stream that it has just opened. The next request takes its place.
+
+    An option and a variable of the environment set the server's limits.
+    """
+    with served(tmp_path, "--rate-limit", "off", MARGINALIA_REQUEST_TIMEOUT="1") as server:
         address = urlsplit(server.url)
         where = (str(address.hostname), address.port or 0)
         for number in range(6 * MAX_PER_CLIENT):
@@ -139,11 +128,14 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
             with socket.create_connection(where, timeout=60) as client:
                 client.sendall(LISTEN)
                 answer = client.recv(100)
+        with socket.create_connection(where, timeout=60) as client:
+            client.sendall(b"GET / HT")
+            assert client.recv(100).startswith(b"HTTP/1.1 408 ")
         assert server.end() == (0, "")
 
 
 def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
-    """What follows a refusal is not read: a client may go on to send for hours."""
+    """The server does not read on after a refusal: a client may send for hours."""
     head = (
         b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: 400000000\r\n\r\n"
@@ -217,12 +209,12 @@ def test_impossible_limits_are_refused(option: str, value: str, sentence: str) -
     assert refusal("serve", option, value) == f"marginalia: {option} {value} {sentence}"
 
 
-def test_limits_are_set_by_options_and_by_the_environment(tmp_path: Path) -> None:
-    with served(tmp_path, "--rate-limit", "off", MARGINALIA_REQUEST_TIMEOUT="1") as server:
-        address = urlsplit(server.url)
-        with socket.create_connection((address.hostname, address.port), timeout=60) as client:
-            client.sendall(b"GET / HT")
-            assert client.recv(100).startswith(b"HTTP/1.1 408 ")
+def test_sighup_without_workers_changes_nothing(running: Served) -> None:
+    """``serve --workers`` replaces its workers, see tests/server/workers/test_replacing.py."""
+    running.process.send_signal(signal.SIGHUP)
+    while "SIGHUP replaces workers, and this server has none" not in said(running):
+        time.sleep(0.02)
+    assert httpx.get(f"{running.url}/health/live", timeout=60).is_success
 
 
 def test_a_second_server_on_the_same_directory_is_refused(running: Served) -> None:

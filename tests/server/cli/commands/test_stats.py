@@ -87,7 +87,7 @@ def test_transactional_mode_runs_no_code_of_streams(tmp_path: Path) -> None:
         "for command in (['table', 'create'], ['stats', 'rebuild'], ['stats', 'verify']):\n"
         "    arguments = [*command, '--data-dir', sys.argv[1]]\n"
         "    build(arguments)(arguments, standalone_mode=False)\n"
-        "print([name for name in sys.modules if name.split('.')[0] == 'stream'])"
+        "print([name for name in sys.modules if name.startswith('dal.stream')])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path)],
@@ -132,7 +132,7 @@ async def test_the_mode_is_switched_to_stream_and_back(
         assert (await admin.stream(table) is not None) == (mode is MaintenanceMode.STREAM)
 
 
-async def test_a_follower_may_be_behind(
+async def test_verify_asks_to_wait_for_a_follower_that_is_behind(
     table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)

@@ -40,7 +40,7 @@ def test_prints_only_the_jwt_and_makes_the_secret(tmp_path: Path) -> None:
     assert made["exp"] - made["iat"] == DAY
 
 
-def test_roles_repeat(tmp_path: Path) -> None:
+def test_the_role_option_may_be_repeated(tmp_path: Path) -> None:
     result = run("--user", "ада", "--role", "moderator", "--role", "editor", "--data-dir", tmp_path)
     made = claims(result, ensure_secret(tmp_path))
     assert (made["sub"], made["roles"]) == ("ада", ["moderator", "editor"])
@@ -49,7 +49,7 @@ def test_roles_repeat(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "seconds"), [("90s", 90), ("30m", 1800), ("12h", DAY // 2), ("7d", 7 * DAY)]
 )
-def test_lifetime(tmp_path: Path, text: str, seconds: int) -> None:
+def test_the_lifetime_option_sets_the_expiry(tmp_path: Path, text: str, seconds: int) -> None:
     made = claims(
         run("--user", "ada", "--lifetime", text, "--data-dir", tmp_path), ensure_secret(tmp_path)
     )
@@ -63,7 +63,9 @@ def test_an_invalid_lifetime_is_a_usage_error(tmp_path: Path, text: str) -> None
     assert "30m, 12h or 7d" in result.output
 
 
-def test_the_environments_secret_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_secret_of_the_environment_takes_precedence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ensure_secret(tmp_path)
     monkeypatch.setenv("MARGINALIA_JWT_SECRET", "e" * 32)
     assert claims(run("--user", "ada", "--data-dir", tmp_path), "e" * 32)["sub"] == "ada"

@@ -107,7 +107,7 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     assert "the statistics equal a recount." in called("stats", "verify", *store, **AWS).stdout
 
 
-async def test_an_operator_is_asked_with_counts(
+async def test_the_question_before_an_erase_has_counts(
     table: Table, store: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(Stores(table), table)
