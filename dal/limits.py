@@ -48,9 +48,10 @@ MAX_DOCUMENT_ERRORS = 10
 
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
-"""Memory for the parsed documents of clients, and as much again for parsed trusted documents, which
-clients cannot evict: 400 documents of 300 lexical units each. A document that does not fit is
-parsed and validated at each request."""
+"""Memory for parsed documents of clients, and the same amount for parsed trusted documents, which
+clients cannot evict. Each holds 400 documents of 300 lexical units. A document that does not fit is
+parsed and validated at each request.
+"""
 
 TRUSTED_CHARACTERS = 16_000_000
 """Maximum characters of all trusted documents together. Their texts stay in memory."""

@@ -24,8 +24,9 @@ from dal.repositories.comments import Selection
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
-"""Maximum changes of all products that the log keeps, and their bytes: about a minute of many
-writes. A listener can continue after each of these changes."""
+"""Maximum number and bytes of the changes that the log keeps, of all products together. With many
+writes these are the changes of about a minute. A listener can continue after each kept change.
+"""
 
 
 class SlowListenerError(Exception):

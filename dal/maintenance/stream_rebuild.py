@@ -282,7 +282,7 @@ class Canaries:
         self._released: set[str] = set()
 
     async def release(self, shards: int) -> None:
-        """Write the canaries that this number of open ``shards`` needs; at least one new canary."""
+        """Write the canaries that are missing for ``shards`` open shards, and at least one."""
         missing = max(1, CANARIES_PER_SHARD * shards - len(self._released))
         names = {f"{_CANARY}{uuid4().hex}" for _ in range(missing)}
         expires = {EXPIRES: {"N": str(int(time()) + _CANARY_SECONDS)}}

@@ -278,7 +278,7 @@ async def _report(
 
 
 def _small_errors(result: DocumentResult, text: str, most: int) -> dict[str, str]:
-    """Return the messages for a form whose only text has at most ``most`` characters, by field."""
+    """Return, by field, the messages for a form with one text of at most ``most`` characters."""
     return dict(
         ("text", size_message(text, most))
         if error["field"]

@@ -54,7 +54,8 @@ async def explain(
         ),
     ] = None,
     last: Annotated[
-        int | None, typer.Option(help="Number of rows from the end instead, or before --before.")
+        int | None,
+        typer.Option(help="Number of rows from the end, or before --before. Not with --first."),
     ] = None,
     after: Annotated[str | None, typer.Option(help="Cursor after which the page starts.")] = None,
     before: Annotated[str | None, typer.Option(help="Cursor before which the page ends.")] = None,
