@@ -1,7 +1,7 @@
 """The addresses of pages. Each page has only one, so that it can be shared and cached.
 
 A page shows 20 comments: the first of its list, the last (``page=last``), or those after or before
-a cursor. Links to pages also have a ``place``, so that the page can show "21 to 40 of 1,601".
+a cursor.
 """
 
 import re
@@ -22,8 +22,6 @@ RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
 """Number of comments on a page."""
-
-_PLACE = re.compile(r"[1-9][0-9]{0,9}")
 
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
@@ -138,24 +136,10 @@ class ListPart:
     after: str = ""
     before: str = ""
     last: bool = False
-    place: int | None = None
-    """The number of the page's first comment, counted from the product's oldest comment.
-
-    So new comments do not change it, in any order of the list."""
-
     @classmethod
     def of(cls, given: QueryParams) -> "ListPart":
-        """Return the part that an address names.
-
-        An invalid place is ignored, because it is only shown.
-        """
-        place = given.get("place", "")
-        return cls(
-            given.get("after", ""),
-            given.get("before", ""),
-            given.get("page") == "last",
-            int(place) if _PLACE.fullmatch(place) else None,
-        )
+        """Return the part that an address names."""
+        return cls(given.get("after", ""), given.get("before", ""), given.get("page") == "last")
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -190,20 +174,16 @@ class Pager:
 
     @property
     def first(self) -> int | None:
-        """The position of the page's first comment in the list, from 1; None if it is unknown."""
+        """The position of the page's first comment in the list, from 1; None if it is unknown.
+
+        It is known only at the two ends of the list. Between them, each comment that is added or
+        deleted while a visitor turns pages would make a number in the address wrong.
+        """
         if not self.info["hasPreviousPage"]:
             return 1
-        if self.total is None:
+        if self.total is None or self.info["hasNextPage"]:
             return None
-        beyond = self.total - self.shown
-        if not self.info["hasNextPage"]:
-            return beyond + 1
-        place = self.part.place
-        newest = self.filters.order == "newest"
-        first = place if place is None or not newest else self.total - place + 1
-        # If comments were deleted after the link was made, the position may be beyond the list's
-        # ends.
-        return first if first is not None and 1 < first <= beyond else None
+        return self.total - self.shown + 1
 
     @property
     def start(self) -> str:
@@ -218,24 +198,15 @@ class Pager:
     @property
     def onward(self) -> str | None:
         """The address of the next page; None on the last."""
-        first = self.first and self.first + self.shown
-        return self._at(first, after=self.info["endCursor"]) if self.info["hasNextPage"] else None
+        return self._at(after=self.info["endCursor"]) if self.info["hasNextPage"] else None
 
     @property
     def back(self) -> str | None:
         """The address of the previous page; None on the first."""
-        if not self.info["hasPreviousPage"]:
-            return None
-        first = self.first and self.first - SIZE
-        if first is not None and first <= 1:
-            return self.start
-        return self._at(first, before=self.info["startCursor"])
+        return self._at(before=self.info["startCursor"]) if self.info["hasPreviousPage"] else None
 
-    def _at(self, first: int | None, **cursor: str) -> str:
-        if first is None or self.total is None:
-            return self.path + self.filters.query(**cursor)
-        place = self.total - first + 1 if self.filters.order == "newest" else first
-        return self.path + self.filters.query(**cursor, place=str(place))
+    def _at(self, **cursor: str) -> str:
+        return self.path + self.filters.query(**cursor)
 
 
 def product_path(product_id: str) -> str:

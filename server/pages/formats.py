@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
@@ -65,6 +65,12 @@ def day(instant: str) -> str:
     return _day(instant[:10], i18n.spoken())
 
 
+def days(instants: Iterable[str]) -> str:
+    """Return the days of the first and the last instant, such as ``3–9 May 2024``."""
+    first, *_, last = sorted(instants)
+    return _days(first[:10], last[:10], i18n.spoken())
+
+
 def minute(instant: str) -> str:
     """Return an ISO instant as ``20 November 2020, 12:00 UTC``."""
     return i18n.gettext(
@@ -100,6 +106,7 @@ FILTERS = {
     "number": number,
     "decimal": decimal,
     "day": day,
+    "days": days,
     "folded": folded,
     "language": language,
     "listed": listed,
@@ -124,6 +131,12 @@ def _percent(value: float, tag: str) -> str:
 @lru_cache(maxsize=8192)
 def _day(iso: str, tag: str) -> str:
     return dates.format_date(datetime.fromisoformat(iso), "long", i18n.LOCALES[tag])
+
+
+@lru_cache(maxsize=8192)
+def _days(first: str, last: str, tag: str) -> str:
+    start, end = date.fromisoformat(first), date.fromisoformat(last)
+    return dates.format_interval(start, end, "yMMMMd", locale=i18n.LOCALES[tag])
 
 
 ANOTHER = "*"

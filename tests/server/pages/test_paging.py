@@ -1,6 +1,7 @@
 """Pages of 20 comments: each list is walked to its end and back, and says where it is."""
 
 import re
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -10,26 +11,32 @@ from dal.entities.comment import comment_position
 from dal.query.pagination import encode_cursor
 from dal.statistics.counter_items import item_key
 from dal.statistics.counts import StatisticsKey
+from dal.stores import Stores
 from tests.bulk import fill
-from tests.server.pages.conftest import Parsed, numbered, opened, stored
+from tests.server.pages.conftest import START, Parsed, numbered, opened, stored
 
 
 async def walk(
     client: httpx.AsyncClient, address: str | None, rel: str = "next"
 ) -> list[tuple[str | None, list[str]]]:
-    """Return each page's "1 to 20 of 45" and titles, until a page lacks the link."""
+    """Return each page's "1 to 20 of 45", if it has one, and titles, until a page lacks the link."""
     pages = []
     while address is not None:
-        page = await opened(client, address)
+        answer = await client.get(address, follow_redirects=True)
+        page = Parsed(answer.text)
         where = re.search("[\\d,]+\u2013[\\d,]+ of [\\d,]+", page.text)
         pages.append((where and where[0], page.headings))
         address = page.link(rel)
     return pages
 
 
-def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str, list[str]]]:
+def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str | None, list[str]]]:
+    """Return what pages of these ranges show. Only the two ends of a list have numbers."""
     return [
-        (f"{first}\u2013{last} of {len(titles)}", titles[first - 1 : last])
+        (
+            f"{first}\u2013{last} of {len(titles)}" if first == 1 or last == len(titles) else None,
+            titles[first - 1 : last],
+        )
         for first, last in ranges
     ]
 
@@ -53,19 +60,42 @@ async def test_a_list_is_walked_to_its_end_and_back(
     assert await walk(client, end, "prev") == sliced(titles, (27, 46), (7, 26), (1, 20))
 
 
-async def test_a_page_knows_its_place_after_comments_were_added(
+async def test_a_page_between_the_ends_shows_its_days(
     client: httpx.AsyncClient, table: Table
 ) -> None:
-    await stored(table, numbered("added", 45))
-    second = (await opened(client, "/products/added")).link("next")
-    await stored(table, numbered("added", 10, start=45))
-    (where, titles), *_ = await walk(client, second)
-    assert (where, titles[0]) == ("31\u201350 of 55", "24")
-    back = (await opened(client, second or "")).link("prev")
-    assert (await walk(client, back))[0] == (
-        "11\u201330 of 55",
-        [f"{n}" for n in range(44, 24, -1)],
-    )
+    comments = [
+        one._replace(created_at=START + timedelta(days=n))
+        for n, one in enumerate(numbered("between", 45))
+    ]
+    await stored(table, comments)
+    second = (await opened(client, "/products/between")).link("next") or ""
+    assert "6\u201325 Jan 2024" in (await opened(client, second)).text
+    german = await opened(client, f"{second}&lang=de")
+    assert "6.\u201325. Jan. 2024" in german.text
+
+
+async def test_no_number_is_wrong_while_comments_come_and_go(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    """Between two pages one older comment is deleted and one is added: the total is the same."""
+    comments = numbered("moving", 70)
+    await stored(table, comments)
+    there = [one.title for one in comments]
+    address: str | None = "/products/moving"
+    for turn in range(4):
+        assert address is not None
+        page = await opened(client, address)
+        listed = list(reversed(there))
+        first = listed.index(page.headings[0]) + 1
+        shown = re.findall("(\\d+)\u2013(\\d+) of (\\d+)", page.text)
+        last = first + len(page.headings) - 1
+        assert shown == ([(str(first), str(last), "70")] if turn in {0, 3} else [])
+        await Stores(table).comments.delete(comments[turn].comment_id, lambda _: None)
+        there.remove(comments[turn].title)
+        (added,) = numbered("moving", 1, start=100 + turn)
+        await stored(table, [added])
+        there.append(added.title)
+        address = page.link("next")
 
 
 async def test_the_first_page_is_full_after_deletions(
@@ -74,21 +104,8 @@ async def test_the_first_page_is_full_after_deletions(
     comments = numbered("fewer", 45)
     await stored(table, comments)
     cursor = encode_cursor(comment_position(comments[30]))  # the 14 newest comments precede it
-    answer = await client.get(f"/products/fewer?before={cursor}&place=45")
+    answer = await client.get(f"/products/fewer?before={cursor}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/fewer")
-
-
-@pytest.mark.parametrize(
-    "place", ["", "&place=0", "&place=-1", "&place=999", "&place=x", "&place=5"]
-)
-async def test_an_impossible_place_is_not_shown(
-    client: httpx.AsyncClient, table: Table, place: str
-) -> None:
-    comments = numbered("place", 60)
-    await stored(table, comments)
-    cursor = encode_cursor(comment_position(comments[50]))
-    (where, titles), *_ = await walk(client, f"/products/place?after={cursor}{place}")
-    assert (where, titles[0]) == (None, "49")
 
 
 async def test_late_counts_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
