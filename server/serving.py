@@ -93,6 +93,7 @@ async def open_application(
         warning = None
         if authenticator.issuer is not None:
             warning = asyncio.create_task(authenticator.issuer.warn_if_unavailable())
+        analytics.start()
         try:
             async with signals.sampling(table, served.admission):
                 yield served

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
@@ -46,22 +46,21 @@ DEADLINE = 5.0
 KEPT = 1000
 """Maximum cached results. A result is valid until the next export."""
 
-OpenStore = Callable[[], Awaitable[AnalyticsStore]]
+OpenStore = Callable[[], Coroutine[Any, Any, AnalyticsStore]]
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
 
 
 class Analytics:
-    """Asks questions of one store, which is opened by the first question.
+    """Asks questions of one store, which is opened by ``start`` or by the first question.
 
     Every question raises AnalyticsUnavailableError if there is no store or the store fails.
     """
 
     def __init__(self, open_store: OpenStore | None = None) -> None:
         self._open = open_store
-        self._opening = asyncio.Lock()
-        self._store: AnalyticsStore | None = None
+        self._opening: asyncio.Task[AnalyticsStore] | None = None
         self._running = 0
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
         self._shared = SharedReads[Any]()
@@ -82,10 +81,17 @@ class Analytics:
         """
         return await self._answer(question, _movers)
 
+    def start(self) -> None:
+        """Begin to open the store, because a page does not wait long for its first question."""
+        if self._open is not None:
+            self._begin_to_open(self._open)
+
     async def close(self) -> None:
         """Close the store."""
-        if self._store is not None:
-            await self._store.close()
+        if self._opening is None or self._opening.cancel():
+            return
+        if not self._opening.cancelled() and self._opening.exception() is None:
+            await self._opening.result().close()
 
     async def _answer(
         self, question: Asked, ask: Callable[[Asked, AnalyticsStore, Export], Awaitable[Answer]]
@@ -94,19 +100,25 @@ class Analytics:
             raise AnalyticsMissingError(NOT_SET_UP)
         try:
             async with asyncio.timeout(DEADLINE):
-                async with self._opening:
-                    if self._store is None:
-                        self._store = await self._open()
-                export: Export | None = await self._shared.read(None, self._store.export)
+                # A cancelled question does not stop the opening, for which later ones wait too.
+                store = await asyncio.shield(self._begin_to_open(self._open))
+                export: Export | None = await self._shared.read(None, store.export)
                 if export is None:
                     raise AnalyticsMissingError(NOT_FILLED)
                 key = question, export
                 if key not in self._kept:
-                    running = partial(self._run, ask, question, self._store, export)
+                    running = partial(self._run, ask, question, store, export)
                     self._kept[key] = await self._shared.read(key, running)
                 return self._kept[key]  # type: ignore[no-any-return]
         except TimeoutError:
             raise AnalyticsUnavailableError(SLOW) from None
+
+    def _begin_to_open(self, open_store: OpenStore) -> "asyncio.Task[AnalyticsStore]":
+        """Return the task that opens the store. A store that could not be opened is tried again."""
+        opening = self._opening
+        if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
+            opening = self._opening = asyncio.create_task(open_store())
+        return opening
 
     async def _run(
         self,
@@ -138,6 +150,8 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
 
                 return ClickHouseStore(url, table)
             from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - both are extras
+
+            from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s, in this thread
 
             return DuckDBStore(folder_of(directory, table))
         except ImportError:

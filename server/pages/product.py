@@ -34,10 +34,13 @@ from server.pages.playground import Choice
 from server.pages.votes import highlights
 
 TREND_TIMEOUT = 0.5
-"""Maximum seconds that a page waits for its trend."""
+"""Maximum seconds that a page waits for its trend after it has read all else."""
 
-_FEWEST_MONTHS, _FEWEST_COMMENTS = 3, 50
-"""Minimum months and comments for a trend. A trend of fewer would mostly show chance."""
+_FEWEST_MONTHS, _FEWEST_COMMENTS, _FEWEST_OF_A_MONTH = 3, 50, 3
+"""Minimum months and comments for a trend, and comments in its first, last and each counted month.
+
+A trend of fewer would mostly show chance.
+"""
 
 _WIDTH, _HEIGHT = 1000, 100
 """The trend's size in units of the drawing.
@@ -86,18 +89,21 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     filters = Filters.of(request.http.query_params)
     part = ListPart.of(request.http.query_params)
     variables = {"productId": product_id, **filters.variables()}
-    whole = filters == Filters() and not part.chosen
-    result, trend = await asyncio.gather(
-        request.run(
+    drawing = asyncio.create_task(_draw_trend(request, product_id, filters.languages or None))
+    try:
+        result = await request.run(
             "product",
             **variables,
             **part.variables(),
             together=filters.together,
-            summary=whole,
+            summary=filters == Filters() and not part.chosen,
             signedIn=request.session.username is not None,
-        ),
-        _draw_trend(request, product_id, filters.languages or None),
-    )
+        )
+        # Measured from here, because a server's first page takes longer to compile its documents.
+        drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
+    finally:
+        drawing.cancel()
+    trend = drawing.result() if drawn else None
     product = result.data["product"]
     path = product_path(product_id)
     if filters.together and product["group"] is None:  # the product has left its group
@@ -277,18 +283,19 @@ async def _draw_trend(
 ) -> dict[str, Any] | None:
     """Return the drawing of a product's trend: a line of mean ratings above bars of counts.
 
-    Return None if there is no analytics store, it is slow or fails, or the trend has too few
-    points.
+    Return None if there is no analytics store, it fails, or the trend has too few points.
     """
     try:
-        async with asyncio.timeout(TREND_TIMEOUT):
-            result = await request.run("product.trend", productId=product_id, language=languages)
-    except (PageFault, TimeoutError):
+        result = await request.run("product.trend", productId=product_id, language=languages)
+    except PageFault:
         return None
     trend = result.data["product"]["trend"]
     points: list[Point] = trend["points"]
+    # Without the few comments before and after most others, which would squeeze the drawing.
+    many = [place for place, point in enumerate(points) if point["count"] >= _FEWEST_OF_A_MONTH]
+    points = points[many[0] : many[-1] + 1] if many else []
     enough = sum(point["count"] for point in points) >= _FEWEST_COMMENTS
-    if len(points) < _FEWEST_MONTHS or not enough:
+    if len(many) < _FEWEST_MONTHS or not enough:
         return None
     most = max(point["count"] for point in points)
     return {

@@ -9,6 +9,8 @@ import httpx
 import pytest
 
 from dal.analytics.duckdb_store import DuckDBStore
+from dal.analytics.questions import Interval, Span, TrendQuestion
+from dal.analytics.service import Analytics
 from dal.analytics.store import Export, Question, Result
 from dal.client.table import Table
 from dal.model import Comment
@@ -49,6 +51,7 @@ async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """A data directory with the exported comments, and all the time there is to ask of it."""
     monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 10.0)
     monkeypatch.setattr("server.pages.product._FEWEST_COMMENTS", 3)
+    monkeypatch.setattr("server.pages.product._FEWEST_OF_A_MONTH", 1)
     store = DuckDBStore(tmp_path / "analytics" / table.name)
     await store.fill(write_export(tmp_path / "e.parquet", COMMENTS), EXPORTED)
     await store.close()
@@ -107,6 +110,44 @@ async def test_few_comments_or_months_are_no_trend(
     for answer in (german, await page(table, folder)):
         assert answer.status_code == 200
         assert 'class="trend"' not in answer.text
+
+
+async def test_a_late_comment_does_not_squeeze_the_drawing(
+    table: Table, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One comment after two years without any is not drawn: its month would be chance."""
+    monkeypatch.setattr("server.pages.product._FEWEST_OF_A_MONTH", 2)
+    late = made(99, 1, 1)._replace(created_at=datetime(2025, 12, 31, tzinfo=UTC))
+    many = [made(number, number % 4 + 1, 4) for number in range(20)]
+    store = DuckDBStore(folder / "analytics" / table.name)
+    await store.fill(write_export(tmp_path / "e.parquet", [*many, late]), EXPORTED)
+    await store.close()
+    found = Parsed((await page(table, folder)).text)
+    assert "from January 2024 to April 2024" in found.text
+    assert "2025" not in found.text
+
+
+async def test_the_first_page_that_gives_up_does_not_stop_the_opening_of_the_store(
+    folder: Path,
+) -> None:
+    opened: list[DuckDBStore] = []
+
+    async def open_slowly() -> DuckDBStore:
+        await asyncio.sleep(0.05)
+        opened.append(DuckDBStore(next((folder / "analytics").iterdir())))
+        return opened[-1]
+
+    analytics = Analytics(open_slowly)
+    question = TrendQuestion("trend", Span(Interval.MONTH))
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await analytics.trend(question)
+    await asyncio.sleep(0.1)
+    assert len(opened) == 1
+    assert len((await analytics.trend(question)).points) == 5
+    assert len(opened) == 1
+    await analytics.close()
 
 
 @pytest.mark.parametrize("url", [None, "http://127.0.0.1:1"])
