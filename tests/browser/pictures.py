@@ -112,6 +112,7 @@ async def _graphiql(browser: Browser, url: str) -> None:
     await page.get_by_role("link", name="Open this query in GraphiQL").click()
     await page.locator(_RUN).click()
     await page.get_by_text('"commentId"').first.wait_for()
+    await page.get_by_label("Show Plan").click()
     await page.locator(".lanes").wait_for()
     await page.locator(".graphiql-query-editor .CodeMirror").evaluate(_TO_THE_END)
     await page.wait_for_timeout(1_000)  # CodeMirror colours in the background

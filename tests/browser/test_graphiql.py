@@ -68,8 +68,14 @@ async def test_the_prepared_query_runs(page: Page, server: Server) -> None:
     assert len(nodes) == 10
     assert {node["rating"] for node in nodes} <= {1, 2}
     assert {node["language"] for node in nodes} == {"en"}
-    await drawn(page, comments["plan"], len(nodes))
     await expect(page.locator(RESULT)).to_contain_text('"edges"')  # comments before plans
+    editor = page.locator(".graphiql-query-editor .CodeMirror-scroll")
+    box = await editor.bounding_box()
+    assert box is not None
+    assert box["width"] > 1280 * 0.35
+    assert await editor.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    await page.get_by_label("Show Plan").click()
+    await drawn(page, comments["plan"], len(nodes))
 
     variables = json.loads(await written_in(variables_of(page)))
     variables["after"] = comments["pageInfo"]["endCursor"]

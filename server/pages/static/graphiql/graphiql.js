@@ -5,8 +5,8 @@
 const explains = "plans" in document.getElementById("graphiql").dataset;
 
 const planHint = ` "plan" tells how
-# DynamoDB was asked and what that cost: the pane
-# "Plan" draws it.`;
+# DynamoDB was asked and what that cost: open the
+# pane "Plan" at the left to see it drawn.`;
 
 const planFields = `
       plan {
@@ -137,11 +137,6 @@ if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:variables", firstTab.variables);
 }
 
-// The plan is beside the answer from the first, where there is room: later, whatever was left open.
-const unseen = localStorage.getItem("graphiql:visiblePlugin") === null;
-const firstPane =
-  explains && unseen && matchMedia("(min-width: 70rem)").matches ? { visiblePlugin: planned.plugin } : {};
-
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(
     GraphiQL,
@@ -154,7 +149,6 @@ ReactDOM.createRoot(document.getElementById("graphiql")).render(
         }),
       ),
       plugins: [...(explains ? [planned.plugin] : []), GraphiQLPluginExplorer.explorerPlugin()],
-      ...firstPane,
       defaultTabs: asked ? [asked, newestComments, addComment] : [newestComments, addComment],
       defaultEditorToolsVisibility: true,
       schemaDescription: true,
