@@ -136,6 +136,7 @@ class ListPart:
     after: str = ""
     before: str = ""
     last: bool = False
+
     @classmethod
     def of(cls, given: QueryParams) -> "ListPart":
         """Return the part that an address names."""
