@@ -149,9 +149,8 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
                 from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
 
                 return ClickHouseStore(url, table)
-            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - both are extras
-
             from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s, in this thread
+            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - both are extras
 
             return DuckDBStore(folder_of(directory, table))
         except ImportError:

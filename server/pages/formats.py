@@ -66,7 +66,7 @@ def day(instant: str) -> str:
 
 
 def days(instants: Iterable[str]) -> str:
-    """Return the days of the first and the last instant, such as ``3–9 May 2024``."""
+    """Return the days of the first and the last instant, such as ``3-9 May 2024``."""
     first, *_, last = sorted(instants)
     return _days(first[:10], last[:10], i18n.spoken())
 

@@ -19,7 +19,7 @@ from tests.server.pages.conftest import START, Parsed, numbered, opened, stored
 async def walk(
     client: httpx.AsyncClient, address: str | None, rel: str = "next"
 ) -> list[tuple[str | None, list[str]]]:
-    """Return each page's "1 to 20 of 45", if it has one, and titles, until a page lacks the link."""
+    """Return the "1 to 20 of 45" and titles of each page, until a page lacks the link."""
     pages = []
     while address is not None:
         answer = await client.get(address, follow_redirects=True)
