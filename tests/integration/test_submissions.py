@@ -1,5 +1,8 @@
 """Submissions of users: pages against the oracle, and what the server's rule makes of texts."""
 
+import random
+from collections.abc import Callable, Iterable
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -8,6 +11,7 @@ from strawberry import Schema
 from strawberry.relay.utils import to_base64
 
 from dal.client.table import Table
+from dal.entities.comment import comment_position
 from dal.errors import ConflictError
 from dal.live.log import InProcessBroker
 from dal.maintenance.verify import verify
@@ -18,7 +22,7 @@ from dal.model.submissions import Submission, SubmissionState
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import Outcome
 from dal.repositories.comment_writes import version
-from dal.repositories.comments import Selection
+from dal.repositories.comments import AuthorSelection, Selection
 from dal.repositories.moderation import SubmissionSelection
 from dal.statistics.mode import MaintenanceMode, MaintenanceStore
 from dal.stores import Stores
@@ -28,6 +32,7 @@ from tests import oracle
 from tests.calls import calls_of
 from tests.dal.repositories.test_author_index import COMMENTS, NAMES, TEN, of
 from tests.dal.repositories.test_observer import Recorder
+from tests.engines import SECOND_IN_SOAK
 from tests.fakes import anybody
 from tests.recount import comments_of
 from tests.schema.conftest import ANN, MODERATOR
@@ -76,6 +81,105 @@ async def test_the_queue_is_the_oracles(each_table: Table) -> None:
         found = [row.submission.published() for row in rows if row.submission]
         assert found == sorted(held, key=lambda one: (one.created_at, escape(one.comment_id)))
     assert await stores.moderation.queue_length(QueueKind.PENDING) == len(held)
+
+
+class Changing:
+    """Comments of a user that are published, held and deleted all the time."""
+
+    def __init__(self, table: Table) -> None:
+        self.stores, self.chance = Stores(table), random.Random(5)
+        self.shown: dict[str, Comment] = {}
+        self.held: dict[str, Submission] = {}
+
+    async def fill(self) -> None:
+        for number in range(50):
+            at = oracle.START + timedelta(hours=number // 2)
+            one = comment(f"c{number}", username="ana", created_at=at)
+            await self.stores.comments.add(one, cause=ReviewCause.SETTING if number % 2 else None)
+            await self._note(one.comment_id)
+
+    async def change(self) -> None:
+        comments, moderation = self.stores.comments, self.stores.moderation
+        one: Any = self.chance.choice([*self.shown.values(), *self.held.values()])
+        other = f"No {self.chance.random()}."
+        match self.chance.choice(["approve", "reject", "edit", "delete"]):
+            case "approve":
+                await moderation.approve(one.comment_id, version(one), "mo")
+            case "reject":
+                await moderation.reject(one.comment_id, version(one), "mo", other)
+            case "edit":
+                changes, cause = {"text": other}, ReviewCause.WORDS
+                await comments.update(one.comment_id, changes, anybody, lambda *_: cause)
+            case _:
+                await comments.delete(one.comment_id, anybody)
+        await self._note(one.comment_id)
+
+    async def _note(self, comment_id: str) -> None:
+        self.shown.pop(comment_id, None)
+        self.held.pop(comment_id, None)
+        if one := await self.stores.comments.get(comment_id):
+            self.shown[comment_id] = one
+        elif held := await self.stores.moderation.get(comment_id):
+            self.held[comment_id] = held
+
+    def pending(self) -> list[Submission]:
+        return [one for one in self.held.values() if one.state is SubmissionState.PENDING]
+
+
+def by_date(one: Any) -> object:
+    return comment_position(one.published() if isinstance(one, Submission) else one)
+
+
+def by_wait(one: Submission) -> object:
+    return one.queued_at, escape(one.comment_id)
+
+
+@SECOND_IN_SOAK
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("which", ["an author's", "a user's submissions", "the queue"])
+async def test_a_list_is_the_oracles_while_states_change(
+    each_table: Table, which: str, *, backward: bool
+) -> None:
+    there = Changing(each_table)
+    await there.fill()
+    lists: dict[str, tuple[Any, Callable[[], Iterable[Any]], Callable[[Any], Any], bool]] = {
+        "an author's": (
+            partial(there.stores.comments.page_of_author, AuthorSelection("ana")),
+            there.shown.values,
+            by_date,
+            True,
+        ),
+        "a user's submissions": (
+            partial(there.stores.moderation.page, SubmissionSelection("ana")),
+            there.held.values,
+            by_date,
+            True,
+        ),
+        "the queue": (there.stores.moderation.queue, there.pending, by_wait, False),
+    }
+    read, live, place, descending = lists[which]
+    descends = descending is not backward
+    end, last, pages, more = None, None, 0, True
+    while more:
+        pages += 1
+        ordered = sorted(live(), key=place, reverse=descends)
+        ahead = [
+            one
+            for one in ordered
+            if last is None or (place(one) < last if descends else place(one) > last)
+        ]
+        page = await read(oracle.next_cut(3, end, backward=backward))
+        nodes = [getattr(node, "submission", node) for node in page.nodes]
+        walked = nodes[::-1] if backward else nodes
+        assert [one.comment_id for one in walked] == [one.comment_id for one in ahead[:3]]
+        info = page.page_info
+        more = info.has_previous_page if backward else info.has_next_page
+        assert more is (len(ahead) > 3)
+        if walked:
+            end, last = page.edges[0 if backward else -1].position, place(walked[-1])
+        await there.change()
+        await there.change()
+    assert pages > 3
 
 
 class Client:

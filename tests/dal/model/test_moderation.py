@@ -72,6 +72,15 @@ def test_a_word_in_which_each_place_ends_a_hundred_phrases_takes_few_calls() -> 
     assert calls < 100_000
 
 
+def test_a_list_of_every_word_lets_every_text_wait() -> None:
+    every = Moderation(
+        words=WordList(["the", "a", *map(str, range(10)), *map(chr, range(0x3041, 0x3097))])
+    )
+    assert every.cause("", "The kettle, 1 l") is ReviewCause.WORDS
+    assert every.cause("とてもいい") is ReviewCause.WORDS
+    assert every.cause("", "!") is None
+
+
 def test_a_rule_lets_all_some_or_no_comments_wait() -> None:
     assert Moderation().cause("ass", "ass") is None
     assert Moderation(before_publishing=True).cause("", "x") is ReviewCause.SETTING
