@@ -70,7 +70,7 @@ check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 
 check-all: check .venv/installed-site ## The same, CloudFormation's templates and the site's links
-	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/webhook.yaml
+	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/photos.yaml deploy/webhook.yaml
 	$(BIN)/python -m tools.site
 
 format: setup-dev ## Format and sort imports

@@ -145,6 +145,9 @@ MAX_ALT = 200
 """Maximum photos of a comment, and maximum characters of a photo's text. Lists read them together
 with the comments."""
 
+MAX_UPLOAD = 10_000_000
+"""Maximum bytes of an uploaded photo. Phones make photos of 2 to 6 MB."""
+
 MAX_LANGUAGE = 35
 """Maximum characters of a language tag. BCP 47 (RFC 5646, section 4.4.1) requires programs to
 accept tags of this length."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import strawberry
 from strawberry.relay.utils import to_base64
@@ -26,7 +27,7 @@ from resolvers.authorization import (
     require_merchant,
     require_viewer,
 )
-from resolvers.context import NO_DETAILS, Context
+from resolvers.context import NO_DETAILS, Context, Viewer
 from resolvers.mutations import Rule, UserError, changed, checked, checked_each, reported
 from resolvers.node_ids import own_id_of
 from resolvers.selection import Info
@@ -203,6 +204,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     may_write(permission)
     if info.context.buyers_only and not permission.bought:
         raise NotBoughtError
+    await _publish(info, viewer, stated)
     new = Comment(
         comment_id=uuid.uuid4().hex,
         username=viewer.user_id,
@@ -215,6 +217,12 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     return CommentPayload(
         await info.context.stores.comments.add(new, key, dated=False, cause=cause)
     )
+
+
+async def _publish(info: Info, viewer: Viewer, stated: dict[str, Any]) -> None:
+    """Give the photos that the viewer has uploaded their lasting addresses."""
+    if info.context.uploads is not None and stated.get("photos"):
+        stated["photos"] = await info.context.uploads.published(viewer.user_id, stated["photos"])
 
 
 def _text_rule(context: Context) -> dict[str, Rule]:
@@ -253,6 +261,7 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
         permission = await info.context.stores.standings.permission(viewer.user_id)
         may_write(permission)
         review = partial(_review, info, permission)
+    await _publish(info, viewer, changes)
     written = await info.context.stores.comments.update(
         changes.pop("id"), changes, partial(may_change, viewer), review
     )

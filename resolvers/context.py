@@ -17,6 +17,7 @@ from dal.live.log import Broker
 from dal.model import Comment, ProductDetails, ProductGroup
 from dal.model.moderation import Moderation
 from dal.query.pagination import Page, Slice
+from dal.repositories.photo_uploads import PhotoUploads
 from dal.statistics.counts import CommentStatistics
 from dal.stores import Stores
 
@@ -241,6 +242,8 @@ class Context:
     broker: Broker | None = None
     """The broker of comment events; None if this server does not offer subscriptions."""
     analytics: Analytics = field(default_factory=Analytics)
+    uploads: PhotoUploads | None = None
+    """Uploads of photos; None if this server has no bucket."""
     last_event_id: str | None = None
     """The cursor of the last event that the client received. A browser sends it when it reopens an
     event stream:

@@ -45,6 +45,7 @@ from schema.comments import (
 )
 from schema.moderation import BlockedUserConnection, ModerationMutation, ModerationQueueConnection
 from schema.orders import Order, OrderConnection, OrderMutation
+from schema.photos import PhotoMutation
 from schema.statistics import Movers
 from schema.types import Node
 from schema.votes import VoteMutation
@@ -165,6 +166,7 @@ class Mutation(
     CommentMutation,
     ModerationMutation,
     VoteMutation,
+    PhotoMutation,
     ProductMutation,
     OrderMutation,
     UserMutation,

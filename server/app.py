@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dal.analytics.service import Analytics
 from dal.client.table import Table
 from dal.live.log import Broker, InProcessBroker
+from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from schema.build import build_schema
 from schema.execution.executable_schema import ExecutableSchema
@@ -73,6 +74,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     stores: Stores | None = None,
     signals: Signals = OFF,
     analytics: Analytics | None = None,
+    uploads: PhotoUploads | None = None,
     loading: Callable[[], tuple[int, int] | None] | None = None,
     code: SignInCode | None = None,
 ) -> ASGIApp:
@@ -81,9 +83,10 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     ``directory`` has the embedded engine's data file, which readiness then checks. ``documents``
     are the trusted documents of the table. ``broker`` delivers the writes of other processes to
     subscribers. Without ``stores`` and ``analytics``, this function creates them. The caller closes
-    an ``analytics`` that it passes. ``signals`` are metrics, traces and the access log. ``loading``
-    returns the loaded and the total number of demo comments, or None if no load is running. With
-    ``code``, a visitor signs in to the demo. Raises CommandError for an invalid setting.
+    an ``analytics`` that it passes. ``uploads`` takes photos, if there is a bucket. ``signals`` are
+    metrics, traces and the access log. ``loading`` returns the loaded and the total number of demo
+    comments, or None if no load is running. With ``code``, a visitor signs in to the demo. Raises
+    CommandError for an invalid setting.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(
@@ -108,6 +111,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         settings=settings,
         broker=broker,
         analytics=analytics or analytics_of(settings),
+        uploads=uploads,
     )
 
     others = Starlette(

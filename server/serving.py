@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from dal.client.table import Table
 from dal.limits import MAX_SOCKET_MESSAGE
 from dal.live.log import Broker, InProcessBroker
+from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from server.analytics import analytics_of
 from server.app import Served, create_app
@@ -72,7 +73,11 @@ async def open_application(
     """
     authenticator = authenticator_of(settings, secret)
     analytics = analytics_of(settings)
-    async with open_signals(settings) as signals, _open_broker(settings) as broker:
+    async with (
+        open_signals(settings) as signals,
+        _open_broker(settings) as broker,
+        _open_uploads(settings) as uploads,
+    ):
         stores = Stores(table, broker)
         stores.boards.start()
         stores.folds.start()
@@ -86,6 +91,7 @@ async def open_application(
             documents=await stores.documents.all(),
             signals=signals,
             analytics=analytics,
+            uploads=uploads,
             loading=loading,
             code=code,
         )
@@ -134,6 +140,18 @@ async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
             yield broker
     else:
         yield InProcessBroker()
+
+
+@asynccontextmanager
+async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None]:
+    """Yield the uploads to the settings' bucket; None without a bucket."""
+    if settings.upload_bucket is None:
+        yield None
+        return
+    from dal.client.sdk import open_s3  # noqa: PLC0415 - it imports the AWS SDK
+
+    async with open_s3(settings.upload_bucket) as store:
+        yield await PhotoUploads.open(store, settings.upload_url)
 
 
 def http_config(

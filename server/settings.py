@@ -23,6 +23,7 @@ ModerationRule: TypeAlias = Literal["off", "before-publishing", "words"]
 ANY_ORIGIN = "*"
 NO_RATE_LIMIT, RATE_LIMIT = "off", "100/s"
 
+_BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
@@ -136,6 +137,14 @@ _PICTURE_ORIGIN = (
     lambda text: _is_origin(text) and text.startswith("https:"),
     "is not an origin such as https://cdn.shop.example.",
 )
+_BUCKET = (
+    lambda text: _BUCKET_NAME.fullmatch(text) is not None,
+    "is not the name of a bucket such as shop-photos.",
+)
+_HTTPS_URL = (
+    lambda text: _is_url(text) and text.startswith("https:") and not _split(text).query,
+    "is not an address such as https://photos.shop.example.",
+)
 _PROXY = (_is_network, "is neither an address nor a network such as 10.0.0.0/8.")
 _OUR_ROLES = ("staff", "moderator", "merchant")
 _ROLE = (
@@ -232,6 +241,18 @@ class Settings:
         "host of the origin sees who views the pictures. Repeatable.",
         name="picture-origin",
         check=_PICTURE_ORIGIN,
+    )
+    upload_bucket: str | None = _setting(
+        None,
+        "Bucket of S3 to which browsers upload photos of comments, with the AWS credentials and "
+        "region of the environment. Its origin may show pictures.",
+        check=_BUCKET,
+    )
+    upload_url: str | None = _setting(
+        None,
+        "Address at which browsers read the files of --upload-bucket, such as "
+        "https://photos.shop.example. Default: the bucket's own.",
+        check=_HTTPS_URL,
     )
     deadline: float = _setting(
         10.0,

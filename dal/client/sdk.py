@@ -33,7 +33,7 @@ from dal.client.gate import CONNECTIONS
 from dal.client.responses import check_sdk_response, dal_error, unreachable, unusable
 from dal.client.retries import DEADLINE
 from dal.client.transport import EMBEDDED_CREDENTIALS, EMBEDDED_REGION, Credentials
-from dal.errors import CredentialsExpiredError, StoreRefusedError
+from dal.errors import CredentialsExpiredError, StoreRefusedError, StoreUnavailableError
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +48,9 @@ _NO_REGION = (
     "No AWS region is set: set AWS_DEFAULT_REGION to the table's region, such as eu-west-1 "
     "(AWS_REGION is not read). For an endpoint outside of AWS, any region will do."
 )
+
+_MISSING = {403, 404}
+"""Statuses of S3 for a missing file."""
 
 # This logger writes a traceback for each failed refresh. LastingCredentials logs one line instead.
 logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
@@ -132,6 +135,87 @@ async def open_sdk(
         check = partial(check_sdk_response, has_capacity=has_capacity)
         opened.meta.events.register(f"before-parse.{name}", check)
         yield AwsSdk(opened, botocore, credentials, has_capacity=has_capacity)
+
+
+class S3:
+    """Signs forms that upload files to a bucket of S3, and copies files within the bucket."""
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    async def upload_form(
+        self, key: str, content_type: str, largest: int, seconds: int
+    ) -> tuple[str, dict[str, str]]:
+        """Return the URL and the fields of a form that uploads one file.
+
+        S3 refuses another key, another type, a larger file, and a form that has expired. Signing
+        sends no request.
+        """
+        fields = {"Content-Type": content_type}
+        conditions = [fields, ["content-length-range", 1, largest]]
+        try:
+            form = await self._client.generate_presigned_post(
+                self._bucket, key, Fields=dict(fields), Conditions=conditions, ExpiresIn=seconds
+            )
+        except BotoCoreError as error:
+            raise unusable(error) from error
+        return form["url"], form["fields"]
+
+    async def tag(self, key: str) -> str | None:
+        """Return the ETag of a file; None if the file is missing."""
+        try:
+            found = await self._client.head_object(Bucket=self._bucket, Key=key)
+        except ClientError as error:
+            # Without the right to list the bucket, S3 answers 403 for a missing file.
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] in _MISSING:
+                return None
+            raise self._failure(error) from error
+        except (BotoCoreError, HTTPClientError) as error:
+            raise self._failure(error) from error
+        return str(found["ETag"]).strip('"')
+
+    async def copy(self, source: str, tag: str, target: str) -> bool:
+        """Copy a file. Return False if the source no longer has this ETag."""
+        try:
+            await self._client.copy_object(
+                Bucket=self._bucket,
+                Key=target,
+                CopySource={"Bucket": self._bucket, "Key": source},
+                CopySourceIfMatch=tag,
+            )
+        except ClientError as error:
+            if error.response["ResponseMetadata"]["HTTPStatusCode"] in {*_MISSING, 412}:
+                return False
+            raise self._failure(error) from error
+        except (BotoCoreError, HTTPClientError) as error:
+            raise self._failure(error) from error
+        return True
+
+    def _failure(self, error: Exception) -> StoreUnavailableError:
+        return StoreUnavailableError(f"The bucket {self._bucket} does not answer: {error}.")
+
+
+@asynccontextmanager
+async def open_s3(bucket: str) -> AsyncIterator[S3]:
+    """Open the SDK's client of S3 with this machine's AWS settings."""
+    # Only the virtual style gives the region's address; the global one redirects browsers.
+    config = Config(
+        retries={"total_max_attempts": 2, "mode": "standard"},
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=DEADLINE,
+        signature_version="s3v4",
+        s3={"addressing_style": "virtual"},
+    )
+    session = aioboto3.Session(botocore_session=_VerifiedSession())
+    async with AsyncExitStack() as stack:
+        try:
+            client = await stack.enter_async_context(session.client("s3", config=config))
+        except NoRegionError:
+            raise StoreRefusedError(_NO_REGION) from None
+        except (BotoCoreError, ValueError) as error:
+            raise unusable(error) from error
+        yield S3(client, bucket)
 
 
 class _VerifiedSession(AioSession):  # type: ignore[misc]

@@ -20,6 +20,7 @@ from dal.analytics.errors import (
 )
 from dal.limits import MAX_ERRORS, MAX_MESSAGE
 from dal.live.log import SlowListenerError
+from dal.repositories.photo_uploads import NoUploadsError
 from resolvers.authorization import ForbiddenError, UnauthenticatedError
 from schema.execution.cost import QueryTooCostlyError
 
@@ -67,6 +68,7 @@ CODES: dict[type[Exception], ErrorCode] = {
     AnalyticsUnavailableError: ErrorCode.UNAVAILABLE,
     AnalyticsMissingError: ErrorCode.NOT_AVAILABLE,
     AnalyticsFailedError: ErrorCode.UNAVAILABLE,
+    NoUploadsError: ErrorCode.NOT_AVAILABLE,
 }
 
 STORE_FAULTS = (

@@ -21,6 +21,7 @@ from strawberry.types.graphql import OperationType
 from dal.analytics.service import Analytics
 from dal.limits import MAX_RESPONSE
 from dal.live.log import Broker
+from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
 from resolvers.context import Context
 from schema.execution.executable_schema import (
@@ -201,7 +202,7 @@ class GraphQLView:
     can make a browser send a forged request with the cookie.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a server is made of
         self,
         schema: ExecutableSchema,
         *,
@@ -212,8 +213,10 @@ class GraphQLView:
         settings: Settings,
         broker: Broker,
         analytics: Analytics,
+        uploads: PhotoUploads | None = None,
     ) -> None:
         self.schema = schema
+        self.uploads = uploads
         self._documents = documents
         self._caching = caching
         self._authenticator = authenticator
@@ -229,6 +232,7 @@ class GraphQLView:
             moderation=moderation_of(settings),
             broker=broker if settings.live else None,
             analytics=analytics,
+            uploads=uploads,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

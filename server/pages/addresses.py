@@ -238,6 +238,11 @@ def picture_address(address: str | None, root: str, origins: Iterable[str]) -> s
     return rooted(address, root) if ours else None
 
 
+def origin_text(address: str) -> str:
+    """Return the origin of an absolute address, as a Content-Security-Policy names it."""
+    return "{0.scheme}://{0.netloc}".format(urlsplit(address))
+
+
 def origin_of(address: str) -> tuple[str, str | None, int | None]:
     """Return scheme, host and port of an address, in the form in which browsers compare origins."""
     parts = urlsplit(address)

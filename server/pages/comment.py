@@ -119,8 +119,10 @@ class CommentForm:
         choice = LanguageChoice.offered(self.language, request.accepted, known)
         optional = request.session.context.allow_empty_text
         photos = [one._asdict() for one in self.photos or rows_from(())]
+        uploads = request.root + "/photo-uploads" if request.view.uploads is not None else None
         return asdict(self) | {
             "photos": photos,
+            "uploads": uploads,
             "choice": asdict(choice),
             "most": _MOST,
             "text_optional": optional,

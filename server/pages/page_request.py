@@ -18,6 +18,7 @@ from server.http.errors import failure
 from server.http.graphql import GraphQLView
 from server.http.request import read_body
 from server.pages import formats, i18n, rendering, sessions
+from server.pages.addresses import origin_text
 from server.pages.faults import KEYS_AWAY, SESSION_ENDED, PageFault, flaw_message
 from server.pages.i18n import gettext, gettext_noop
 from server.pages.page_documents import DocumentResult, run_document
@@ -145,12 +146,17 @@ class PageRequest:
             "form_key": self.session.form_key,
             "ended": self.session.ended and gettext(SESSION_ENDED),
             "notice": gettext(notice) if notice else None,
-            "picture_origins": tuple(self.http.app.state.settings.picture_origins),
+            "picture_origins": self._picture_origins(),
             "loading": self.http.app.state.loading(),
             # After a POST there are no links to other languages, because a link would lose the
             # typed text.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
         }
+
+    def _picture_origins(self) -> tuple[str, ...]:
+        origins = tuple(self.http.app.state.settings.picture_origins)
+        uploads = self.view.uploads
+        return origins if uploads is None else (*origins, origin_text(uploads.url))
 
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.
@@ -158,7 +164,9 @@ class PageRequest:
         The page of a signed-in user contains the form key. So it has no ETag, and shared caches
         must not keep it.
         """
-        headers = rendering.headers(facts["picture_origins"])
+        uploads = self.view.uploads
+        upload_origin = None if uploads is None else origin_text(uploads.form_url)
+        headers = rendering.headers(facts["picture_origins"], upload_origin)
         if self.session.username is not None:
             return headers | {"Cache-Control": "private, no-cache"}
         tag = {"ETag": rendering.etag(template, facts)} if status == HTTPStatus.OK else {}

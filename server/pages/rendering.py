@@ -35,9 +35,13 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 
 @cache
-def headers(picture_origins: tuple[str, ...]) -> dict[str, str]:
-    """Return the headers of a page that may show pictures from these other origins."""
-    policy = content_security_policy(img_src=" ".join(["'self'", *picture_origins]))
+def headers(picture_origins: tuple[str, ...], upload_origin: str | None = None) -> dict[str, str]:
+    """Return the headers of a page that may show pictures from these other origins.
+
+    Scripts may send files to ``upload_origin``.
+    """
+    uploads = {"connect_src": f"'self' {upload_origin}"} if upload_origin else {}
+    policy = content_security_policy(img_src=" ".join(["'self'", *picture_origins]), **uploads)
     return {**HEADERS, "Content-Security-Policy": policy}
 
 

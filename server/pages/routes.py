@@ -23,6 +23,7 @@ from server.pages import (
     product,
     signing,
     static_files,
+    uploads,
     votes,
     widget,
 )
@@ -48,6 +49,7 @@ _ROUTES = (
     ("GET", "/sign-in/provider", signing.go_to_provider),
     ("GET", "/sign-in/callback", signing.return_from_provider),
     ("POST", "/sign-out", signing.sign_out),
+    ("POST", "/photo-uploads", uploads.create),
     ("GET", "/robots.txt", crawlers.robots),
     ("GET", "/sitemap.xml", crawlers.sitemap),
 )

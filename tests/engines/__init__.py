@@ -35,12 +35,12 @@ def dynoxide(*arguments: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def ministack() -> Iterator[str]:
+def ministack(services: str = "dynamodb,dynamodbstreams") -> Iterator[str]:
     port = free_port()
     settings = {
         "BIND_HOST": "127.0.0.1",
         "GATEWAY_PORT": str(port),
-        "SERVICES": "dynamodb,dynamodbstreams",
+        "SERVICES": services,
     }
     with _running([str(MINISTACK)], port, settings) as url:
         yield url

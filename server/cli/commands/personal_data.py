@@ -17,6 +17,7 @@ from dal.maintenance.erasure import Choices, CommentFate, Erased, Erasure, Fate
 from dal.maintenance.personal_data import Kind, exported, find, kind_in, scan
 from dal.model import rules
 from dal.model.key_parts import format_instant
+from dal.repositories.photo_uploads import folder_of
 from dal.table.items import Item
 from server.cli.long_running import ReadUnits, WriteUnits, long_running, scanning, writers_settled
 from server.cli.options import STORE, takes
@@ -72,6 +73,8 @@ This command cannot reach:
 - the table's stream, for 24 hours
 - the latest changes in the memory of running servers and in Redis: restart the
   servers and delete the stream in Redis, or let newer changes replace them
+- uploaded photos: delete the folder that `user export` names as `photoFolder`
+  from the bucket
 - the analytics store: run `marginalia analytics refresh`
 - texts in which other users mention the name, pages in a CDN, and the account
   at the sign-in provider, with which the user can write again"""
@@ -118,7 +121,10 @@ async def export(
         if not items:
             typer.echo(f"Nothing is kept of {name}.", err=output is None)
             return
-        data = exported(items, name) | {"exportedAt": format_instant(datetime.now(UTC))}
+        data = exported(items, name) | {
+            "photoFolder": f"photos/{folder_of(name)}/",
+            "exportedAt": format_instant(datetime.now(UTC)),
+        }
         text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         if output is None:
             sys.stdout.write(text.decode())

@@ -18,6 +18,8 @@ TEXTS = {
     "allowed_hosts": ("a.example *.b.example", ["a.example", "*.b.example"]),
     "cors_origins": ("https://a.example *", ["https://a.example", "*"]),
     "picture_origins": ("https://cdn.example", ["https://cdn.example"]),
+    "upload_bucket": ("shop-photos", "shop-photos"),
+    "upload_url": ("https://photos.example", "https://photos.example"),
     "log_format": ("json", "json"),
     "documents": ("one.json:two.json", [Path("one.json"), Path("two.json")]),
     "data_dir": ("elsewhere", Path("elsewhere")),

@@ -6,12 +6,17 @@ import httpx
 import pytest
 
 from dal.client.table import Table
+from dal.limits import MAX_UPLOAD
 from dal.model import Photo
 from dal.query.pagination import Slice
 from dal.repositories.comments import Selection
+from dal.repositories.photo_uploads import PhotoUploads
 from dal.stores import Stores
+from server.app import create_app
+from server.auth.authenticator import Authenticator
+from server.settings import Settings
 from tests.server.applications import app_of
-from tests.server.pages.conftest import COMMENT, Parsed, client_of, jwt_of, opened
+from tests.server.pages.conftest import COMMENT, SECRET, Parsed, client_of, jwt_of, opened
 from tests.strategies import comment
 
 CDN = "https://cdn.shop.example"
@@ -92,3 +97,50 @@ async def test_the_form_adds_keeps_refuses_and_removes_photos(
             assert await photos() == left
         assert (await send(edit, action="save", **{"photo-1": ""})).status_code == 303
         assert await photos() == []
+
+
+class Bucket:
+    """A bucket that signs forms, without a store behind it."""
+
+    async def upload_form(
+        self, key: str, content_type: str, largest: int, seconds: int
+    ) -> tuple[str, dict[str, str]]:
+        return "https://bucket.s3.example/", {"key": key, "Content-Type": content_type}
+
+    async def tag(self, key: str) -> str | None:
+        return None
+
+    async def copy(self, source: str, tag: str, target: str) -> bool:
+        return False
+
+
+async def test_scripts_get_forms_of_uploads(table: Table) -> None:
+    """Of a signed-in visitor's own page alone. Scripts may send files, and pages show photos."""
+    uploads = await PhotoUploads.open(Bucket(), "https://photos.example/shop")
+    app = create_app(
+        Settings(),
+        table=table,
+        authenticator=Authenticator(secret=lambda: SECRET),
+        uploads=uploads,
+    )
+    async with client_of(app, jwt_of("ann")) as client:
+        page = await opened(client, "/products/uploading")
+        (field,) = [given for _, given in page.elements if "data-uploads" in given]
+        policy = (await client.get("/products/uploading")).headers["content-security-policy"]
+        key = page.fields()["form_key"]
+        types = {"types": "image/png,image/webp"}
+        answer = await client.post(str(field["data-uploads"]), data={"form_key": key, **types})
+        refused = await client.post(str(field["data-uploads"]), data=types)
+        none = await client.post(
+            str(field["data-uploads"]), data={"form_key": key, "types": "text/html"}
+        )
+    assert field["data-bytes"] == str(MAX_UPLOAD)
+    assert "img-src 'self' https://photos.example;" in policy
+    assert "connect-src 'self' https://bucket.s3.example;" in policy
+    first, second = answer.json()
+    assert first["fields"][1] == {"name": "Content-Type", "value": "image/png"}
+    assert second["photoUrl"].startswith("https://photos.example/shop/uploads/")
+    assert (refused.status_code, none.json()) == (403, [])
+    async with client_of(app_of(table), jwt_of("ann")) as client:
+        plain = await opened(client, "/products/uploading")
+        assert not any("data-uploads" in given for _, given in plain.elements)

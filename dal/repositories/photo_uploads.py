@@ -1,0 +1,125 @@
+"""Uploads of photos: browsers send files to a bucket of S3, and comments get copies of them.
+
+A form uploads one file to ``uploads/<user>/<id>.<ext>``. When a comment is saved, the file is
+copied to ``photos/<user>/<id>-<ETag>.<ext>``, and the comment gets the address of the copy. So the
+author cannot replace a photo that a moderator has approved, and a rule of the bucket can delete
+everything below ``uploads/`` after a day.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from dal.client.concurrency import in_parallel
+from dal.errors import DalError, InvalidArgumentError, StoreRefusedError
+from dal.limits import MAX_UPLOAD
+from dal.model import Photo
+
+CONTENT_TYPES: Mapping[str, str] = {
+    "image/avif": "avif",
+    "image/jpeg": "jpg",
+    "image/png": "png",
+    "image/webp": "webp",
+}
+"""The types of photos, and the ends of their names. SVG is missing because it may have scripts."""
+
+_SECONDS = 600
+
+
+class NoUploadsError(DalError):
+    """The server has no bucket for uploads."""
+
+    def __init__(self) -> None:
+        super().__init__("This server does not take uploads: give photos by their URLs.")
+
+
+class FileStore(Protocol):
+    """What uploads need of a bucket. ``S3`` implements it."""
+
+    async def upload_form(
+        self, key: str, content_type: str, largest: int, seconds: int
+    ) -> tuple[str, dict[str, str]]:
+        """Return the URL and the fields of a form that uploads one file."""
+
+    async def tag(self, key: str) -> str | None:
+        """Return the ETag of a file; None if the file is missing."""
+
+    async def copy(self, source: str, tag: str, target: str) -> bool:
+        """Copy a file. Return False if the source no longer has this ETag."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadForm:
+    """A form that uploads one photo: where to send it, and the fields before the file."""
+
+    url: str
+    fields: Mapping[str, str]
+    photo_url: str
+    """The address to give to ``addComment`` after the upload."""
+    expires_at: datetime
+    max_bytes: int = MAX_UPLOAD
+
+
+def folder_of(user_id: str) -> str:
+    """Return the name of a user's folders in the bucket: a hash, because addresses are public."""
+    return hashlib.sha256(user_id.encode()).hexdigest()[:32]
+
+
+class PhotoUploads:
+    """Signs forms of uploads, and publishes what was uploaded."""
+
+    def __init__(self, store: FileStore, url: str, form_url: str) -> None:
+        self._store = store
+        self.url = url.rstrip("/")
+        """The address of the bucket's files for readers."""
+        self.form_url = form_url
+        """The address to which browsers send forms."""
+
+    @classmethod
+    async def open(cls, store: FileStore, url: str | None) -> "PhotoUploads":
+        """Return the uploads to a bucket. ``url`` is the bucket's own unless it is given.
+
+        Raise StoreRefusedError if no AWS credentials are found, or readers would not use https.
+        """
+        form_url, _ = await store.upload_form("uploads/", "image/png", 1, 1)
+        if not (url or form_url).startswith("https://"):
+            raise StoreRefusedError(f"{form_url} is not https: give photos an https --upload-url.")
+        return cls(store, url or form_url, form_url)
+
+    async def forms(self, user_id: str, content_types: Sequence[str]) -> list[UploadForm]:
+        """Return a form for each of the types, for one user."""
+        expires_at = datetime.now(UTC) + timedelta(seconds=_SECONDS)
+        forms = []
+        for content_type in content_types:
+            name = f"{uuid.uuid4().hex}.{CONTENT_TYPES[content_type]}"
+            key = f"uploads/{folder_of(user_id)}/{name}"
+            url, fields = await self._store.upload_form(key, content_type, MAX_UPLOAD, _SECONDS)
+            forms.append(UploadForm(url, fields, f"{self.url}/{key}", expires_at))
+        return forms
+
+    async def published(self, user_id: str, photos: Sequence[Photo]) -> tuple[Photo, ...]:
+        """Return the photos; those that the user has uploaded with the addresses of copies.
+
+        The same upload always gets the same address, so that a retried request is the same.
+        """
+        reads = [self._published(user_id, number, one) for number, one in enumerate(photos)]
+        return tuple(await in_parallel(reads))
+
+    async def _published(self, user_id: str, number: int, photo: Photo) -> Photo:
+        source = photo.url.removeprefix(f"{self.url}/")
+        if source == photo.url or not source.startswith("uploads/"):
+            return photo
+        mine = source.startswith(f"uploads/{folder_of(user_id)}/")
+        tag = await self._store.tag(source) if mine else None
+        if tag is not None:
+            stem, _, end = source.removeprefix("uploads/").rpartition(".")
+            target = f"photos/{stem}-{tag}.{end}"
+            if await self._store.copy(source, tag, target):
+                return Photo(f"{self.url}/{target}", photo.alt)
+        raise InvalidArgumentError(
+            f"photos.{number}.url",
+            f"photos.{number}.url names no file that you have uploaded: upload it again.",
+        )

@@ -1,0 +1,74 @@
+"""Uploads of photos for comments."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import strawberry
+
+from dal.errors import InvalidArgumentError
+from dal.model import rules
+from dal.repositories.photo_uploads import CONTENT_TYPES, NoUploadsError, UploadForm
+from resolvers.authorization import may_write, require_viewer
+from resolvers.mutations import UserError, checked, reported
+from resolvers.selection import Info
+
+
+@strawberry.input(description="The photos to upload.")
+class CreatePhotoUploadsInput:
+    """Input of ``createPhotoUploads``: the type of each photo."""
+
+    content_types: list[str] = strawberry.field(
+        description="Media type of each photo: `image/avif`, `image/jpeg`, `image/png` or "
+        "`image/webp`. Maximum 10."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PhotoUploadsPayload:
+    """A form for each photo, in the order of the input."""
+
+    uploads: list[UploadForm] = field(default_factory=list)
+    user_errors: list[UserError] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class UploadField:
+    """A field of a form."""
+
+    name: str
+    value: str
+
+
+def _content_types(argument: str, given: Sequence[str]) -> Sequence[str]:
+    rules.photo_count(argument, given)
+    for number, one in enumerate(given):
+        if one not in CONTENT_TYPES:
+            raise InvalidArgumentError(
+                f"{argument}.{number}",
+                f"{argument}.{number} {one[:99]!r} is not the type of a photo: "
+                f"{', '.join(CONTENT_TYPES)}.",
+            )
+    return given
+
+
+_GIVEN = {"content_types": _content_types}
+
+
+@reported(PhotoUploadsPayload)
+async def create_photo_uploads(
+    info: Info,
+    input: CreatePhotoUploadsInput,  # noqa: A002 - Relay's name
+) -> PhotoUploadsPayload:
+    """Return forms by which the viewer's browser uploads photos to the bucket."""
+    viewer, uploads = require_viewer(info.context), info.context.uploads
+    if uploads is None:
+        raise NoUploadsError
+    content_types = checked(input, _GIVEN)["content_types"]
+    may_write(await info.context.stores.standings.permission(viewer.user_id))
+    return PhotoUploadsPayload(await uploads.forms(viewer.user_id, content_types))
+
+
+def fields_of(root: strawberry.Parent[UploadForm]) -> list[UploadField]:
+    """Return the fields of a form, in order."""
+    fields: Mapping[str, str] = root.fields
+    return [UploadField(name, value) for name, value in fields.items()]

@@ -1,0 +1,63 @@
+"""Uploads of photos: forms that browsers send to the shop's bucket."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import strawberry
+
+from dal.repositories.photo_uploads import UploadForm
+from resolvers import photos
+from schema.types import USER_ERRORS, UserError
+
+
+@strawberry.type(description="A field of an upload's form.")
+class PhotoUploadField:
+    """The GraphQL type of ``resolvers.photos.UploadField``."""
+
+    name: str = strawberry.field(description="Name of the field.")
+    value: str = strawberry.field(description="Value of the field.")
+
+
+@strawberry.type(
+    description="A form that uploads one photo. Send it as `multipart/form-data` by POST: the "
+    "`fields`, then the file as `file`."
+)
+class PhotoUpload:
+    """The GraphQL type of ``dal.repositories.photo_uploads.UploadForm``."""
+
+    url: str = strawberry.field(description="URL to send the form to.")
+    fields: list[photos.UploadField] = strawberry.field(
+        resolver=photos.fields_of,
+        graphql_type=list[PhotoUploadField],
+        description="Fields to send before the file.",
+    )
+    photo_url: str = strawberry.field(
+        description="URL to pass in `photos` of `addComment` or `updateComment` after the upload. "
+        "The comment gets another URL, that of a copy."
+    )
+    max_bytes: int = strawberry.field(description="Maximum size of the file in bytes.")
+    expires_at: datetime = strawberry.field(description="When the form expires: in 10 minutes.")
+
+
+@strawberry.type(description="Result of `createPhotoUploads`.")
+class CreatePhotoUploadsPayload:
+    """The GraphQL type of ``resolvers.photos.PhotoUploadsPayload``."""
+
+    uploads: list[UploadForm] = strawberry.field(
+        graphql_type=list[PhotoUpload],
+        description="A form for each photo, in the order of the input; empty on errors.",
+    )
+    user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
+
+
+@strawberry.type
+class PhotoMutation:
+    """Binds each mutation to its resolver."""
+
+    create_photo_uploads: photos.PhotoUploadsPayload | None = strawberry.mutation(
+        resolver=photos.create_photo_uploads,
+        graphql_type=CreatePhotoUploadsPayload | None,
+        description="Get forms that upload photos to the shop's bucket, for the JWT's user. Fails "
+        "with NOT_AVAILABLE if the server has no bucket. Uploads that no comment uses are deleted.",
+    )

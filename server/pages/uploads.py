@@ -1,0 +1,16 @@
+"""``/photo-uploads``: forms of uploads for the scripts of the comment form."""
+
+from starlette.responses import JSONResponse, Response
+
+from server.pages.page_request import PageRequest
+from server.pages.sessions import require_own
+
+
+async def create(request: PageRequest) -> Response:
+    """Return a form for each media type in ``types``; none if a type is not a photo's."""
+    fields = await request.form()
+    require_own(request.session, fields)
+    given = {"contentTypes": fields.get("types", "").split(",")}
+    result = await request.run("photo.uploads", input=given)
+    uploads = result.data["createPhotoUploads"]["uploads"]
+    return JSONResponse(uploads, headers={"Cache-Control": "no-store"})

@@ -1,0 +1,143 @@
+"""Photos are uploaded to a bucket by forms, which the store itself enforces: ministack's S3."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from dal.client.sdk import open_s3
+from dal.client.table import Table
+from dal.limits import MAX_UPLOAD
+from dal.repositories.photo_uploads import PhotoUploads, folder_of
+from dal.stores import Stores
+from resolvers.context import Context, Viewer
+from schema.build import build_schema
+from tests.engines import ministack
+
+URL = "https://photos.shop.example"
+CREATE = """mutation ($types: [String!]!) { createPhotoUploads(input: {contentTypes: $types}) {
+  uploads { url fields { name value } photoUrl maxBytes expiresAt }
+  userErrors { code field message } } }"""
+ADD = """mutation ($photos: [PhotoInput!]) { addComment(input: {productId: "p", rating: 5,
+  language: "en", text: "Good.", photos: $photos, idempotencyKey: "once"}) {
+  comment { photos { url alt } } userErrors { code field message } } }"""
+
+
+class Shop:
+    """The API with a bucket, and the bucket's own HTTP interface."""
+
+    def __init__(
+        self, table: Table, uploads: PhotoUploads | None, bucket: httpx.AsyncClient
+    ) -> None:
+        self.stores, self.uploads, self.bucket = Stores(table), uploads, bucket
+        self.schema = build_schema()
+
+    async def run(self, document: str, user: str | None = "ana", **variables: Any) -> Any:
+        viewer = None if user is None else Viewer(user)
+        context = Context(viewer, self.stores, uploads=self.uploads)
+        return await self.schema.execute(document, variables, context)
+
+    async def forms(self, *types: str, user: str = "ana") -> list[dict[str, Any]]:
+        result = await self.run(CREATE, user, types=[*types])
+        assert result.errors is None
+        uploads: list[dict[str, Any]] = result.data["createPhotoUploads"]["uploads"]
+        return uploads
+
+    async def send(self, form: dict[str, Any], content: bytes, **changes: str) -> httpx.Response:
+        """Send a form as a browser does: the fields, and the file last."""
+        fields = {one["name"]: one["value"] for one in form["fields"]} | changes
+        return await self.bucket.post(form["url"], data=fields, files={"file": ("a", content)})
+
+
+@pytest.fixture(scope="module")
+async def uploads() -> AsyncIterator[tuple[PhotoUploads, httpx.AsyncClient]]:
+    with ministack("s3") as url, pytest.MonkeyPatch.context() as environment:
+        for name, value in {
+            "AWS_ENDPOINT_URL_S3": url,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "us-east-1",
+        }.items():
+            environment.setenv(name, value)
+        async with httpx.AsyncClient(base_url=url) as bucket, open_s3("photos") as store:
+            assert (await bucket.put("/photos")).status_code == 200
+            yield await PhotoUploads.open(store, f"{URL}/"), bucket
+
+
+@pytest.fixture
+def shop(table: Table, uploads: tuple[PhotoUploads, httpx.AsyncClient]) -> Shop:
+    return Shop(table, *uploads)
+
+
+async def test_an_upload_becomes_the_photo_of_a_comment(shop: Shop) -> None:
+    """A retry is the same comment. A later upload by the same form changes no photo."""
+    (form,) = await shop.forms("image/jpeg")
+    assert (form["maxBytes"], form["photoUrl"][: len(URL)]) == (MAX_UPLOAD, URL)
+    assert datetime.fromisoformat(form["expiresAt"]) > datetime.now(UTC)
+    assert (await shop.send(form, b"first")).status_code == 204
+    given = [{"url": form["photoUrl"], "alt": "Mine"}, {"url": "https://a.example/1.jpg"}]
+    for _ in range(2):
+        added = (await shop.run(ADD, photos=given)).data["addComment"]
+        assert added["userErrors"] == []
+        mine, other = added["comment"]["photos"]
+        assert mine["url"].startswith(f"{URL}/photos/{folder_of('ana')}/")
+        assert (mine["alt"], other["url"]) == ("Mine", "https://a.example/1.jpg")
+    assert (await shop.send(form, b"second")).status_code == 204
+    stored = await shop.bucket.get(mine["url"].replace(URL, "/photos"))
+    assert (stored.content, stored.headers["content-type"]) == (b"first", "image/jpeg")
+
+
+async def test_the_store_refuses_what_the_form_does_not_allow(shop: Shop) -> None:
+    """Too large, empty, another type, another key, a changed policy, and an expired form."""
+    (form,) = await shop.forms("image/png")
+    refused = {
+        "large": await shop.send(form, b"x" * (MAX_UPLOAD + 1)),
+        "empty": await shop.send(form, b""),
+        "type": await shop.send(form, b"x", **{"Content-Type": "text/html"}),
+        "key": await shop.send(form, b"x", key="photos/mine.png"),
+        "policy": await shop.send(form, b"x", policy="e30="),
+        "another field": await shop.send(form, b"x", **{"x-amz-meta-a": "b"}),
+    }
+    url, fields = await shop.uploads._store.upload_form("uploads/late", "image/png", 9, 1)
+    late = {"url": url, "fields": [{"name": name, "value": one} for name, one in fields.items()]}
+    await asyncio.sleep(1.5)
+    refused["expired"] = await shop.send(late, b"x")
+    assert {name: answer.status_code for name, answer in refused.items()} == {
+        name: 400 if name in {"large", "empty", "policy"} else 403 for name in refused
+    }
+    assert "EntityTooLarge" in refused["large"].text
+    path = form["photoUrl"].replace(URL, "/photos")
+    assert (await shop.bucket.get(path)).status_code == 404
+    assert (await shop.send(form, b"x" * MAX_UPLOAD)).status_code == 204
+
+
+async def test_only_ones_own_uploads_become_photos(shop: Shop) -> None:
+    (mine,) = await shop.forms("image/webp")
+    (theirs,) = await shop.forms("image/webp", user="bob")
+    await shop.send(theirs, b"x")
+    for url in (mine["photoUrl"], theirs["photoUrl"], f"{URL}/uploads/x", f"{URL}/uploads/../x"):
+        added = (await shop.run(ADD, photos=[{"url": url}])).data["addComment"]
+        (error,) = added["userErrors"]
+        assert (error["code"], error["field"]) == ("BAD_ARGUMENT", ["input", "photos", "0", "url"])
+
+
+async def test_who_gets_forms(shop: Shop, table: Table) -> None:
+    result = await shop.run(CREATE, None, types=["image/png"])
+    assert result.errors[0].extensions["code"] == "UNAUTHENTICATED"
+    for types, field in (
+        (["image/svg+xml"], "contentTypes.0"),
+        (["image/png", "text/html"], "contentTypes.1"),
+        (["image/png"] * 11, "contentTypes"),
+    ):
+        payload = (await shop.run(CREATE, types=types)).data["createPhotoUploads"]
+        (error,) = payload["userErrors"]
+        assert payload["uploads"] == []
+        assert (error["code"], ".".join(error["field"][1:])) == ("BAD_ARGUMENT", field)
+    forms = await shop.forms(*["image/avif"] * 10)
+    assert len({json.dumps(form) for form in forms}) == 10
+    without = await Shop(table, None, shop.bucket).run(CREATE, types=["image/png"])
+    assert without.errors[0].extensions["code"] == "NOT_AVAILABLE"
