@@ -33,6 +33,7 @@ from dal.model import (
     OrderStatus,
     Organization,
     OrganizationUser,
+    Photo,
     Roster,
     Ticket,
 )
@@ -161,6 +162,7 @@ _A, _B, _C, _D = comment("a", 3), comment("b", 5), comment("c", 3), comment("d",
 _E, _F, _G = comment("e", 3), comment("f", 3), comment("g", 3)
 _H, _I = comment("h", 3, number=8_000), comment("i", 3, number=9_000)
 _J = comment("j", 3)._replace(verified_purchase=True)
+_P = comment("p", 3)._replace(photos=(Photo("https://cdn.shop.example/1.jpg", "On my stove"),))
 _K, _L, _M = comment("k", 3), comment("l", 3), comment("m", 3)
 _N = comment("n", 3)
 _REPORTED = comment("reported", 3).comment_id
@@ -353,6 +355,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("add one", lambda one: one.comments.add(_A)),
         Operation("add one under a key", lambda one: one.comments.add(_C, "c")),
         Operation("add one of a buyer", lambda one: one.comments.add(_J)),
+        Operation("add one with photos", lambda one: one.comments.add(_P)),
         Operation("edit a text", _edit(_A, text="The lid is loose.")),
         Operation("edit a rating", _edit(_A, rating=4)),
         Operation("edit a language", _edit(_A, language="de")),

@@ -51,6 +51,8 @@ export default [
               "PeriodTotals",
               "ModerationQueueEntry",
               "Photo",
+              "PhotoUpload",
+              "PhotoUploadField",
               "ProductHighlights",
               "ProductRank",
               "RatingCount",
