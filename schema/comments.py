@@ -33,10 +33,9 @@ show_enum(
         CommentOrder.OLDEST: "Oldest first.",
         CommentOrder.HIGHEST_RATING: "Highest rating first.",
         CommentOrder.LOWEST_RATING: "Lowest rating first.",
-        CommentOrder.MOST_HELPFUL: "Most helpful votes first. The server sorts comments between "
-        "two dates, and those of filters that match a small share of the product's comments, "
-        "in memory. If these are more than 2,000, the field is null with the error "
-        "UNSUPPORTED_FILTER.",
+        CommentOrder.MOST_HELPFUL: "Most helpful votes first. With dates, or with filters that few "
+        "of the product's comments match, the server sorts at most 2,000 comments. If more "
+        "comments match, the field is null with the error UNSUPPORTED_FILTER.",
     },
 )
 show_enum(

@@ -137,7 +137,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 class Served:
     """An application that limits its connections.
 
-    The state of ASGI's lifespan has their numbers.
+    The state of ASGI's lifespan contains the limits and the open connections.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:

@@ -174,7 +174,8 @@ def http_config(
         ws_per_message_deflate=False,  # compression would need 10 kB of memory per connection
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=settings.keep_alive,
-        # otherwise the next waiting request would start in the ended request's context
+        # Otherwise the next waiting request would start in the context of the request that has
+        # ended.
         reset_contextvars=True,
         access_log=False,
         log_config=None,

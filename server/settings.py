@@ -424,7 +424,8 @@ class Settings:
         "would wait for more than six seconds.",
         bounds=(1, None),
     )
-    # A person sends far fewer. A storefront's server sends fewer than one process can answer.
+    # A person sends far fewer requests. A storefront's server sends fewer requests than one process
+    # can answer.
     rate_limit: str = _limits(
         RATE_LIMIT,
         "Maximum requests of one client, such as 100/s or 600/min. Further requests get status "
@@ -456,8 +457,8 @@ class Settings:
             "--jwt-issuer needs --jwt-audience: name the API or client of its JWTs.": (
                 self.jwt_issuer is not None and self.jwt_audience is None
             ),
-            "--sign-in-client-id needs --sign-in-client-secret and --jwt-issuer, where the client "
-            "is known: give all three or none of the first two.": (
+            "--sign-in-client-id and --sign-in-client-secret need each other, and --jwt-issuer, at "
+            "which the client is registered: give all three.": (
                 sign_in != (self.sign_in_client_secret is not None)
                 or (sign_in and self.jwt_issuer is None)
             ),

@@ -1,9 +1,9 @@
 """Idempotency keys: adding a comment again with the same key adds no second comment.
 
 This holds after a restart too. The id of a comment that is added with a key is a hash of the author
-and the key, so a second add finds the item of the first. That item has the attribute ``keyed`` (S),
-``<until>#<digest>``: the Unix time until which the key is kept, and a digest of the first add's
-values. No index projects it.
+and the key, so a second add finds the item of the first add. The item has the attribute ``keyed``
+(S), ``<until>#<digest>``: the Unix time until which the key is kept, and a digest of the first
+add's values. No index projects it.
 
 If the comment is deleted before that time, a tombstone replaces it: an item with the same primary
 key, ``keyed`` and ``expires`` (N), in no index. So a late retry does not restore the comment.

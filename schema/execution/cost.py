@@ -351,7 +351,8 @@ type by ``ofType``."""
 def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
     """Return the average length of introspection's lists, by type and field.
 
-    ``ofType`` is not a list. Its number is how often it is not null, on average.
+    ``ofType`` is not a list. The number for ``ofType`` is the fraction of types in which it is not
+    null.
     """
     types = schema.type_map.values()
     owners = [

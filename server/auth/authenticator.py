@@ -141,10 +141,7 @@ class SignInCode:
         self._ends = time.monotonic() + CODE_SECONDS
 
     def take(self, text: str) -> bool:
-        """Return whether ``text`` is the code and is still valid.
-
-        After that, the code is not valid any more.
-        """
+        """Return whether ``text`` is the valid code. If it is, make the code invalid."""
         valid = hmac.compare_digest(self.text.encode(), text.encode())
         taken = valid and time.monotonic() < self._ends
         if taken:

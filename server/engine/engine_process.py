@@ -86,8 +86,8 @@ class Guard:
         self.transport.close()
         # The event loop would close the pipe only in its next turn, and there may be no next turn.
         await asyncio.sleep(0)
-        # Poll, because the guard ends in a moment. A thread that waits would outlive a cancelled
-        # task.
+        # This loop polls, because the guard ends in a moment, and a waiting thread would outlive a
+        # cancelled task.
         while (code := self.process.poll()) is None:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(0.001)
         return _SIGNALLED - code if code > _SIGNALLED else code
@@ -95,8 +95,8 @@ class Guard:
 
 async def guarded(program: Path, *arguments: str) -> Guard:
     """Start a program under a guard, in a new session, with pipes for its input and output."""
-    # Not by the event loop: a child of uvloop inherits a second copy of each pipe, which would stay
-    # open.
+    # The event loop does not start the process, because a child of uvloop inherits a second copy of
+    # each pipe, which would stay open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - a millisecond, and our own program
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,

@@ -32,7 +32,8 @@ LEFT = "marginalia.left"
 second call of ``receive`` would also wait for this, but needs a task for every request."""
 
 SMALLEST = 1_000
-"""Minimum bytes of a response that is compressed. A smaller one fits in a single packet anyway."""
+"""Minimum bytes of a response that is compressed. A smaller response fits in a single packet
+anyway."""
 
 _API_PATH = "/graphql"
 _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")

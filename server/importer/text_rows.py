@@ -55,8 +55,8 @@ def parse_record(
 class CsvRows(Iterator[Row | Reject]):
     """Iterates over the rows of a file. ``columns`` are the cells of the header.
 
-    Without ``delimiter``, the header shows it. Raises CommandError for an invalid header. An empty
-    file has no columns and no rows.
+    Without ``delimiter``, the reader finds the delimiter in the header. Raises CommandError for an
+    invalid header. An empty file has no columns and no rows.
     """
 
     def __init__(self, source: Source, delimiter: str | None = None) -> None:

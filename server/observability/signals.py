@@ -137,7 +137,8 @@ class _ObservedApp:
             kind = message["type"]
             if kind in {"http.response.body", "websocket.send"}:
                 sent += len(message.get("body", b""))
-                # write with each part, because the response to a subscription may last for hours
+                # The counts are written with each part, because the response to a subscription may
+                # last for hours.
                 observation.write()
             elif kind in {"http.response.start", "websocket.http.response.start"}:
                 status = str(message["status"])
