@@ -193,10 +193,14 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
         # The comparison is ``>=``, because the question mark adds a byte.
-        if address >= MAX_PAGE_ADDRESS:
+        too_long = address >= MAX_PAGE_ADDRESS
+        if too_long and "text/html" not in http.headers.get("accept", ""):
             return failure(414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes.")
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
+            if too_long:  # the page must not repeat the address in its links
+                message = gettext("This link is too long. Start again from the home page.")
+                return fault_page(request, PageFault(414, message), here="/", spoken_languages=[])
             try:
                 request = PageRequest(http, view, await sessions.open_session(view, http), demo)
                 return await handler(request)
@@ -210,9 +214,10 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
     return answer
 
 
-def fault_page(request: PageRequest, fault: PageFault) -> Response:
+def fault_page(request: PageRequest, fault: PageFault, **facts: Any) -> Response:
     """Return the page that shows a fault."""
-    response = request.render("fault.html", fault.status, code=fault.status, message=str(fault))
+    facts = {"code": fault.status, "message": str(fault), **facts}
+    response = request.render("fault.html", fault.status, **facts)
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "5"
     return response

@@ -50,6 +50,7 @@ _ROUTES = (
     ("GET", "/sign-in/callback", signing.return_from_provider),
     ("POST", "/sign-out", signing.sign_out),
     ("POST", "/photo-uploads", uploads.create),
+    ("GET", "/widget/{product_id:path}", widget.show_framed),
     ("GET", "/robots.txt", crawlers.robots),
     ("GET", "/sitemap.xml", crawlers.sitemap),
 )

@@ -1,6 +1,7 @@
 """``/widget.js``: a script that shows comments on a shop's own pages.
 
-It contains its document and labels.
+It contains its document and labels. ``/widget/{id}`` is a page with the same comments for an
+``iframe``, which browsers without scripts show.
 """
 
 import re
@@ -10,10 +11,15 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from server.http.graphiql import content_security_policy
 from server.pages import i18n
+from server.pages.addresses import Filters, product_path
 from server.pages.i18n import LOCALES, TEMPLATES, gettext, plural_forms
 from server.pages.page_documents import DOCUMENTS
+from server.pages.page_request import PageRequest
 from server.pages.static_files import StaticFile
+
+_SIZE = 5
 
 _PLACE = b'"WIDGET"'
 
@@ -28,6 +34,27 @@ async def show(request: Request) -> Response:
     """Send the script, which any site may load."""
     response = _script().response(request, _HOUR)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response
+
+
+async def show_framed(request: PageRequest) -> Response:
+    """Return the widget's page, which pages of the CORS origins may frame."""
+    product_id = request.http.path_params["product_id"]
+    filters = Filters.of(request.http.query_params)
+    shown = {name: filters.variables()[name] for name in ("rating", "language")}
+    result = await request.run("widget", productId=product_id, first=_SIZE, **shown)
+    product = result.data["product"]
+    response = request.render(
+        "widget.html",
+        statistics=product["statistics"],
+        comments=product["comments"]["nodes"],
+        path=product_path(product_id) + filters.query(),
+    )
+    settings = request.http.app.state.settings
+    local = ("http://localhost:*", "http://127.0.0.1:*") if settings.demo else ()
+    origins = " ".join(["'self'", *settings.cors_origins, *local])
+    policy = content_security_policy(frame_ancestors=origins)
+    response.headers["Content-Security-Policy"] = policy
     return response
 
 

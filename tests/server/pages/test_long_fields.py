@@ -108,6 +108,9 @@ async def test_a_long_address_is_refused_with_the_limit(
     answer = await client.get(longest + "5")
     assert answer.status_code == 414
     assert "longer than 8,000 bytes" in answer.json()["errors"][0]["message"]
+    shown = await client.get(longest + "5", headers={"Accept": "text/html"})
+    assert (shown.status_code, "This link is too long." in shown.text) == (414, True)
+    assert longest not in shown.text
     answer = await client.get("/static/" + "a" * 60_000)
     assert len(answer.content) < 1_000
 
