@@ -188,6 +188,7 @@ async def test_the_html_is_valid(client: httpx.AsyncClient, tmp_path: Path) -> N
     for number, path in enumerate(paths):
         page = await client.get(path, headers={"Accept": "text/html"})
         (tmp_path / f"{number}.html").write_text(page.text)
-    assert invalid_html(tmp_path) == []
     (tmp_path / "wrong.html").write_text("<p>no title<img>")
-    assert invalid_html(tmp_path)
+    found = invalid_html(tmp_path)
+    assert found
+    assert [one for one in found if not one.startswith("wrong.html")] == []
