@@ -296,7 +296,7 @@ async def test_a_comment_is_added_edited_and_deleted(
 
     await page.get_by_label("Language code").fill("EN-gb")
     await page.get_by_role("button", name="Publish").dblclick()
-    await expect(page.get_by_role("status")).to_contain_text("your comment is published.")
+    await expect(page.get_by_role("status").first).to_contain_text("your comment is published.")
     await expect(page.get_by_role("heading", level=1)).to_have_text("It sweeps")
     await page.get_by_text("Edit", exact=True).click()
     await page.get_by_label("Title").fill("It sweeps well")
