@@ -60,13 +60,13 @@ _SENTENCE = "the kettle boils fast and pours well but its lid is loose and the c
 _WORDS = tuple(_SENTENCE.split())
 
 
-def skewed_comments() -> Iterator[Comment]:
+def skewed_comments(count: int = _SKEWED) -> Iterator[Comment]:
     """Yield always the same comments, oldest first.
 
     Their sizes are like the sizes in the demo data.
     """
     chance = random.Random(70)  # noqa: S311 - data, not secrets
-    for number in range(_SKEWED):
+    for number in range(count):
         yield Comment(
             comment_id=f"skewed-{number:05}",
             product_id="skewed",

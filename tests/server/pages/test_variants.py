@@ -54,3 +54,25 @@ async def test_a_product_without_a_group_has_no_switch(client: httpx.AsyncClient
     assert "variants" not in page.text
     answer = await client.get("/products/jug?variants=all&order=oldest")
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/jug?order=oldest")
+
+
+async def test_a_variant_without_comments_and_one_that_leaves_the_group(
+    client: httpx.AsyncClient, table: Table
+) -> None:
+    pots = {"pot-1": ProductDetails("Tea pot", group="pots"), "pot-2": ProductDetails(group="pots")}
+    await Stores(table).products.put_many(pots)
+    await stored(table, [COMMENT._replace(comment_id="pot-1-1", product_id="pot-1")])
+    assert "No comments yet. Be the first." in (await opened(client, "/products/pot-2")).text
+    every = await opened(client, "/products/pot-2?variants=all")
+    assert "It boils." in every.text
+    assert "Newest comments 1 comment" in every.text
+    none = await opened(client, "/products/pot-2?variants=all&rating=1")
+    assert "No comments match these filters." in none.text
+    await Stores(table).products.put_many({"pot-1": ProductDetails("Tea pot")})
+    alone = await opened(client, "/products/pot-2?variants=all")
+    assert "It boils." not in alone.text
+    answer = await client.get("/products/pot-1?variants=all")
+    assert answer.headers["location"] == "/products/pot-1"
+    for unknown in ("unheard-of", "pot-9"):
+        answer = await client.get(f"/products/{unknown}?variants=all")
+        assert answer.headers["location"] == f"/products/{unknown}"
