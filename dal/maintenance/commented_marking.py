@@ -178,7 +178,7 @@ async def _name(table: Table, items: Sequence[Item]) -> None:
 
 
 async def _name_newest(table: Table, by_owner: dict[Key, list[Held]]) -> None:
-    """Reserve the product for each author's newest comment: one of these, or the stored one."""
+    """Write reservations for the newest comment of each author and product."""
     keys = [commented_key(held[0][0]) for held in by_owner.values()]
     naming = {pair(item): item for item in await table.get_many(keys)}
     given = {one.comment_id for held in by_owner.values() for one, _ in held}

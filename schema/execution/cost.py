@@ -317,7 +317,7 @@ class _Prediction:
 def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
     """Return how many partitions a page of some lists may be read from.
 
-    Execution refuses too many.
+    If the number is too large, the execution refuses the page.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}

@@ -32,8 +32,8 @@ _HEAD = 1_000
 class Line:
     """One line with its line end. In ``text``, bytes that are not UTF-8 are lone surrogates.
 
-    ``fault`` is the reason why the line cannot be loaded. If the line is ``cut``, only its start is
-    here.
+    ``fault`` is the reason why the line cannot be loaded. If the line is ``cut``, ``text`` is only
+    the start of the line.
     """
 
     number: int
