@@ -102,6 +102,7 @@ async def test_the_store_refuses_what_the_form_does_not_allow(shop: Shop) -> Non
         "policy": await shop.send(form, b"x", policy="e30="),
         "another field": await shop.send(form, b"x", **{"x-amz-meta-a": "b"}),
     }
+    assert shop.uploads is not None
     url, fields = await shop.uploads._store.upload_form("uploads/late", "image/png", 9, 1)
     late = {"url": url, "fields": [{"name": name, "value": one} for name, one in fields.items()]}
     await asyncio.sleep(1.5)

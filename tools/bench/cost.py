@@ -17,7 +17,7 @@ import asyncio
 import random
 import tempfile
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
@@ -239,7 +239,10 @@ def cost(
 
     Exit code 1 if the plans return different rows.
     """
-    data = {"Demo data": demo_comments, "70 % rated 5": skewed_comments}
+    data: dict[str, Callable[[], Iterable[Comment]]] = {
+        "Demo data": demo_comments,
+        "70 % rated 5": skewed_comments,
+    }
     console = Console()
     total = Comparison()
     for name, comments in data.items():
