@@ -144,7 +144,7 @@ async def sees_organization(context: Context, organization: str) -> bool:
 
 
 async def require_user(context: Context, organization: str) -> None:
-    """Raise NotFoundError unless the viewer belongs to the organisation. This includes staff."""
+    """Raise NotFoundError unless the viewer, even if staff, belongs to the organisation."""
     if await membership(context, organization) is None:
         raise NotFoundError("You do not belong to an organisation of this name.")
 

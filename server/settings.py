@@ -457,8 +457,8 @@ class Settings:
             "--jwt-issuer needs --jwt-audience: name the API or client of its JWTs.": (
                 self.jwt_issuer is not None and self.jwt_audience is None
             ),
-            "--sign-in-client-id and --sign-in-client-secret need each other, and --jwt-issuer, at "
-            "which the client is registered: give all three.": (
+            "--sign-in-client-id needs --sign-in-client-secret and --jwt-issuer, the issuer at "
+            "which this client is registered: give all three.": (
                 sign_in != (self.sign_in_client_secret is not None)
                 or (sign_in and self.jwt_issuer is None)
             ),

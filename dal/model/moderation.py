@@ -44,7 +44,7 @@ class QueueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """The server's moderation rule: all new texts wait, those with one of ``words`` do, or none."""
+    """The server's moderation rule: no new text waits, all do, or texts with ``words`` do."""
 
     before_publishing: bool = False
     words: "WordList | None" = None
