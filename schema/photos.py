@@ -34,10 +34,12 @@ class PhotoUpload:
     )
     photo_url: str = strawberry.field(
         description="URL to pass in `photos` of `addComment` or `updateComment` after the upload. "
-        "The comment gets another URL, that of a copy."
+        "The comment gets the URL of a copy."
     )
     max_bytes: int = strawberry.field(description="Maximum size of the file in bytes.")
-    expires_at: datetime = strawberry.field(description="When the form expires: in 10 minutes.")
+    expires_at: datetime = strawberry.field(
+        description="Time at which the form expires, after 10 minutes."
+    )
 
 
 @strawberry.type(description="Result of `createPhotoUploads`.")

@@ -24,7 +24,8 @@ CONTENT_TYPES: Mapping[str, str] = {
     "image/png": "png",
     "image/webp": "webp",
 }
-"""The types of photos, and the ends of their names. SVG is missing because it may have scripts."""
+"""The media types of photos, and the ends of the files' names. SVG is missing, because it may
+contain scripts."""
 
 _SECONDS = 600
 
@@ -37,7 +38,7 @@ class NoUploadsError(DalError):
 
 
 class FileStore(Protocol):
-    """What uploads need of a bucket. ``S3`` implements it."""
+    """The operations on a bucket that uploads need. ``S3`` implements them."""
 
     async def upload_form(
         self, key: str, content_type: str, largest: int, seconds: int
@@ -80,7 +81,7 @@ class PhotoUploads:
 
     @classmethod
     async def open(cls, store: FileStore, url: str | None) -> "PhotoUploads":
-        """Return the uploads to a bucket. ``url`` is the bucket's own unless it is given.
+        """Return the uploads to a bucket. Without ``url``, photos have the bucket's own address.
 
         Raise StoreRefusedError if no AWS credentials are found, or readers would not use https.
         """
@@ -101,7 +102,7 @@ class PhotoUploads:
         return forms
 
     async def published(self, user_id: str, photos: Sequence[Photo]) -> tuple[Photo, ...]:
-        """Return the photos; those that the user has uploaded with the addresses of copies.
+        """Return the photos. A photo that the user has uploaded gets the address of its copy.
 
         The same upload always gets the same address, so that a retried request is the same.
         """

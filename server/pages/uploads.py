@@ -7,7 +7,7 @@ from server.pages.sessions import require_own
 
 
 async def create(request: PageRequest) -> Response:
-    """Return a form for each media type in ``types``; none if a type is not a photo's."""
+    """Return a form for each media type in ``types``; no form if one is not a photo's."""
     fields = await request.form()
     require_own(request.session, fields)
     given = {"contentTypes": fields.get("types", "").split(",")}

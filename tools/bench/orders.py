@@ -74,7 +74,10 @@ async def _measure(directory: Path, pages: int, console: Console) -> None:
 
 
 def _votes(number: int) -> int:
-    """Return the number of votes of a comment; the voted ones are spread over all dates."""
+    """Return the number of votes of a comment.
+
+    The comments with votes are spread over all dates.
+    """
     return number * 7 % 50 + 1 if number * 13 % 100 < 100 * _VOTED else 0
 
 
