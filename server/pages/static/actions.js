@@ -69,7 +69,7 @@ async function send(card, form, link, submitter) {
     const url = new URL(answer.url);
     if (answer.ok && url.searchParams.has("notice")) {
       const stays = url.pathname.includes("/comments/"); // otherwise it is deleted or waits
-      settle(card, expected, parsed.querySelector(".notice"), stays && parsed.querySelector(".comment"));
+      settle(card, expected, parsed.querySelector("#notice"), stays && parsed.querySelector(".comment"));
       return;
     }
     const refused = parsed.querySelector(`#${form.id}`);
@@ -121,6 +121,7 @@ function back(card, expected) {
 
 /* Shows the card as the server returned it, or only its sentence if the comment left the list. */
 function settle(card, expected, notice, fresh) {
+  notice.removeAttribute("id");
   notice.tabIndex = -1;
   card.remove();
   if (fresh) {

@@ -426,5 +426,6 @@ async def test_a_reader_reports_a_comment(app: ASGIApp, table: Table) -> None:
         answer = await bob.post("/comments/bad?card=product", data=body | {"reason": "SPAM"})
         page = await opened(bob, answer.headers["location"])
         assert "Thank you for your report." in page.text
+        assert "notice" in {given.get("id") for _, given in page.elements}, "scripts look for it"
         assert page.headings == ["Good"], "the card of a list"
     assert (await Stores(table).reports.reports("bad")).total == 1
