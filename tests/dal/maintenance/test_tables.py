@@ -10,7 +10,15 @@ import pytest
 from dal.client import admin
 from dal.client.table import Table
 from dal.entities import INDEXES
-from dal.entities.comment import BY_VERIFIED, COMMENT, HELPFUL, KEYED, comment_key, is_comment
+from dal.entities.comment import (
+    BY_VERIFIED,
+    COMMENT,
+    HELPFUL,
+    KEYED,
+    WITH_PHOTOS,
+    comment_key,
+    is_comment,
+)
 from dal.entities.entity import packed, unpacked
 from dal.entities.order import ORDER
 from dal.entities.organization import ORGANIZATION_USER
@@ -146,18 +154,23 @@ async def test_items_get_the_keys_that_they_lack(absent: Table) -> None:
     assert (await upgraded(absent)).items == 0
 
 
-async def test_comments_of_buyers_get_their_index_and_stay_counted(table: Table) -> None:
-    rows = [row._replace(verified_purchase=n % 3 == 0) for n, row in enumerate(COMMENTS)]
+async def test_comments_get_sparse_indexes_and_stay_counted(table: Table) -> None:
+    """Comments of buyers, and comments with photos."""
+    rows = [
+        row._replace(verified_purchase=n % 3 == 0)
+        for n, row in enumerate(oracle.with_photos(COMMENTS))
+    ]
     await Stores(table).comments.put_many(rows)
-    older = [without(COMMENT.encode(row), BY_VERIFIED.partition_key) for row in rows]
-    await table.put_many(older)
+    keys = (BY_VERIFIED.partition_key, WITH_PHOTOS.partition_key)
+    await table.put_many([without(COMMENT.encode(row), *keys) for row in rows])
     deletion = {"Delete": {"IndexName": "byVerified"}}
     await table.once("update_table", TableName=table.name, GlobalSecondaryIndexUpdates=[deletion])
-    assert await upgraded(table) == Upgraded(["byVerified"], False, 30, False)
+    lacking = [row for row in rows if row.verified_purchase or row.photos]
+    assert await upgraded(table) == Upgraded(["byVerified"], False, len(lacking), False)
     assert (await MaintenanceStore(table).read()).exact
     assert await verify(table, ignore) == []
-    for ratings in (None, frozenset({1, 5})):
-        selection = Selection("4/2", ratings, verified_only=True)
+    for verified, photos in ((True, False), (False, True), (True, True)):
+        selection = Selection("4/2", frozenset({1, 5}), verified_only=verified, has_photos=photos)
         found = await oracle.walk(Stores(table).comments, selection, 7, backward=False)
         assert found == oracle.selected(rows, selection)
 
