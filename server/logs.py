@@ -57,7 +57,7 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
 
 
 class FirstValues:
-    """Limits the values from clients in the log, to the first different values, each once."""
+    """Decides which values from clients are logged: only the first different ones, each once."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

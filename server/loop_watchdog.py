@@ -61,7 +61,7 @@ class _LoopWatchdog:
         self._next: asyncio.TimerHandle | None = None
 
     def reset(self) -> None:
-        """Reset the timers, and again in a second."""
+        """Reset the timers, and reset them again in a second."""
         blocked, self._reset_at = self._loop.time() - self._reset_at, self._loop.time()
         if blocked > STACK_AFTER:
             logger.warning(

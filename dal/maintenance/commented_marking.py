@@ -59,11 +59,11 @@ Held = tuple[Comment | Submission, Item]
 async def switch_on(
     table: Table, wait_for_writers: WaitForWriters, progress: Progress
 ) -> list[Comment | Submission]:
-    """Allow only one comment per person and product. Return the comments that exceed this.
+    """Allow only one comment per person and product. Return the older comments of each person.
 
-    These comments stay as they are. Raises NoTransactionsError if the endpoint has no transactions,
-    StoreRefusedError during a rebuild or an upgrade, and ConflictError if another command has
-    turned it off meanwhile.
+    The older comments stay as they are. Raises NoTransactionsError if the endpoint has no
+    transactions, StoreRefusedError during a rebuild or an upgrade, and ConflictError if another
+    command has turned the rule off meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()

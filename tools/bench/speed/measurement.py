@@ -43,7 +43,7 @@ class Script:
     """Digests of the right bodies; empty if all responses differ."""
 
     def right(self, number: int, answer: Answer) -> bool:
-        """Return whether a response is right: its body is the recorded one, if there is one."""
+        """Return whether a response is right: its body equals the recorded body, if any."""
         if answer.status != _OK:
             return False
         if not self.digests:
