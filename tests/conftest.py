@@ -31,6 +31,11 @@ from tests.server.serving import Served, served
 
 BROWSER = "tests/browser/"
 LONG = (
+    "tests/clients/test_clients.py",
+    "tests/schema/execution/test_compiled.py",
+    "tests/server/engine/test_backup.py",
+    "tests/server/cli/commands/test_serve.py",
+    "tests/docs/test_snippets.py",
     "tests/server/engine/test_kill.py",
     "tests/server/observability/test_servers.py",
     "tests/tools/bench/test_speed.py",
@@ -45,8 +50,8 @@ LONG = (
     "tests/tools/bench/test_cost.py",
     "tests/tools/bench/test_growth.py",
 )
-"""Modules that take many seconds with few tests. pytest-xdist would start them last, so they go
-first."""
+"""Modules that take many seconds with few tests. pytest-xdist would start them last, so they start
+first, the last of this list before the others."""
 
 AMAZON = ("tests/amazon/", "tests/dal/", "tests/integration/")
 """The tests that ``--amazon`` runs."""
