@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -210,16 +211,19 @@ class Pager:
         return self.path + self.filters.query(**cursor)
 
 
+@lru_cache(maxsize=8192)
 def product_path(product_id: str) -> str:
     """Return the path of a product's page. The id may contain any character."""
     return f"/products/{quote(product_id, safe='')}"
 
 
+@lru_cache(maxsize=8192)
 def comment_path(comment_id: str) -> str:
     """Return the permalink of a comment."""
     return f"/comments/{quote(comment_id, safe='')}"
 
 
+@lru_cache(maxsize=8192)
 def author_path(username: str) -> str:
     """Return the path of an author's page. The name may contain any character."""
     return f"/authors/{quote(username, safe='')}"

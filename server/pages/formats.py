@@ -55,7 +55,7 @@ def folded(text: str) -> str | None:
     It is ``wide`` or ``narrow``. The number of lines is estimated from the characters. East Asian
     characters have double width, and each line break adds half a line.
     """
-    size = len(text) + len(_EAST_ASIAN.findall(text))
+    size = len(text) + (0 if text.isascii() else len(_EAST_ASIAN.findall(text)))
     ends = text.count("\n")
     return next((name for name, most, line in _FOLDS if size + ends * line > most), None)
 

@@ -13,8 +13,10 @@ from typing import Any
 import jinja2
 import orjson
 from jinja2 import nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.visitor import NodeTransformer
-from markupsafe import Markup
+from markupsafe import Markup, escape
+from markupsafe import _escape_inner as escaped_text  # type: ignore[attr-defined] # see `escaped`
 
 from server.http.graphiql import ROOT, content_security_policy
 from server.pages import addresses, formats, i18n, photos, plan_panel, static_files
@@ -73,8 +75,28 @@ def etag(template: str, facts: dict[str, Any]) -> str:
     return f'W/"{digest.hexdigest()[:32]}"'
 
 
+class _CodeGenerator(CodeGenerator):
+    """Escapes outputs by ``_Environment.escaped``, which makes no Markup of each of them."""
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        del node, frame, finalize  # pages are always escaped, and have no function for all outputs
+        self.write("environment.escaped(")
+
+
 class _Environment(jinja2.Environment):
     """Jinja's environment for indented HTML templates and data from JSON."""
+
+    code_generator_class = _CodeGenerator
+
+    @staticmethod
+    def escaped(value: Any) -> str:
+        """Return the HTML of an output. Jinja joins it with the template's own text.
+
+        ``escape`` wraps each text in a Markup, of which a page has hundreds.
+        """
+        if type(value) is str:
+            return escaped_text(value)
+        return value if type(value) is Markup else escape(value)
 
     def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
         """Remove the indentation from a template, which would be an eighth of a page's bytes."""
