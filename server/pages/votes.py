@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from starlette.responses import JSONResponse, Response
 from strawberry.relay.utils import to_base64
 
-from server.pages.addresses import comment_path, local, with_query
+from server.pages.addresses import local, with_query
 from server.pages.faults import PageFault
 from server.pages.i18n import gettext
 from server.pages.page_request import PageRequest
@@ -34,7 +34,7 @@ async def vote(request: PageRequest) -> Response:
     if "application/json" in request.http.headers.get("accept", ""):
         return JSONResponse({"count": count}, status)
     notice = "not-voted" if count is None else "voted"
-    return request.to(f"{_noticed(here, notice)}#{request.root}{comment_path(comment_id)}")
+    return request.to(f"{_noticed(here, notice)}#vote-{quote(comment_id)}")
 
 
 async def _count_after(

@@ -53,7 +53,7 @@ async def test_a_vote_returns_to_its_comment_and_can_be_withdrawn(
     address = "/products/voted?rating=4&notice=added"
     assert await buttons(bob, address) == {ODD: ("mark", "false")}, "one's own has no button"
     answer = await send(bob, address, mark=ODD)
-    back = "/products/voted?rating=4&notice=voted#/comments/lid%20%26%20spout%2F2"
+    back = "/products/voted?rating=4&notice=voted#vote-lid%20%26%20spout/2"
     assert (answer.status_code, answer.headers["location"]) == (303, back)
     page = await opened(bob, back)
     assert "Your vote is saved." in page.text
@@ -98,7 +98,7 @@ async def test_scripts_get_the_number_and_errors_as_json(bob: httpx.AsyncClient)
 async def test_a_vote_that_is_not_saved_leads_back(bob: httpx.AsyncClient, comment: str) -> None:
     answer = await send(bob, "/products/voted", mark=comment)
     back = answer.headers["location"]
-    assert back == f"/products/voted?notice=not-voted#/comments/{comment}"
+    assert back == f"/products/voted?notice=not-voted#vote-{comment}"
     assert "Your vote could not be saved. Please try again." in (await opened(bob, back)).text
 
 
