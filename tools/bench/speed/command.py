@@ -54,7 +54,7 @@ def speed(
     *,
     servers: Annotated[
         str, typer.Option(help=f"Servers to compare, of {', '.join(SERVERS)}.")
-    ] = "marginalia,yoga,postgraphile,plain,workers",
+    ] = "marginalia,yoga,postgraphile,plain,go,workers",
     loads: Annotated[str, typer.Option(help="Which loads.")] = ",".join(NAMES),
     clients: Annotated[
         str, typer.Option(help="Numbers of clients that send requests at once.")

@@ -17,7 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from urllib.request import urlopen
 
 import orjson
@@ -38,9 +38,10 @@ OTHER = "other"
 YOGA = "yoga"
 POSTGRAPHILE = "postgraphile"
 PLAIN = "plain"
+GO = "go"
 WORKERS = "workers"
 OBSERVED = "observed"
-NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, WORKERS, OBSERVED)
+NAMES = (MARGINALIA, OTHER, YOGA, POSTGRAPHILE, PLAIN, GO, WORKERS, OBSERVED)
 
 PEERS = Path(__file__).parents[1] / "peers"
 _ROOT = Path(__file__).parents[3]
@@ -130,7 +131,8 @@ async def line_up(
         if {POSTGRAPHILE, WORKERS} & set(names):
             held = stack.enter_context(database(comments))
         node = find_node() if {YOGA, POSTGRAPHILE, WORKERS} & set(names) else ("", "")
-        chosen = _servers(place, node[0], held.url if held else "")
+        built = _built_go(stack.enter_context(TemporaryDirectory())) if GO in names else ""
+        chosen = _servers(place, node[0], held.url if held else "", built)
         contestants = [
             await stack.enter_async_context(_running(server, place, held))
             for name in NAMES
@@ -140,7 +142,7 @@ async def line_up(
         yield contestants, _versions(held, node[1])
 
 
-def _servers(place: Place, node: str, postgresql: str) -> dict[str, list[Server]]:
+def _servers(place: Place, node: str, postgresql: str, go: str) -> dict[str, list[Server]]:
     """Return the servers by the names of ``--servers``."""
     over_table = ("{port}", place.endpoint_url, place.table)
     over_rows = [node, str(PEERS / "postgraphile.mjs"), "{port}", postgresql]
@@ -163,6 +165,14 @@ def _servers(place: Place, node: str, postgresql: str) -> dict[str, list[Server]
                 "Strawberry",
                 [sys.executable, str(PEERS / "plain.py"), *over_table],
                 CommentsApi(PLAIN, own_cursors=False, writes=False),
+            )
+        ],
+        GO: [
+            Server(
+                GO,
+                "graphql-go",
+                [go, *over_table],
+                CommentsApi(GO, own_cursors=False, writes=False),
             )
         ],
         WORKERS: [
@@ -206,6 +216,20 @@ def find_node() -> tuple[str, str]:
     if not (PEERS / "node_modules").exists():
         raise CommandError("The servers to compare with are not installed: run `make bench`.")
     return program, number
+
+
+def _built_go(directory: str) -> str:
+    """Build the server in Go from Debian's packages, and return its program."""
+    program, source = f"{directory}/graphql-go", str(PEERS / "graphql.go")
+    environment = os.environ | {"GO111MODULE": "off", "GOPATH": "/usr/share/gocode"}
+    try:
+        subprocess.run(["go", "build", "-o", program, source], env=environment, check=True)  # noqa: S603, S607 - our source
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise CommandError(
+            "The server in Go cannot be built: install Debian's golang-go, "
+            "golang-github-graph-gophers-graphql-go-dev and golang-github-aws-aws-sdk-go-v2-dev."
+        ) from error
+    return program
 
 
 def _output(*command: str) -> str:
