@@ -249,9 +249,9 @@ class Product(Node):
         graphql_type=Comment | None,
         description="The newest comment rated 1 or 2.",
     )
-    highlights: Highlights = strawberry.field(
+    highlights: Highlights | None = strawberry.field(
         resolver=votes.highlights,
-        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")],  # noqa: F821 - it imports us
+        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,  # noqa: F821 - it imports us
         description="The comments with the most helpful votes.",
     )
     last_commented_at: datetime | None = strawberry.field(

@@ -104,7 +104,6 @@ class CommentRepository(CommentWriter):
     ) -> None:
         super().__init__(table, self._written, maintenance, boards, folds, observer)
         self._statistics = statistics
-        self._highlights = folds.highlights
         self._maintenance = maintenance
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)
         executor = Executor(table.query, COMMENT.indexes, provider)
@@ -140,8 +139,6 @@ class CommentRepository(CommentWriter):
         return page.nodes[0] if page.edges else None
 
     def _written(self, product_ids: Iterable[str]) -> None:
-        for product_id in product_ids:
-            self._highlights.pop(product_id, None)
         self._statistics.forget(product_ids)
         self._shared.forget()
 

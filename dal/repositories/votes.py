@@ -83,11 +83,8 @@ class VoteRepository:
         """Return the positive and the critical comment with the most votes.
 
         Of comments with as many votes, the newest is returned. If one of the two is not among the
-        first rows, a second Query reads further rows. The result may be some seconds old.
+        first rows, a second Query reads further rows.
         """
-        kept = self._folds.highlights.get(product_id)
-        if kept is not None:
-            return kept
         values = {"product": product_id}
         request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)
         found = Highlights()
@@ -101,7 +98,6 @@ class VoteRepository:
             if None not in found or response.last_key is None:
                 break
             request = replace(request, start=response.last_key)
-        self._folds.highlights[product_id] = found
         return found
 
     async def put_many(self, votes: Sequence[Vote]) -> Outcome:

@@ -14,19 +14,13 @@ If a process is killed before a fold, the next vote for the comment or ``verify`
 
 from time import monotonic
 
-from cachetools import TTLCache
-
 from dal.client.table import Table
 from dal.entities.comment import ALL, COMMENT, FOLDED, HELPFUL, STATE, comment_in, comment_key
 from dal.entities.entity import packed, unpacked
 from dal.entities.vote import all_votes
 from dal.errors import ConditionFailedError
-from dal.model.votes import Highlights
 from dal.statistics.deferred import WORK_SECONDS, DeferredWork
 from dal.table.items import Item, key_of, unchanged
-
-KEPT_SECONDS, KEPT_PRODUCTS = 5.0, 1_000
-"""The seconds for which highlights are kept, and the maximum number of their products."""
 
 VOTES_A_SECOND = 250
 """A comment's votes are folded at most once in as many seconds as the votes divided by this number,
@@ -45,9 +39,6 @@ class HelpfulFolds(DeferredWork):
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self._not_before: dict[str, float] = {}
-        self.highlights: TTLCache[str, Highlights] = TTLCache(KEPT_PRODUCTS, KEPT_SECONDS)
-        """The highlights of products that were read in the last seconds. A write of a comment in
-        this process removes those of its product."""
         self.folded = 0
         """The number of corrected comments."""
 

@@ -60,6 +60,6 @@ def highlights(product: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         ("mostHelpfulPositive", gettext("Most helpful positive comment")),
         ("mostHelpfulCritical", gettext("Most helpful critical comment")),
     ):
-        one = product.get("highlights", {}).get(name)
+        one = (product.get("highlights") or {}).get(name)
         if one is not None:
             yield heading, one
