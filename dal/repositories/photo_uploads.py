@@ -7,11 +7,13 @@ everything below ``uploads/`` after a day.
 """
 
 import hashlib
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from dal.client.concurrency import in_parallel
 from dal.errors import DalError, InvalidArgumentError, StoreRefusedError
@@ -28,6 +30,11 @@ CONTENT_TYPES: Mapping[str, str] = {
 contain scripts."""
 
 _SECONDS = 600
+
+_UPLOAD = re.compile(
+    rf"uploads/([0-9a-f]{{32}}/[0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
+)
+"""The key of an upload: the user's folder, the id, and the end of the file's name."""
 
 
 class NoUploadsError(DalError):
@@ -111,16 +118,23 @@ class PhotoUploads:
 
     async def _published(self, user_id: str, number: int, photo: Photo) -> Photo:
         source = photo.url.removeprefix(f"{self.url}/")
-        if source == photo.url or not source.startswith("uploads/"):
+        key = _UPLOAD.fullmatch(source) if source != photo.url else None
+        if key is None and not self._may_be_upload(photo.url):
             return photo
-        mine = source.startswith(f"uploads/{folder_of(user_id)}/")
-        tag = await self._store.tag(source) if mine else None
-        if tag is not None:
-            stem, _, end = source.removeprefix("uploads/").rpartition(".")
-            target = f"photos/{stem}-{tag}.{end}"
-            if await self._store.copy(source, tag, target):
+        if key is not None and key[1].startswith(f"{folder_of(user_id)}/"):
+            tag = await self._store.tag(source)
+            target = f"photos/{key[1]}-{tag}.{key[2]}"
+            if tag is not None and await self._store.copy(source, tag, target):
                 return Photo(f"{self.url}/{target}", photo.alt)
         raise InvalidArgumentError(
             f"photos.{number}.url",
             f"photos.{number}.url names no file that you have uploaded: upload it again.",
         )
+
+    def _may_be_upload(self, url: str) -> bool:
+        """Return whether an address may show an upload, perhaps in another spelling.
+
+        Such a photo must be refused: its author could replace the file after its approval.
+        """
+        given, ours = urlsplit(url), urlsplit(self.url)
+        return given.hostname == ours.hostname and "/uploads/" in unquote(given.path)
