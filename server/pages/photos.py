@@ -43,12 +43,15 @@ def error_of(rows: Iterable[PhotoRow] | None, path: Sequence[str]) -> tuple[str,
     """
     if path[1:2] != ["photos"] or len(path) < 4:  # noqa: PLR2004 - as the docstring says
         return None
-    filled = [number for number, one in enumerate(rows or (), 1) if one.url]
-    if path[3] == "url":
-        message = gettext("Enter an address that begins with https://.")
-    else:
+    filled = [(number, one) for number, one in enumerate(rows or (), 1) if one.url]
+    number, row = filled[int(path[2])]
+    if path[3] != "url":
         message = gettext("Please shorten this text.")
-    return f"photo-{filled[int(path[2])]}", message
+    elif row.url.startswith("https://"):  # an upload that the bucket does not have
+        message = gettext("The photos could not be uploaded. Please try again.")
+    else:
+        message = gettext("Enter an address that begins with https://.")
+    return f"photo-{number}", message
 
 
 def photo_parts(

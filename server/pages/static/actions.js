@@ -3,7 +3,7 @@
 
 import { number } from "./live.js";
 
-/* How long a text is, beside how long it may be. */
+/* Shows the length of a text next to its maximum. */
 function count(within) {
   for (const room of within.querySelectorAll(".room[data-counts]")) {
     const field = room.closest("form").elements[room.dataset.counts];

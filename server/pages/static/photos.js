@@ -40,6 +40,7 @@ document.addEventListener("change", async ({ target }) => {
     const answer = await fetch(words.uploads, { method: "POST", body });
     if (!answer.ok) throw new Error(answer.statusText);
     const uploads = await answer.json();
+    if (uploads.length !== files.length) throw new Error("The server refused a file.");
     for (const [place, { url, fields, photoUrl }] of uploads.entries()) {
       const form = new FormData();
       for (const { name, value } of fields) form.append(name, value);
