@@ -55,7 +55,7 @@ _ALL_STATES = {
     **_KINDS,
     "comments": (lambda item: _is_published(item) or _is_held(item), stored),
 }
-"""The same, but with the comments that are not published."""
+"""``_KINDS`` for an export of comments in all states."""
 
 
 @dataclass(frozen=True, slots=True)

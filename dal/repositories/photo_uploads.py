@@ -111,7 +111,8 @@ class PhotoUploads:
     async def published(self, user_id: str, photos: Sequence[Photo]) -> tuple[Photo, ...]:
         """Return the photos. A photo that the user has uploaded gets the address of its copy.
 
-        The same upload always gets the same address, so that a retried request is the same.
+        The same upload always gets the same address, so that a retried request has the same
+        content.
         """
         reads = [self._published(user_id, number, one) for number, one in enumerate(photos)]
         return tuple(await in_parallel(reads))

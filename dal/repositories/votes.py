@@ -82,8 +82,8 @@ class VoteRepository:
     async def highlights(self, product_id: str) -> Highlights:
         """Return the positive and the critical comment with the most votes.
 
-        Of comments with as many votes, the newest is returned. If one of the two is not among the
-        first rows, a second Query reads further rows.
+        Of several comments with the same number of votes, the newest is returned. If one of the two
+        is not among the first rows, a second Query reads further rows.
         """
         values = {"product": product_id}
         request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)

@@ -101,7 +101,8 @@ async def export(
     if manifest.left_out:
         left_out = counted(manifest.left_out, "comment")
         typer.echo(
-            f"{left_out} not published and not exported: --all-states exports them too.",
+            f"Not exported, because they are not published: {left_out}. "
+            "--all-states exports them too.",
             err=output == _STDOUT,
         )
     if manifest.unreadable:

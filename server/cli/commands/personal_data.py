@@ -119,7 +119,7 @@ async def export(
             else:
                 items = [item async for item in find(store.table, name)]
         if not items:
-            typer.echo(f"Nothing is kept of {name}.", err=output is None)
+            typer.echo(f"The table has no data of {name}.", err=output is None)
             return
         data = exported(items, name) | {
             "photoFolder": f"photos/{folder_of(name)}/",
@@ -189,8 +189,8 @@ async def erase(
             async with scanning(store) as (_, seen):
                 found = _counts(await scan(store.table, name, seen), name)
         if all(map(choices.keeps, found)):
-            kept = f", but {_listed(found)} with the name by choice" if found else ""
-            typer.echo(f"Nothing is kept of {name}{kept}.")
+            kept = f", except {_listed(found)} with the name by choice" if found else ""
+            typer.echo(f"The table has no data of {name}{kept}.")
             return
         if not yes:
             _confirm(name, found, choices)

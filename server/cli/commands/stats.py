@@ -116,12 +116,13 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
         )
     if folds.folded:
         typer.echo(
-            f"{folds.folded:,} comments showed too few or too many helpful votes; corrected."
+            f"{folds.folded:,} comments showed too few or too many helpful votes; "
+            "they are corrected."
         )
     if names.added or names.removed:
         typer.echo(
-            f"One comment per person: {names.added:,} comments were not recorded, and now are; "
-            f"{names.removed:,} records of deleted comments are removed."
+            f"One comment per person: {names.added:,} comments were not recorded, they are "
+            f"recorded now; {names.removed:,} records of deleted comments are removed."
         )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")

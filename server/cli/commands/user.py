@@ -34,8 +34,8 @@ async def block(
 ) -> None:
     """Let a user's new comments and edits wait for a moderator.
 
-    Published comments stay. The block holds from the user's next comment on, under every rule of
-    moderation.
+    Published comments stay. The block takes effect with the user's next comment, also with
+    --moderation off.
     """
     name, reason = rules.identifier("NAME", name), rules.stated_title("--reason", reason)
     async with open_table(settings, share=True) as table:

@@ -117,7 +117,7 @@ async def test_comments_in_all_states_are_exported_on_request(
     code, output, errors = export("-o", out, "--kind", "comments", *store)
     assert (code, errors) == (0, "")
     assert output.endswith(
-        "1 comment not published and not exported: --all-states exports them too.\n"
+        "Not exported, because they are not published: 1 comment. --all-states exports them too.\n"
     )
     code, output, errors = export("-o", all_of_them, "--all-states", "--kind", "comments", *store)
     assert (code, errors) == (0, "")

@@ -78,9 +78,9 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
         f"marginalia: {nowhere} cannot be written: No such file or directory.\n",
     )
     unknown = tmp_path / "unknown.json"
-    assert run("export", "unknown", "--output", unknown) == "Nothing is kept of unknown.\n"
+    assert run("export", "unknown", "--output", unknown) == "The table has no data of unknown.\n"
     assert not unknown.exists()
-    assert run("erase", "unknown", "--yes") == "Nothing is kept of unknown.\n"
+    assert run("erase", "unknown", "--yes") == "The table has no data of unknown.\n"
 
     unsure = called("user", "erase", NAME, *store, **AWS)
     assert (unsure.returncode, unsure.stdout) == (2, "")
@@ -96,10 +96,10 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     ]
     assert "24 hours" in "".join(said[3:])
     assert all(len(line) <= 80 for line in said[1:])
-    kept = f"Nothing is kept of {NAME}, but 1 order with the name by choice.\n"
+    kept = f"The table has no data of {NAME}, except 1 order with the name by choice.\n"
     assert run("erase", NAME, "--yes") == kept
     run("erase", NAME, "--yes", "--orders", "delete")
-    nothing = f"Nothing is kept of {NAME}.\n"
+    nothing = f"The table has no data of {NAME}.\n"
     assert run("erase", NAME, "--yes") == nothing
     assert run("export", NAME, "--output", tmp_path / "more.json") == nothing
     assert not (tmp_path / "more.json").exists()
