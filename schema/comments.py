@@ -232,7 +232,7 @@ class Product(Node):
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
         description="Counts over all languages, or over the languages listed. Null if the table "
-        "has no counters, as before the first rebuild in stream mode.",
+        "has no counters yet: in stream mode, until the first rebuild.",
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,

@@ -37,5 +37,5 @@ class ProductGroup(Node):
         resolver=of.statistics,
         graphql_type=CommentStatistics | None,
         description="Sums of the counts of all products, over all languages or over the languages "
-        "listed. Null if the table has no counters, as before the first rebuild in stream mode.",
+        "listed. Null if the table has no counters yet: in stream mode, until the first rebuild.",
     )
