@@ -108,9 +108,12 @@ class Erasure:
         ``progress`` receives the number of erased items, ``seen`` the number of scanned ones. If
         ``seen`` is None, the erasure is proved without a scan.
 
-        Raises StoreRefusedError, before anything changes, if an unfinished erasure has other
-        choices, or for an item of an unknown kind. Raises ConflictError if other programs keep
-        writing items that name the user.
+        Raises StoreRefusedError if an unfinished erasure of the user was started with other
+        choices: then this run changes nothing. Also raises it if an item of an unknown kind may
+        name the user: then this run changes nothing if its first queries find the item, but a scan
+        finds the item after other items are erased.
+
+        Raises ConflictError if other programs keep writing items that name the user.
         """
         self._progress = progress
         record = await self._announce()

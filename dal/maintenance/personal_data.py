@@ -60,7 +60,7 @@ class Kind(StrEnum):
 
 
 def _keyed(partition: str, sort: str) -> Callable[[Item], bool]:
-    """Return whether an item's keys begin with these texts."""
+    """Return a function that tests whether an item's keys begin with these texts."""
     return lambda key: key["PK"]["S"].startswith(partition) and key["SK"]["S"].startswith(sort)
 
 
