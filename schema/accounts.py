@@ -268,7 +268,7 @@ class AddOrganizationUserPayload:
         description="The new user of the organisation; null on errors."
     )
     organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
-        description="Edge to insert into a cached list, at the place its cursor gives."
+        description="Edge to insert into a cached list, at the position of its cursor."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -113,7 +113,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "not filter. Default false.",
     "Subscription.commentEvents.verifiedOnly": "Send events only of comments with "
     "`verifiedPurchase`. Default false.",
-    "kind": "Which queue.",
+    "kind": "Queue to list.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
     "normalizes them. Omit for all; an empty list matches nothing.",
     "Query.leaderboard.language": "Count only comments in this language, a BCP 47 tag such as "

@@ -181,9 +181,9 @@ class CommentConnection(Connection[Comment]):
 
     total_count: int | None = strawberry.field(
         description="Exact number of comments that match the filters, on all pages. Null while "
-        "counters are rebuilt or follow the table's stream. With `verifiedOnly` or "
-        "`hasPhotos` also null; with date filters null, or 0 if no comment passes the other "
-        "filters."
+        "counters are rebuilt or follow the table's stream. Null with `verifiedOnly` or "
+        "`hasPhotos`. With date filters null, except that it is 0 if no comment passes the "
+        "other filters."
     )
 
     json_ld: str | None = strawberry.field(

@@ -87,7 +87,8 @@ class Submission(Node):
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="Creation time. Publishing keeps it, so the comment takes its place by date."
+        description="Creation time. Publishing does not change it, so the comment takes its"
+        " place by date."
     )
     updated_at: datetime | None = strawberry.field(
         description="Time of the last edit; null if never edited."
@@ -105,7 +106,7 @@ class Submission(Node):
         graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
     )
     state: submissions.SubmissionState = strawberry.field(
-        description="Whether a moderator has yet to decide, or has rejected the comment."
+        description="Whether the comment waits for a moderator, or a moderator has rejected it."
     )
     cause: ReviewCause | None = strawberry.field(
         resolver=moderation.cause,
@@ -268,7 +269,7 @@ class UnblockUserPayload:
     """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
 
     username: str | None = strawberry.field(
-        description="The user after the end of the block; null on errors."
+        description="Name of the user who is no longer blocked; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -315,9 +316,9 @@ class ModerationMutation:
     block_user: blocks.BlockPayload | None = strawberry.mutation(
         resolver=blocks.block_user,
         graphql_type=BlockUserPayload | None,
-        description="Let a user's new comments, and edits of titles and texts, wait for a "
-        "moderator. Published comments stay. Repeating a block with another reason replaces the "
-        "block. For moderators.",
+        description="Make a user's new comments, and the user's edits of titles and texts, "
+        "wait for a moderator. Published comments stay published. A second "
+        "block with another reason replaces the first. For moderators.",
     )
     unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
         resolver=blocks.unblock_user,

@@ -73,8 +73,8 @@ class LanguageFacet:
 
 
 @strawberry.type(
-    description="Counts for filter controls. The counts of a facet "
-    "apply the other filter, but not the facet's own."
+    description="Counts for filter controls. Counts of ratings apply the language filter "
+    "only, and counts of languages the rating filter only."
 )
 class CommentFacets:
     """The GraphQL type of ``dal.statistics.counts.CommentFacets``."""
