@@ -119,14 +119,14 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern(
         "AP20",
-        "a product's comments of buyers, of any ratings and languages",
+        "buyers' comments on a product, of any ratings and languages",
         BY_VERIFIED,
         "product verified language? rating?",
         "?",
     ),
     AccessPattern(
         "AP23",
-        "a product's comments with photos, of any ratings and languages, or of buyers",
+        "a product's comments with photos, of any ratings and languages, or only those of buyers",
         WITH_PHOTOS,
         "product hasPhotos language? rating? verified?",
         "?",
@@ -205,7 +205,7 @@ ACCESS_PATTERNS = (
         "AP15", "published comments with reports, longest waiting first", REPORTED, "state"
     ),
     AccessPattern("AP16", "the reports of a comment, and the decision on it"),
-    AccessPattern("AP17", "a comment that is not published by its id"),
+    AccessPattern("AP17", "an unpublished comment by its id"),
     AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
     AccessPattern("AP19", "whether a user may comment on a product, and has bought it"),
     AccessPattern("product details", "a product's title, picture and address"),
@@ -220,16 +220,30 @@ ACCESS_PATTERNS = (
     AccessPattern("known user", "whether a user has a profile, orders or comments"),
     AccessPattern("A1", "a user's profile"),
     AccessPattern("A2", "a user's orders, newest first", ORDERS_BY_DATE, "user"),
-    AccessPattern("A2 (since a date)", "from a date on", ORDERS_BY_DATE, "user", "since"),
-    AccessPattern("A2 (before a date)", "before a date", ORDERS_BY_DATE, "user", "before"),
     AccessPattern(
-        "A2 (between two dates)", "between two dates", ORDERS_BY_DATE, "user", "since before"
+        "A2 (since a date)", "a user's orders from a date on", ORDERS_BY_DATE, "user", "since"
+    ),
+    AccessPattern(
+        "A2 (before a date)", "a user's orders before a date", ORDERS_BY_DATE, "user", "before"
+    ),
+    AccessPattern(
+        "A2 (between two dates)",
+        "a user's orders between two dates",
+        ORDERS_BY_DATE,
+        "user",
+        "since before",
     ),
     AccessPattern("A3", "an order with its lines", ORDER_BY_ID, "order"),
     AccessPattern(
         "A4", "a user's orders of one or several statuses", ORDERS_BY_STATUS, "user status*"
     ),
-    AccessPattern("A4 (since a date)", "from a date on", ORDERS_BY_STATUS, "user status*", "since"),
+    AccessPattern(
+        "A4 (since a date)",
+        "a user's shipped orders from a date on",
+        ORDERS_BY_STATUS,
+        "user status*",
+        "since",
+    ),
     AccessPattern("A5", "everyone's open orders, newest first", OPEN_ORDERS, "status", "?"),
     AccessPattern(
         "A5'", "a user's shipped orders before a date", ORDERS_BY_STATUS, "user status*", "before"
