@@ -383,7 +383,7 @@ async def test_a_customer_has_no_form_to_reply(ann: httpx.AsyncClient, table: Ta
     [
         (None, {"report"}),
         ("bob", {"report"}),
-        ("ann", {"edit", "delete"}),
+        ("acts-author", {"edit", "delete"}),
         ("mia", {"write-reply", "report"}),
     ],
 )
@@ -391,10 +391,12 @@ async def test_a_card_links_to_the_forms_on_the_comments_page(
     app: ASGIApp, table: Table, user: str | None, actions: set[str]
 ) -> None:
     """Scripts open the same forms in the card, and fetch the card of the same list."""
-    await stored(table, [COMMENT._replace(comment_id="acted", product_id="acts")])
+    await stored(
+        table, [COMMENT._replace(comment_id="acted", product_id="acts", username="acts-author")]
+    )
     jwt = user and jwt_of(user, *(["merchant"] if user == "mia" else []))
     async with client_of(app, jwt) as client:
-        for address, kind in (("/products/acts", "product"), ("/authors/ann", "author")):
+        for address, kind in (("/products/acts", "product"), ("/authors/acts-author", "author")):
             page = await opened(client, address)
             links = {
                 str(given["href"]).rpartition("#")[::2]

@@ -79,8 +79,8 @@ async def test_both_plans_have_the_apis_numbers_and_the_same_rows(
 
 
 def listed(page: Parsed) -> list[str]:
-    """Return the links to the comments of a page."""
-    links = [given.get("href") or "" for _, given in page.elements]
+    """Return the addresses of a page's comments."""
+    links = [(given.get("href") or "").partition("#")[0] for _, given in page.elements]
     return list(dict.fromkeys(link for link in links if link.startswith("/comments/")))
 
 

@@ -79,7 +79,7 @@ async def test_the_form_requires_a_text_unless_the_setting_is_on(
         labels.append(("required" in area, page.text.count("optional")))
         hidden = {"form_key": page.fields()["form_key"]}
         answers.append(await visitor.post("/products/stars", data=TYPED | hidden))
-    assert labels == [(True, 1), (False, 2)], "a title is optional on both"
+    assert labels == [(True, 2), (False, 3)], "a title and photos are optional on both"
     refused, accepted = answers
     assert (refused.status_code, "Write a few words." in refused.text) == (422, True)
     assert accepted.status_code == 303
