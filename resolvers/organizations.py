@@ -278,7 +278,7 @@ async def set_subscription_plan(
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
-    """Return ADMIN or MEMBER for each first user of a new organisation, by username."""
+    """Return ADMIN or MEMBER for each initial user of a new organisation, by username."""
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import orjson
 
 Question = Callable[[Any], Any]
-"""Builds the SQL of a question from the relation of all comments: see ``dal.analytics.sql``."""
+"""A function that receives the relation of all comments, and returns the SQL of one question to the
+analytics store: see ``dal.analytics.sql``."""
 
 Row = Sequence[Any]
 

@@ -52,10 +52,11 @@ table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""Messages and codes of errors after which the links of Apollo and urql send the text.
+"""The message and the code of the two errors after which a client sends the text of its operation.
 
-After the first pair they send the text in all later requests, after the second pair in this request
-only. Some clients check the message, others the code:
+After PERSISTED_QUERY_NOT_SUPPORTED, Apollo and urql clients send the text with every later request.
+After PERSISTED_QUERY_NOT_FOUND, they send it with this request only. Some clients check the
+message, others the code:
 https://www.apollographql.com/docs/apollo-server/performance/apq"""
 
 _Member = TypeVar("_Member", str, dict[str, Any])

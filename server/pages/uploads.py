@@ -7,7 +7,10 @@ from server.pages.sessions import require_own
 
 
 async def create(request: PageRequest) -> Response:
-    """Return a form for each media type in ``types``; no form if one is not a photo's."""
+    """Return an upload form for each media type in ``types``.
+
+    If any of them is not the type of a photo, the list of forms is empty.
+    """
     fields = await request.form()
     require_own(request.session, fields)
     given = {"contentTypes": fields.get("types", "").split(",")}

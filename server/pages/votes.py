@@ -48,7 +48,7 @@ async def _count_after(
 
 
 def _noticed(address: str, notice: str) -> str:
-    """Return the address with another notice."""
+    """Return the address with its parameter ``notice`` replaced."""
     parts = urlsplit(address)
     kept = [one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] != "notice"]
     return with_query(parts.path, *kept, notice=notice)
