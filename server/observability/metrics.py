@@ -85,8 +85,8 @@ class Metrics:
         )
         self.capacity = self._counter(
             "marginalia_dynamodb_capacity_units",
-            "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. Reads by key "
-            "count under the pattern of their item.",
+            "Consumed capacity, `read` (RCU) or `write` (WCU), by access pattern. A read by "
+            "key has the pattern of the item.",
             "unit",
             "access_pattern",
         )
@@ -138,7 +138,7 @@ class StateSampler:
         )
         self._late = Gauge(
             "marginalia_event_loop_late_seconds",
-            "Delay of the event loop in the last second; the latest worker counts.",
+            "Delay of the event loop in the last second, of the worker with the longest delay.",
             registry=registry,
             multiprocess_mode="livemax",
         )

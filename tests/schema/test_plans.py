@@ -231,5 +231,5 @@ def test_each_traced_field_is_in_the_schema_and_has_a_cost() -> None:
         "fullPages": 2,
         "ideal": 2,
     }
-    many = " ".join(f"c{n}: comments {{ plan {{ rows {{ outcome }} }} }}" for n in range(130))
+    many = " ".join(f"c{n}: comments {{ plan {{ rows {{ outcome }} }} }}" for n in range(150))
     assert cost_of(f'{{ product(productId: "1") {{ {many} }} }}')[1] > MAX_ANSWER_VALUES
