@@ -1,10 +1,11 @@
 """Turns on or off, while servers write, that a person may have only one comment on each product.
 
 1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS, each add writes the
-reservation of its author and product. An add is refused if the reservation is for another comment.
+   reservation of its author and product. An add is refused if the reservation is for another
+   comment.
 2. *Mark*: a scan writes reservations for the older comments. If a person has several comments on a
-product, the reservation is for the newest one. The table keeps the ids of the others under
-``COMMENTED``.
+   product, the reservation is for the newest one. The table keeps the ids of the others under
+   ``COMMENTED``.
 3. The maintenance item says ``on``. For writers this is the same as ``marking``.
 
 An interrupted command continues when it is run again. Turning off leaves the reservations in the
