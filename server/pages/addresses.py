@@ -1,7 +1,7 @@
 """The addresses of pages. Each page has only one, so that it can be shared and cached.
 
-A page shows 20 comments: the first of its list, the last (``page=last``), or those after or before
-a cursor.
+A page shows 20, 50 or 100 comments: the first of its list, the last (``page=last``), or those after
+or before a cursor.
 """
 
 import re
@@ -22,7 +22,9 @@ from server.pages.list_orders import ORDERS
 RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
-"""Number of comments on a page."""
+"""Number of comments on a page, if the visitor has not chosen another of ``SIZES``."""
+
+SIZES = (SIZE, 50, 100)
 
 _LOCAL = re.compile(r"/(?![/\\])[!-~]*")
 
@@ -32,11 +34,11 @@ _PORTS = {"https": 443, "http": 80}
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of a product's comments, and the order of the list.
+    """The filters of a product's comments, the order of the list, and the size of its pages.
 
     An empty filter matches all values, like a form without a checked box. In an address, ratings
-    come first, then languages, both ascending, then days, purchases, photos, variants and the
-    order.
+    come first, then languages, both ascending, then days, purchases, photos, variants, the order
+    and the size.
     """
 
     ratings: tuple[int, ...] = ()
@@ -53,10 +55,12 @@ class Filters:
     """Whether the list shows only comments with photos."""
     together: bool = False
     """Whether the list shows the comments on all variants of the product's group."""
+    size: int = SIZE
+    """Number of comments on a page. One of ``SIZES``."""
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
-        """Return the filters in an address. Raise PageFault for an invalid rating, day or order.
+        """Return the filters in an address. Raise PageFault for an invalid value.
 
         If the first day is after the last, the two are swapped.
         """
@@ -72,6 +76,7 @@ class Filters:
             bool(given.get("verified")),
             bool(given.get("photos")),
             given.get("variants") == "all",
+            _size(given.get("show", "")),
         )
 
     def spelt(self, languages: Iterable[str]) -> "Filters":
@@ -96,8 +101,9 @@ class Filters:
 
     @property
     def essential(self) -> "Filters":
-        """These filters, without the ratings if all five are selected."""
-        return replace(self, ratings=()) if self.ratings == RATINGS else self
+        """These filters with the default size, and without the ratings if all are selected."""
+        ratings = () if self.ratings == RATINGS else self.ratings
+        return replace(self, ratings=ratings, size=SIZE)
 
     def variables(self) -> dict[str, Any]:
         """Return the arguments of ``Product.comments`` as JSON; null matches all values."""
@@ -125,6 +131,7 @@ class Filters:
             *([("photos", "yes")] if self.photos else []),
             *([("variants", "all")] if self.together else []),
             *([("order", self.order)] if self.order != "newest" else []),
+            *([("show", str(self.size))] if self.size != SIZE else []),
             *cursor.items(),
         ]
         return f"?{urlencode(pairs)}" if pairs else ""
@@ -152,13 +159,13 @@ class ListPart:
             return {"before": self.before}
         return {"page": "last"} if self.last else {}
 
-    def variables(self) -> dict[str, Any]:
-        """Return the arguments of a connection."""
+    def variables(self, size: int = SIZE) -> dict[str, Any]:
+        """Return the arguments of a connection for a page of ``size`` rows."""
         if self.before and not self.after:
-            return {"last": SIZE, "before": self.before}
+            return {"last": size, "before": self.before}
         if self.last and not self.after:
-            return {"last": SIZE}
-        return {"first": SIZE, "after": self.after or None}
+            return {"last": size}
+        return {"first": size, "after": self.after or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +309,16 @@ def _order(value: str) -> str:
             names=", ".join(ORDERS),
         )
     return value or "newest"
+
+
+def _size(value: str) -> int:
+    if value not in {"", *map(str, SIZES)}:
+        raise invalid(
+            gettext_noop("%(value)s is not a page size. Choose one of these: %(names)s."),
+            value,
+            names=", ".join(map(str, SIZES)),
+        )
+    return int(value or SIZE)
 
 
 def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -229,10 +229,10 @@ async def change(request: PageRequest) -> Response:
         return await _page(request, form.with_errors(errors), status=422)
     if result.data["updateComment"]["submission"]:
         return request.to(product_path(comment["product"]["productId"]) + "?notice=held")
-    return _done(request, comment, "changed")
+    return done(request, comment, "changed")
 
 
-def _done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
+def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
     """Redirect to the comment's page. It shows the card that scripts have asked for."""
     return request.to(
         with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
@@ -256,7 +256,7 @@ async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str
         result = await request.run("reply.set" if sets else "reply.remove", input=given)
         errors = _small_errors(result, text, _MOST["reply"])
     if not errors:
-        return _done(request, comment, "replied" if sets else "unreplied")
+        return done(request, comment, "replied" if sets else "unreplied")
     return await _page(request, None, status=422, reply={"text": text, "errors": errors})
 
 
@@ -274,7 +274,7 @@ async def _report(
             await request.run("comment.report", input=given), text, _MOST["report"]
         )
     if not errors:
-        return _done(request, comment, "reported")
+        return done(request, comment, "reported")
     report = {"reason": reason, "text": text, "errors": errors}
     return await _page(request, None, status=422, report=report)
 

@@ -7,6 +7,7 @@ import asyncio
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
@@ -16,13 +17,20 @@ from starlette.responses import Response
 from server.pages import i18n
 from server.pages.addresses import (
     SIZE,
+    SIZES,
     Filters,
     ListPart,
     Pager,
-    comment_path,
     product_path,
 )
-from server.pages.comment import BUYERS_ONLY, UNLISTED, CommentForm, unchecked, user_errors
+from server.pages.comment import (
+    BUYERS_ONLY,
+    UNLISTED,
+    CommentForm,
+    done,
+    unchecked,
+    user_errors,
+)
 from server.pages.faults import PageFault
 from server.pages.formats import day, decimal, language, minute, number, product_name
 from server.pages.i18n import gettext, gettext_noop, ngettext
@@ -81,7 +89,7 @@ async def add(request: PageRequest) -> Response:
     comment = result.data["addComment"]["comment"]
     if comment is None:  # the comment waits for a moderator
         return request.to(product_path(product_id) + "?notice=held")
-    return request.to(comment_path(comment["commentId"]) + "?notice=added")
+    return done(request, comment, "added")
 
 
 async def _page(request: PageRequest, form: CommentForm | None, status: int = 200) -> Response:
@@ -94,9 +102,9 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         result = await request.run(
             "product",
             **variables,
-            **part.variables(),
+            **part.variables(filters.size),
             together=filters.together,
-            summary=filters == Filters() and not part.chosen,
+            summary=filters == Filters(size=filters.size) and not part.chosen,
             signedIn=request.session.username is not None,
         )
         # Measured from here, because a server's first page takes longer to compile its documents.
@@ -130,7 +138,9 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
     words = ORDERS[filters.order]
-    playground = Choice(product_id, replace(filters, together=False), SIZE, after=part.after)
+    playground = Choice(
+        product_id, replace(filters, together=False, size=SIZE), filters.size, after=part.after
+    )
     name = product_name(product)
     return request.render(
         "product.html",
@@ -160,12 +170,18 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
             if product["group"]
         ],
+        # The same values for the number of comments on a page.
+        sizes=[
+            (size, path + replace(filters, size=size).query(**part.chosen), size == filters.size)
+            for size in SIZES
+        ],
         heading=gettext(words.further_heading if part.chosen else words.heading),
         onward=gettext(words.onward),
         back=gettext(words.back),
         path=path,
         canonical=path + filters.essential.query(**part.chosen),
-        all_of_it=path + Filters(order=filters.order, together=filters.together).query(),
+        all_of_it=path
+        + Filters(order=filters.order, together=filters.together, size=filters.size).query(),
         removals=[(words, path + rest.query()) for words, rest in _removals(filters)],
         wider=[]
         if comments
@@ -178,9 +194,24 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         account=plan_account(connection.get("plan"), result, playground.address),
         form=form and form.shown(request, [one["language"] for one in facets["languages"]]),
         highlights=list(highlights(product)),
+        draft=form and _draft(request),
         closed=gettext(UNLISTED) if closed else None,
         buyers_only=gettext(BUYERS_ONLY) if request.session.context.buyers_only else None,
     )
+
+
+def _draft(request: PageRequest) -> dict[str, Any]:
+    """Return the comment whose card scripts fill with the form's fields."""
+    return {
+        "commentId": "",
+        "username": request.session.username or "",
+        "authorName": request.session.name or "",
+        "createdAt": datetime.now(UTC).isoformat(),
+        "language": i18n.spoken(),
+        "rating": _BEST,
+        "title": "-",
+        "text": "-",
+    } | dict.fromkeys(("updatedAt", "verifiedPurchase", "photos", "reply"))
 
 
 def _summary(name: str, statistics: dict[str, Any]) -> str:

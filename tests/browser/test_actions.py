@@ -26,11 +26,22 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keys(
     await page.keyboard.type("It sweeps")
     await page.keyboard.press("Tab")
     await page.keyboard.type("Mostly.")
-    await page.get_by_role("button", name="Publish").press("Enter")
-    await expect(page.get_by_role("heading", level=1)).to_have_text("It sweeps")
+    # The answer is late: until it comes, the list shows what was typed.
+    late = asyncio.Event()
 
-    await reader.open("/products/in-place")
+    async def wait(route: Route) -> None:
+        await late.wait()
+        await route.fallback()
+
+    await page.route("**/products/in-place?card=*", wait)
+    await page.get_by_role("button", name="Publish").press("Enter")
+    await expect(reader.comments.locator("h3")).to_have_text("It sweeps")
+    await expect(reader.comments).to_have_attribute("aria-busy", "true")
+    late.set()
     card, edit = reader.comments.first, page.locator("form#edit")
+    await expect(card.locator(".notice")).to_be_focused()
+    await expect(card.locator(".notice")).to_contain_text("your comment is published.")
+    await expect(page.locator("#news")).to_have_text("")  # its own event announces nothing
     await page.get_by_role("link", name="Edit").press("Enter")
     await expect(edit.get_by_role("radio", name="4 stars")).to_be_focused()
     await page.evaluate(AXE)
@@ -39,13 +50,7 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keys(
     await typed(page, "ArrowRight", "Tab", "Tab")
     await page.keyboard.type("It cleans")
 
-    # The answer is late: until it comes, the list shows what was typed.
-    late = asyncio.Event()
-
-    async def wait(route: Route) -> None:
-        await late.wait()
-        await route.fallback()
-
+    late.clear()
     await page.route("**/comments/*", wait)
     await page.keyboard.press("Enter")
     await expect(page.locator(".comment:visible h3")).to_have_text("It cleans")

@@ -1,7 +1,8 @@
-/* Edit, delete, reply and report in the list: the form of the comment's own page opens in its card.
-   The card shows at once what is sent, and the form comes back if the server refuses it. */
+/* Write, edit, delete, reply and report in the list. A new comment appears at its top; for the other
+   actions the form of the comment's own page opens in its card. The list shows at once what is sent,
+   and the form comes back if the server refuses it. */
 
-import { number } from "./live.js";
+import { announce, number } from "./live.js";
 
 /* Shows the length of a text next to its maximum. */
 function count(within) {
@@ -59,31 +60,44 @@ function put(card, form, link) {
   (error ?? field ?? cancel).focus();
 }
 
-/* ``form.action`` would be the hidden field of this name. */
-async function send(card, form, link, submitter) {
-  const expected = expect(card, form);
+/* Sends a form, and returns the page that it leads to, or the message why there is none.
+   ``form.action`` would be the hidden field of this name. */
+async function sent(form, kind, submitter) {
   let message = form.dataset.failed;
   try {
     const body = new URLSearchParams(new FormData(form, submitter));
-    const { answer, parsed } = await page(form.getAttribute("action"), link.dataset.act, { method: "POST", body });
+    const { answer, parsed } = await page(form.getAttribute("action"), kind, { method: "POST", body });
     const url = new URL(answer.url);
     if (answer.ok && url.searchParams.has("notice")) {
       const stays = url.pathname.includes("/comments/"); // otherwise it is deleted or waits
-      settle(card, expected, parsed.querySelector("#notice"), stays && parsed.querySelector(".comment"));
-      return;
+      return { notice: parsed.querySelector("#notice"), fresh: stays && parsed.querySelector(".comment") };
     }
-    const refused = parsed.querySelector(`#${form.id}`);
-    if (refused) {
-      back(card, expected);
-      form.remove();
-      put(card, refused, link);
-      return;
-    }
+    const refused = parsed.querySelector(form.id ? `#${form.id}` : "#write");
+    if (refused) return { refused };
     message = parsed.querySelector("main .lead p")?.textContent ?? message;
   } catch (error) {
     console.info(error); // no connection
   }
-  back(card, expected);
+  return { message };
+}
+
+async function send(card, form, link, submitter) {
+  const expected = expect(card, form);
+  const { notice, fresh, refused, message } = await sent(form, link.dataset.act, submitter);
+  if (notice) {
+    card.remove();
+    settle(expected, notice, fresh);
+    return;
+  }
+  expected.remove();
+  card.hidden = false;
+  if (refused) {
+    form.remove();
+    put(card, refused, link);
+  } else complain(form, message);
+}
+
+function complain(form, message) {
   form.querySelector(".errors")?.remove();
   const errors = document.createElement("div");
   Object.assign(errors, { className: "errors", tabIndex: -1, textContent: message });
@@ -92,44 +106,86 @@ async function send(card, form, link, submitter) {
   errors.focus();
 }
 
+/* Sends a new comment, and shows it at the top of the list. */
+async function add(form) {
+  const sample = document.getElementById("new-comment").content;
+  const expected = document.importNode(sample, true).querySelector(".comment");
+  const { language, another, title } = form.elements;
+  fill(expected, form);
+  if (!title.value) expected.querySelector("h3").remove();
+  const name = language.value.includes("*") ? another.value : language.selectedOptions[0].text;
+  expected.querySelector(".byline > span").textContent = name;
+  expected.setAttribute("aria-busy", "true");
+  document.querySelector("#comments > :is(.comment, .empty)").before(expected);
+  expected.scrollIntoView({ block: "center" });
+  // The second press of a double click must not meet what has scrolled under the pointer.
+  const main = document.querySelector("main");
+  main.inert = true;
+  const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
+  main.inert = false;
+  const { notice, fresh, refused, message } = outcome;
+  if (!notice) {
+    expected.remove();
+    if (!refused) return complain(form, message);
+    document.getElementById("write").replaceWith(refused);
+    count(refused);
+    refused.querySelector(".errors").focus();
+    return;
+  }
+  if (fresh) document.querySelector("#comments > .empty")?.remove();
+  settle(expected, notice, fresh);
+  announce();
+  // The next comment is another one, so it needs another idempotency key.
+  form.querySelector(".errors")?.remove();
+  form.reset();
+  form.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
+  for (const field of [form.elements.title, form.elements.text]) {
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}
+
 /* Puts a copy with the expected change in place of the card, which keeps the form. */
 function expect(card, form) {
   const copy = card.cloneNode(true);
   copy.querySelector(".in-place").remove();
   copy.setAttribute("aria-busy", "true");
-  const { title, text, rating } = form.elements;
-  const heading = copy.querySelector(":is(h2, h3) a");
-  if (form.id === "edit") {
-    if (heading) heading.textContent = title.value;
-    const old = copy.querySelector(":scope > .text");
-    if (old) old.textContent = text.value;
-    const lit = copy.querySelector(".stars svg");
-    lit.setAttribute("width", 20 * rating.value);
-    lit.setAttribute("viewBox", `0 0 ${20 * rating.value} 20`);
-  }
+  if (form.id === "edit") fill(copy, form);
   const reply = copy.querySelector(".reply .text");
-  if (form.id === "write-reply" && reply) reply.textContent = text.value;
+  if (form.id === "write-reply" && reply) reply.textContent = form.elements.text.value;
   card.after(copy);
   card.hidden = true;
   return copy;
 }
 
-function back(card, expected) {
-  expected.remove();
-  card.hidden = false;
+/* Shows the fields of a comment's form in its card. */
+function fill(card, form) {
+  const { title, text, rating } = form.elements;
+  const heading = card.querySelector(":is(h2, h3) a") ?? card.querySelector("h3");
+  if (heading) heading.textContent = title.value;
+  const old = card.querySelector(":scope > .text");
+  if (old) old.textContent = text.value;
+  const lit = card.querySelector(".stars svg");
+  lit.setAttribute("width", 20 * rating.value);
+  lit.setAttribute("viewBox", `0 0 ${20 * rating.value} 20`);
 }
 
-/* Shows the card as the server returned it, or only its sentence if the comment left the list. */
-function settle(card, expected, notice, fresh) {
+/* Shows the card as the server returned it, or only its sentence if the comment is not in the list. */
+function settle(expected, notice, fresh) {
   notice.removeAttribute("id");
   notice.tabIndex = -1;
-  card.remove();
   if (fresh) {
     expected.replaceWith(fresh);
     fresh.append(notice);
   } else expected.replaceWith(notice);
   notice.focus();
 }
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("#write form[data-draft]")) return;
+  event.preventDefault();
+  add(form);
+});
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.("a[data-act]");

@@ -4,7 +4,7 @@
 let stream = null;
 let list = null;
 let cursor = null;
-let fresh = new Set();
+let fresh = new Map(); // the comment ids of new comments, by their global ids
 let shown = 0;
 
 /* Listens to the list that is shown now; after a swap it may be another one. */
@@ -12,7 +12,7 @@ export function listen() {
   if (list !== document.getElementById("news")) {
     list = document.getElementById("news");
     cursor = null;
-    fresh = new Set();
+    fresh = new Map();
     shown = Date.now();
   }
   stream?.close();
@@ -40,17 +40,25 @@ function take(event) {
   cursor = event.cursor;
   if (unknown) return;
   if (event.kind === "CHANGED") reply(event.commentEdge.node);
-  if (event.kind === "ADDED") fresh.add(event.commentEdge.node.id);
+  if (event.kind === "ADDED") fresh.set(event.commentEdge.node.id, event.commentEdge.node.commentId);
   if (event.kind === "DELETED") fresh.delete(event.deletedId);
   if (event.kind === "RELOAD") say(list.dataset.some);
-  else if (fresh.size) say(counted(JSON.parse(list.dataset.many), fresh.size));
-  else say("");
+  else announce();
+}
+
+/* Says how many new comments the page does not show. It shows those that were written on it. */
+export function announce() {
+  const unseen = [...fresh.values()].filter((one) => !article(one)).length;
+  say(unseen ? counted(JSON.parse(list.dataset.many), unseen) : "");
+}
+
+function article(commentId) {
+  return [...document.querySelectorAll("article.comment")].find((one) => one.dataset.comment === commentId);
 }
 
 /* Puts the shop's present reply under a comment, if the page shows the comment. */
 function reply(node) {
-  const comments = [...document.querySelectorAll("article.comment")];
-  const one = comments.find((shown) => shown.dataset.comment === node.commentId);
+  const one = article(node.commentId);
   if (!one) return;
   one.querySelector(".reply")?.remove();
   if (!node.reply) return;

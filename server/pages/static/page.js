@@ -4,6 +4,7 @@
 import "./actions.js";
 import "./photos.js";
 import { listen } from "./live.js";
+import { offerMore } from "./more.js";
 import { addSavings } from "./savings.js";
 import "./votes.js";
 
@@ -43,6 +44,7 @@ async function show(to, { push, landing }) {
     swap(fresh, landing);
     shown = here();
     listen();
+    offerMore();
     addSavings();
   } catch (error) {
     if (mine !== latest) return;
@@ -87,7 +89,7 @@ export function swap(fresh, landing) {
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
-  for (const name of ["rating", "language", "from", "to", "verified", "photos", "order"]) {
+  for (const name of ["rating", "language", "from", "to", "verified", "photos", "order", "show"]) {
     for (const value of values.getAll(name).sort()) if (value) query.append(name, value);
   }
   return query.size ? `${form.action}?${query}` : form.action;
@@ -143,41 +145,39 @@ function copied(link) {
   }, 2000);
 }
 
-/* What was begun stays in this browser until it is stored or discarded. */
+/* The draft of a comment stays in this browser until the comment is stored or discarded. */
 const DRAFT = ["rating", "language", "another", "title", "text"];
-const form = document.querySelector("form[data-draft]");
 const viewer = document.querySelector(".viewer bdi")?.textContent;
-const key = form && `draft:${viewer}:${form.dataset.draft}`;
+const writing = () => viewer && document.querySelector("form[data-draft]");
+const key = (form) => `draft:${viewer}:${form.dataset.draft}`;
 
-function keep() {
+function keep(form) {
   const values = Object.fromEntries(DRAFT.map((name) => [name, form.elements[name].value]));
-  if (values.title || values.text) localStorage.setItem(key, JSON.stringify(values));
-  else localStorage.removeItem(key);
+  if (values.title || values.text) localStorage.setItem(key(form), JSON.stringify(values));
+  else localStorage.removeItem(key(form));
 }
 
-function restore() {
-  const values = JSON.parse(localStorage.getItem(key));
+function restore(form) {
+  const values = JSON.parse(localStorage.getItem(key(form)));
   const notice = form.querySelector(".draft");
   if (!values || !notice || form.elements.text.value || form.elements.title.value) return;
   for (const name of DRAFT) form.elements[name].value = values[name];
   for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input"));
   notice.hidden = false;
+  form.addEventListener("reset", () => (notice.hidden = true));
   notice.querySelector("button").addEventListener("click", () => {
-    localStorage.removeItem(key);
     form.reset();
-    for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input"));
-    notice.hidden = true;
+    for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input", { bubbles: true }));
   });
 }
 
 try {
-  const { searchParams } = new URL(location.href);
-  if (searchParams.get("notice") === "added") localStorage.removeItem(sessionStorage.getItem("sent"));
-  if (form && viewer) {
-    restore();
-    keep(); // what was typed before this ran
-    form.addEventListener("input", keep);
-    form.addEventListener("submit", () => sessionStorage.setItem("sent", key));
+  if (writing()) {
+    restore(writing());
+    keep(writing()); // what was typed before this ran
+    document.addEventListener("input", ({ target }) => {
+      if (target.form?.matches("[data-draft]")) keep(target.form);
+    });
   }
 } catch (error) {
   console.warn(error); // a browser that stores nothing keeps no drafts

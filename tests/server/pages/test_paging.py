@@ -60,6 +60,24 @@ async def test_a_list_is_walked_to_its_end_and_back(
     assert await walk(client, end, "prev") == sliced(titles, (27, 46), (7, 26), (1, 20))
 
 
+async def test_links_keep_the_size_of_the_page(client: httpx.AsyncClient, table: Table) -> None:
+    await stored(table, numbered("sizes", 115))
+    titles = [f"{n}" for n in reversed(range(115))]
+    address = "/products/sizes?show=50"
+    assert await walk(client, address) == sliced(titles, (1, 50), (51, 100), (101, 115))
+    end = f"{address}&page=last"
+    assert await walk(client, end, "prev") == sliced(titles, (66, 115), (16, 65), (1, 50))
+    page = await opened(client, address)
+    links = [str(given["href"]) for _, given in page.anchors if "data-swap" in given]
+    others = [link for link in links if "show=50" not in link]
+    assert others == ["/products/sizes", "/products/sizes?show=100"]  # the two other sizes
+    assert page.fields()["show"] == "50"
+    assert page.link("canonical") == "/products/sizes"
+    refused = await client.get("/products/sizes?show=7")
+    assert refused.status_code == 400
+    assert "not a page size. Choose one of these: 20, 50, 100." in refused.text
+
+
 async def test_a_page_between_the_ends_shows_its_days(
     client: httpx.AsyncClient, table: Table
 ) -> None:

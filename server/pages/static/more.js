@@ -1,0 +1,75 @@
+/* Adds "Show more" to a list: the next page's comments follow in place. After a press, the next few
+   pages follow by themselves when the visitor reaches the end. Then the button waits again, so that
+   the form below the list can be reached. */
+
+import { counted, number } from "./live.js";
+
+const BY_THEMSELVES = 3; // pages
+
+export function offerMore() {
+  const pager = document.querySelector("#comments .pager");
+  if (!pager?.querySelector("a.onward")) return;
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "more", textContent: pager.dataset.more });
+  const added = document.createElement("p");
+  added.className = "unseen";
+  added.setAttribute("role", "status");
+  pager.before(button, added);
+  let left = 0;
+  const atEnd = new IntersectionObserver(([end]) => {
+    if (end.isIntersecting && left > 0) more(false);
+  });
+  atEnd.observe(button);
+  button.addEventListener("click", () => {
+    left = BY_THEMSELVES + 1;
+    more(true);
+  });
+
+  async function more(pressed) {
+    if (button.ariaBusy === "true") return;
+    const onward = pager.querySelector("a.onward");
+    button.ariaBusy = "true";
+    try {
+      const answer = await fetch(onward.href, { headers: { Accept: "text/html" } });
+      const text = await answer.text();
+      if (!pager.isConnected) return; // another list is shown now
+      const fresh = new DOMParser().parseFromString(text, "text/html");
+      const further = fresh.querySelector("#comments .pager");
+      if (!answer.ok || !further) throw new Error(`The server answered ${answer.status}.`);
+      append([...fresh.querySelectorAll("#comments > .comment")], onward, further, pressed);
+      left -= 1;
+    } catch (error) {
+      console.error(error);
+      location.assign(onward.href);
+    } finally {
+      button.ariaBusy = null;
+    }
+  }
+
+  function append(comments, onward, further, pressed) {
+    const shown = [...document.querySelectorAll("#comments > .comment")];
+    const known = new Set(shown.map((one) => one.dataset.comment));
+    const fresh = comments.filter((one) => !known.has(one.dataset.comment));
+    shown.at(-1).after(...fresh.map((one) => document.importNode(one, true)));
+    const { total, place, added: forms } = pager.dataset;
+    const last = shown.length + fresh.length;
+    added.textContent = counted(JSON.parse(forms), fresh.length);
+    const line = pager.querySelector(".place");
+    const values = { first: number(1), last: number(last), count: number(Number(total)) };
+    if (total) line.textContent = place.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+    else line?.remove();
+    const next = further.querySelector("a.onward");
+    onward.replaceWith(document.importNode(further.querySelector(".onward"), true));
+    if (!next) {
+      atEnd.disconnect();
+      button.remove();
+    } else {
+      // Observed again, because the button may never have left the window.
+      atEnd.unobserve(button);
+      atEnd.observe(button);
+    }
+    if (pressed) shown.at(-1).nextElementSibling.querySelector("a")?.focus({ preventScroll: true });
+  }
+}
+
+offerMore();
