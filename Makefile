@@ -35,7 +35,7 @@ setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/insta
 
 run: setup ## Serve http://127.0.0.1:8000, demo data; ARGS="--port 8001"
 	@echo "Starting the server"
-	@$(BIN)/marginalia serve --demo --explain $(ARGS)
+	@$(BIN)/marginalia serve --demo $(ARGS)
 
 examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, for use with `make run`
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) start

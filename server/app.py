@@ -92,7 +92,7 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     schema = build_schema(
         introspection=settings.introspection,
         federation=settings.federation,
-        explain=settings.explain,
+        explain=settings.plans,
         compiles=settings.compiles,
         kind=signals.schema,
     )

@@ -170,7 +170,7 @@ def manifests(settings: Settings) -> Finding:
     schema = build_schema(
         introspection=settings.introspection,
         federation=settings.federation,
-        explain=settings.explain,
+        explain=settings.plans,
     )
     try:
         trusted_documents(settings, schema, {})
@@ -220,10 +220,10 @@ def exposure(settings: Settings) -> Iterator[Finding]:
         yield danger("demo", "every visitor may write as one user: give --no-demo.")
     else:
         yield ok("demo", "on, for this machine alone." if settings.demo else "off.")
-    if public and settings.explain:
+    if public and settings.plans:
         yield warning("plans", "every client sees key ranges: give --no-explain.")
     else:
-        yield ok("plans", "shown, on this machine alone." if settings.explain else "not shown.")
+        yield ok("plans", "shown, on this machine alone." if settings.plans else "not shown.")
     if public and settings.introspection:
         yield warning(
             "introspection",

@@ -134,7 +134,7 @@ async def _serve_by_workers(
         schema = build_schema(
             introspection=settings.introspection,
             federation=settings.federation,
-            explain=settings.explain,
+            explain=settings.plans,
         )
         trusted_documents(settings, schema, {})
     if settings.demo:  # Workers cannot show the progress of the load, because the parent runs it.

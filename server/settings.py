@@ -191,8 +191,10 @@ class Settings:
         "Load demo data once, and let every visitor write as the user demo, by the JWT that the "
         "server prints or by one click on the pages.",
     )
-    explain: bool = _setting(
-        False, "Serve the field 'plan', which shows how a page was read and the cost."
+    explain: bool | None = _setting(
+        None,
+        "Serve the field 'plan', which shows how a page was read and the cost. Default: on with "
+        "--demo, otherwise off.",
     )
     introspection: bool = _setting(
         True, "Let clients query the schema. If off, errors do not show names of the schema either."
@@ -439,6 +441,11 @@ class Settings:
         name="trusted-proxy",
         check=_PROXY,
     )
+
+    @property
+    def plans(self) -> bool:
+        """Whether the server shows plans."""
+        return self.demo if self.explain is None else self.explain
 
     def __post_init__(self) -> None:
         sign_in = self.sign_in_client_id is not None

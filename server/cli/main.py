@@ -40,7 +40,7 @@ COMMANDS = {
     "serve": Command(
         "serve",
         "Serve GraphQL, GraphiQL and pages, over an embedded engine or any DynamoDB API.",
-        "marginalia serve --demo --explain",
+        "marginalia serve --demo",
     ),
     "load": Command(
         "load",

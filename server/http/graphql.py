@@ -220,12 +220,12 @@ class GraphQLView:
         self._documents = documents
         self._caching = caching
         self._authenticator = authenticator
-        self._explain = settings.explain
+        self._explain = settings.plans
         self._site = settings.public_url
         self._context = partial(
             Context,
             stores=stores,
-            explain=settings.explain,
+            explain=settings.plans,
             known_products_only=settings.known_products_only,
             buyers_only=settings.buyers_only,
             allow_empty_text=settings.allow_empty_text,

@@ -149,7 +149,7 @@ async def draw(request: Request) -> Response:
     The result is HTML in a JSON string, so that a browser never shows it as a page of this site. It
     is in English, as GraphiQL is.
     """
-    if not request.app.state.settings.explain:
+    if not request.app.state.settings.plans:
         raise HTTPException(404)
     body = await read_body(request.receive)
     with charged(), i18n.speaking(i18n.SOURCE):

@@ -63,7 +63,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
     data_dir = tmp_path_factory.mktemp("browser")
     shutil.copytree(demo_data, data_dir, dirs_exist_ok=True)
     url = f"http://127.0.0.1:{free_port()}"
-    command = [str(MARGINALIA), "serve", "--demo", "--explain", "--data-dir", str(data_dir)]
+    command = [str(MARGINALIA), "serve", "--demo", "--data-dir", str(data_dir)]
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("MARGINALIA_")
     }

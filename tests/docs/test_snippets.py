@@ -164,7 +164,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
     with shell(directory, MARGINALIA_JWT_SECRET=SECRET) as opened:
         os.chdir(directory)
         try:
-            with served(directory / "data", "--demo", "--explain") as server:
+            with served(directory / "data", "--demo") as server:
                 opened.begin()
                 yield Reader(server, opened)
         finally:

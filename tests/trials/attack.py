@@ -273,7 +273,7 @@ Serve = Callable[[], AbstractAsyncContextManager[Served]]
 @asynccontextmanager
 async def demo(directory: Path, *options: str) -> AsyncIterator[Served]:
     """Run a server with the demo data, completely loaded."""
-    async with serving(directory, "--demo", "--explain", *options) as server:
+    async with serving(directory, "--demo", *options) as server:
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             while 'http-equiv="refresh"' in (await client.get("/")).text:  # noqa: ASYNC110
                 await asyncio.sleep(0.1)

@@ -61,7 +61,7 @@ def other_than_default(name: str, default: Any) -> tuple[str, Any]:
     """Return the text of a setting that is not its default, and its value."""
     if name in TEXTS:
         return TEXTS[name]
-    if isinstance(default, bool) or name == "exit_when_blocked":
+    if isinstance(default, bool) or name in {"exit_when_blocked", "explain"}:
         return ("false", False) if default else ("true", True)
     if isinstance(default, int | float) or name in {"metrics_port", "max_connections"}:
         return "77", 77
@@ -135,3 +135,11 @@ def test_secrets_are_not_shown() -> None:
         jwt_secret="secret",
     )
     assert "secret" not in repr(given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "plans"),
+    [([], False), (["--demo"], True), (["--explain"], True), (["--demo", "--no-explain"], False)],
+)
+def test_only_the_demo_shows_plans_by_default(arguments: list[str], plans: bool) -> None:
+    assert settings_of(arguments).plans is plans

@@ -116,7 +116,7 @@ def trial(
     """Run the loads in turn, then search the stores of the proxies."""
     manifest = directory / "documents.json"
     manifest.write_bytes(orjson.dumps(DOCUMENTS))
-    options = ("--demo", "--explain", "--documents", str(manifest), "--s-maxage", str(S_MAXAGE))
+    options = ("--demo", "--documents", str(manifest), "--s-maxage", str(S_MAXAGE))
     with (
         served(directory / "data", *options) as server,
         proxied(directory / "nginx", server.url) as proxy,

@@ -82,7 +82,7 @@ async def _trial(url: str) -> list[str]:
 async def main() -> list[str]:
     """Serve the demo and run Lighthouse on its pages."""
     with TemporaryDirectory() as directory:
-        async with serving(Path(directory), "--demo", "--explain") as server:
+        async with serving(Path(directory), "--demo") as server:
             return await _trial(server.url)
 
 

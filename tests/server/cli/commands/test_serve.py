@@ -73,7 +73,7 @@ async def test_a_signal_ends_server_and_engine_after_the_requests_in_flight(tmp_
 
 async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path, demo_data: Path) -> None:
     shutil.copytree(demo_data, tmp_path, dirs_exist_ok=True)
-    with served(tmp_path, "--demo", "--explain", MARGINALIA_JWT_SECRET="") as server:
+    with served(tmp_path, "--demo", MARGINALIA_JWT_SECRET="") as server:
         assert f"  Pages     {server.url}/ " in server.said
         assert f"  GraphiQL  {server.url}/graphql\n" in server.said
         assert f"  Data      {tmp_path}/marginalia.db, table marginalia" in server.said
