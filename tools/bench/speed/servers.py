@@ -292,12 +292,12 @@ async def _cursor(url: str) -> str:
 
 
 def _environment() -> Mapping[str, str]:
-    """Return this process's environment variables, except the variables of Marginalia and AWS."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MARGINALIA_", "AWS_", "PYTHONPATH"))
-    }
+    """Return this process's environment variables, except the variables of Marginalia and AWS.
+
+    Python always writes bytecode. Otherwise each start would compile every module.
+    """
+    ours = ("MARGINALIA_", "AWS_", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     return kept | _ENVIRONMENT
 
 
