@@ -37,8 +37,8 @@ class ProductDetails:
     picture_url: str = ""
     url: str = ""
     group: str | None = ""
-    """The id of the product's group; empty without a group. None occurs only in the row of a load,
-    and means that the product keeps its group."""
+    """The id of the product's group; empty if it has none. Only a row of a loaded file can have
+    None here. The product then keeps its stored group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class ProductGroup:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The shop's reply to a comment. The merchant who wrote it is only in the server's log."""
+    """The shop's reply to a comment. Only the server's log names the merchant who wrote it."""
 
     text: str
     created_at: datetime
@@ -89,11 +89,12 @@ class Comment(NamedTuple):
     These changes do not count as edits by the author, but subscriptions must send the comment
     again."""
     reply: Reply | None = None
-    """The shop's reply. It stays while the comment is not published."""
+    """The shop's reply. The server keeps the reply while the comment is not published."""
     votes: int = 0
     """The number of users who found the comment helpful. It may be some seconds old."""
     votes_before: int = 0
-    """The number of helpful votes in an earlier shop software, from a loaded file."""
+    """The number of helpful votes that the comment had in the shop's earlier software. A loaded
+    file states it."""
     photos: tuple[Photo, ...] = ()
 
     @property
@@ -119,7 +120,8 @@ class ProductRank:
     product: Product
     count: int
     rank: int | None = None
-    """1 for the first product; None if not requested, or if counting it would cost too much."""
+    """1 for the first product. None if the client did not request the rank, or if counting the
+    products before this one would cost too much."""
 
 
 class OrderStatus(StrEnum):
@@ -181,8 +183,8 @@ class User:
 
     username: str
     name: str | None = field(default=None, compare=False)
-    """The display name: of the viewer from the JWT, of the customer of an order from the order.
-    Otherwise None."""
+    """The display name. The viewer's name is from the JWT, and the name of an order's customer is
+    from the order. All other users have None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +231,7 @@ class OrganizationUser:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """An organisation together with its users. Their names are distinct."""
+    """An organisation and its users. The users' names are distinct."""
 
     organization: Organization
     users: Sequence[OrganizationUser] = ()

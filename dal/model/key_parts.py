@@ -12,8 +12,8 @@ from urllib.parse import unquote
 _RESERVED = re.compile("[%/#]")
 
 LAST_CHARACTER = "\U0010ffff"
-"""No identifier contains this character. So a prefix followed by it is an upper bound of all keys
-that begin with the prefix."""
+"""No identifier contains this character. So a prefix followed by this character is an upper bound
+of all keys that begin with the prefix."""
 
 INSTANT_LENGTH = len("2020-11-20T12:00:00.000000Z")
 COUNT_LENGTH = 12

@@ -40,7 +40,7 @@ class LoadedComment:
     def over(self, there: Comment | Submission | None, now: datetime) -> Comment | Submission:
         """Return the comment that a load writes at the time ``now``.
 
-        ``there`` is the stored one, if any.
+        ``there`` is the stored comment or submission with the same id; None if there is none.
         """
         comment = self.comment
         if there is not None:
@@ -73,7 +73,8 @@ class LoadedComment:
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
     """Return the comment. If its content differs from the stored content, give it a later version.
 
-    A moderator approves a version of a comment. So new content must not have an approved version.
+    A moderator approves one version of a comment. So new content must get a version that no
+    moderator has approved.
     """
     later = comment.updated_at is not None and comment.updated_at > (
         there.updated_at or there.created_at

@@ -1,4 +1,4 @@
-"""The server's moderation rule: which comments wait for a moderator. Also finds listed words.
+"""Decides which comments wait for a moderator, and finds listed words and phrases in texts.
 
 The rule compares normalized words and texts, without regard to case, full-width forms, punctuation
 and invisible characters. A phrase matches whole words only; in scripts without spaces between words
@@ -44,7 +44,7 @@ class QueueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """The server's moderation rule: no new text waits, all do, or texts with ``words`` do."""
+    """The rule decides which new texts wait: none, all, or those that contain one of ``words``."""
 
     before_publishing: bool = False
     words: "WordList | None" = None
@@ -70,7 +70,7 @@ class WordList:
     def __init__(self, phrases: Iterable[str]) -> None:
         self._next: list[dict[str, int]] = [{}]
         self._lengths: list[list[int]] = [[]]
-        """For each state of the automaton, the lengths of the phrases that end there."""
+        """For each state of the automaton, the lengths of the phrases that end in this state."""
         for number, phrase in enumerate(phrases):
             text = normalized(phrase)
             if not text or len(phrase) > MAX_PHRASE:
@@ -87,7 +87,8 @@ class WordList:
                 state = self._fallbacks[state]
             state = self._next[state].get(character, 0)
             lengths = self._lengths[state]
-            # No phrase ends inside a word, so a single check of the end rejects all phrases.
+            # All these phrases end at the same character. If it is inside a word, none of them
+            # matches.
             if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
                 return True
         return False
@@ -106,7 +107,7 @@ class WordList:
     def _linked(self) -> list[int]:
         """Return, for each state, the state of its longest suffix.
 
-        Phrases of the suffix also end here.
+        A phrase that ends in the suffix's state also ends in the state itself.
         """
         fallbacks = [0] * len(self._next)
         waiting = deque(self._next[0].values())

@@ -313,7 +313,7 @@ def money(argument: str, value: str) -> Money:
 
 
 def currency(argument: str, code: str) -> str:
-    """Return ``code`` if it is an ISO 4217 currency that has a minor unit. Gold has none."""
+    """Return ``code`` if it is an ISO 4217 currency with a minor unit. Gold (XAU) has none."""
     if code not in decimal_places():
         raise InvalidArgumentError(
             argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."

@@ -1,4 +1,4 @@
-"""What a user may write. Blocks by moderators and the user's purchases decide."""
+"""A user's standing: what the user may write. It depends on moderators' blocks and purchases."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,8 +12,8 @@ class Block:
     reason: str
     at: datetime
     by: str | None = None
-    """The moderator who blocked the user. None if `marginalia user block` did, or if the
-    moderator's data was erased."""
+    """The moderator who blocked the user. None if the command `marginalia user block` blocked the
+    user, or if the moderator's data was erased."""
 
 
 @dataclass(frozen=True, slots=True)

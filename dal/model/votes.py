@@ -14,7 +14,7 @@ class Vote(NamedTuple):
 
 
 class Highlights(NamedTuple):
-    """The comments on a product with the most votes: a positive and a critical one."""
+    """A product's positive comment and its critical comment with the most votes."""
 
     most_helpful_positive: Comment | None = None
     most_helpful_critical: Comment | None = None

@@ -40,11 +40,11 @@ from dal.table.ranges import UNBOUNDED, Range
 class AccessPattern:
     """One access pattern of the API. Without an index it is a read by primary key.
 
-    ``filters`` lists the filtered fields. The suffix of a field is the allowed number of values: no
-    suffix is one value, ``+`` none or several, ``*`` any number, and ``?`` any number or no filter.
-    ``bounds`` says which limits of positions, mostly times, a query has: ``since``, ``before``,
-    both, or none; ``?`` allows all of these. Clients can also read each list in reverse order, and
-    from a cursor.
+    ``filters`` lists the filtered fields. A field's suffix states how many values its filter may
+    have: without a suffix one value, with ``+`` none or at least two, with ``*`` any number. With
+    ``?`` the filter may also be absent. ``bounds`` states which bounds of positions, usually times,
+    a query has: ``since``, ``before``, both, or none. ``?`` allows all four. Clients can also read
+    each list in reverse order, and from a cursor.
     """
 
     name: str
@@ -53,7 +53,8 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """The order of the list, if ``stages`` makes it from several lists by date."""
+    """The order of the list, if ``stages`` joins the list from several lists. None if one index
+    contains the list."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
         """Return whether this pattern has exactly these filters and bounds."""

@@ -74,7 +74,7 @@ def exclusion(index: Index, query: Query) -> Reason:
 def _by_rule(
     path: AccessPath, page: PageSpan, paths: Sequence[AccessPath], plan: Plan
 ) -> Alternative:
-    """Return the alternative of a path without statistics.
+    """Return the alternative of a path, for a plan that was made without statistics.
 
     In that case the optimizer chose the first of ``paths``.
     """
@@ -160,7 +160,7 @@ def _why_not(one: PathEstimate, best: PathEstimate) -> Reason:
 
 
 def _dropped(one: PathEstimate) -> float:
-    """Return how many rows the page is expected to read and then drop by the residual filter."""
+    """Return the expected number of rows that the page reads and the residual filter drops."""
     read = sum(min(read.limit, rows) for read, rows in zip(one.reads, one.rows, strict=True))
     return read * (1 - one.selectivity)
 

@@ -202,7 +202,7 @@ class StatisticsProvider(Protocol):
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Read exact statistics. Return the members of ``keys`` that have no row."""
+        """Read exact statistics. Return those of ``keys`` that no row has."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Remember where a page found its rows, for later plans."""

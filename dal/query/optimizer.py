@@ -9,9 +9,9 @@ It chooses one of three methods for each page:
 - If this process has read the page's rows before, it knows how many of them each segment has, and
   where the page ends. The segments end at that position, so a high limit costs nothing.
 
-Exact statistics do not choose a path: they prove that segments of the chosen plan are empty. All
-segments of a plan have the same total order of rows. So one position is enough to continue all of
-them on the next page.
+Exact statistics do not affect the choice of the path. They prove that segments of the chosen plan
+are empty, and the executor skips these segments. All segments of a plan have the same total order
+of rows. So one position is enough to continue all of them on the next page.
 """
 
 import math
@@ -108,8 +108,8 @@ class PathEstimate(NamedTuple):
     """The cost that the optimizer compares, in RCU."""
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
-    """The number of rows of each segment. An estimate by counts has all rows of the segment; an
-    estimate by row locations has the rows within the page."""
+    """The number of rows of each segment. An estimate from counts includes all rows of the segment.
+    An estimate from row locations includes only the rows within the page."""
     selectivity: float
     """The fraction of these rows that passes the residual filter."""
     span: Range
@@ -164,7 +164,7 @@ def worth_proving(plan: Plan) -> bool:
 
 
 def prove(plan: Plan, empty: Collection[EqualityKey]) -> Plan:
-    """Return the plan, which then skips the segments with a key in ``empty``."""
+    """Return the plan, changed so that the executor skips the segments with a key in ``empty``."""
     segments = tuple(
         segment._replace(limit=0, empty=True) if segment.key in empty else segment
         for segment in plan.segments
@@ -257,7 +257,7 @@ def _estimate_by_location(
 def _located_rows(
     path: AccessPath, key: EqualityKey, located: LocatedPage, statistics: TableStatistics
 ) -> tuple[int, float]:
-    """Return the number of rows with a key within the page's range, in one shard, and their RCU.
+    """Return how many rows of one shard have ``key`` and are in the page's range, and their RCU.
 
     The locations of rows that fail the residual filter are not remembered. The estimate assumes
     that these rows are as frequent in the page as in the whole list. On the last page of a list it

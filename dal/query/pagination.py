@@ -1,7 +1,8 @@
 """Pages and cursors: reads a slice of a list, and returns its rows as edges.
 
-A slice uses the client's words, in the order of the list: after, before, next, previous. The rows
-are read in the order of the list for ``first``, and in reverse order for ``last``.
+The fields of a slice have the client's words: after, before, next, previous. These words refer to
+the order of the list. The rows are read in the order of the list for ``first``, and in reverse
+order for ``last``.
 
 A cursor is the opaque string of one position. It does not depend on the filter or on the number of
 segments. It consists of one byte for version and kind, a CRC-32 of four bytes, and the position, as
@@ -65,7 +66,7 @@ class _Rank(NamedTuple):
     letter: str
     digits: int
     size: int
-    """The number of bytes in a cursor."""
+    """The number of bytes that the rank has in a cursor."""
 
 
 _RANKS = {
@@ -288,7 +289,7 @@ class PageReader(Generic[Node]):
             span = span.until(start, descending=not descending)
         elif start is not None:
             span = span.beyond(start, descending=descending)
-        # The head item is read only if the page starts where the list starts.
+        # The head item precedes the list's rows, so only a page at the start of the list reads it.
         bound = query.within.high if self.descending else query.within.low
         starts = bound is None and cut.after is None and not (cut.backward or cut.reverse)
         headed = query.head and starts

@@ -29,14 +29,14 @@ def equality_keys(filters: Filters) -> Iterator[EqualityKey]:
 
 
 def filters_of(key: EqualityKey) -> Filters:
-    """Return filters. A row passes them if and only if it has ``key``."""
+    """Return the filters that select exactly the rows with ``key``."""
     return {name: frozenset({value}) for name, value in key}
 
 
 class Order(StrEnum):
-    """The orders of a list of comments other than by date.
+    """The orders of a list of comments, except the order by date.
 
-    Rows of the same rank are sorted newest first.
+    Of rows with the same rank, the newest row comes first.
     """
 
     HIGHEST_RATING = "HIGHEST_RATING"
@@ -61,7 +61,8 @@ class Query:
     """The order of the list, if ``stages`` must read it. None is the order of the index's sort
     keys."""
     _hash: int = field(init=False, repr=False, compare=False)
-    """The hash, computed once: every page looks up its access paths by the query."""
+    """The query's hash. It is computed once, because every page looks up its access paths by the
+    query."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((frozenset(self.filters.items()), self.within)))
@@ -137,7 +138,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""The bases whose plan reads a whole page from each partition."""
+"""With one of these bases, the plan reads a whole page from each partition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,8 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """If an index without a residual filter has too many partitions: their number. Otherwise 0."""
+    """The number of segments of the best path without a residual filter, if this path has too many.
+    Otherwise 0."""
 
     @cached_property
     def size(self) -> int:
@@ -296,7 +298,7 @@ class AccessPath:
 
     @cached_property
     def filters(self) -> Sequence[Filters]:
-        """The filters that a segment's rows pass, for each segment."""
+        """For each segment, the filters that all its rows pass."""
         return [filters_of(segment.key) for segment in self.segments]
 
 
@@ -306,7 +308,8 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     The path with the smallest residual filter comes first; of equal paths, the one with the fewest
     segments. Raises NoIndexError if no index can answer the query. Raises TooManySegmentsError if
     every path has too many segments. If only the paths without a residual filter have too many, the
-    executor raises TooManySegmentsError for a page that drops too many rows by the other paths.
+    executor reads the other paths. It raises TooManySegmentsError if the residual filter drops too
+    many rows of a page.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:

@@ -1,8 +1,8 @@
 """Row locations: where this process found the rows of a list when it last read them.
 
-They may be out of date, because clients add and delete rows. From row locations the optimizer
-estimates where a page ends, and how many rows each Query reads. An estimate from counts needs a
-wider margin.
+The locations may be out of date, because clients add and delete rows. From row locations the
+optimizer estimates where a page ends, and how many rows each Query reads. An estimate from counts
+needs a wider margin.
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,8 +18,8 @@ from dal.query.plan import EqualityKey
 from dal.table.ranges import HEADS, Range
 
 MOST = 10_000
-"""Maximum rows and spans that are remembered of one list. If a list has more, all of them are
-dropped."""
+"""Maximum rows and spans of one list in memory. If a list has more, the process forgets all of
+them."""
 
 _LIST, _KEY = 20, 3
 """The memory of an empty list, and of each requested key. The unit is the memory of one row."""
@@ -55,8 +55,8 @@ class _Known(NamedTuple):
     """A key with tables that speed up the search for its rows."""
 
     mask: bytes
-    """A table for ``bytes.translate``: 1 for each byte that encodes values with the key, otherwise
-    0."""
+    """A table for ``bytes.translate``. It translates a byte into 1 if the byte encodes field values
+    with the key, and into 0 otherwise."""
     spans: Sequence[list[_Span]]
     """The remembered spans of the key and of every coarser key."""
 
@@ -64,13 +64,13 @@ class _Known(NamedTuple):
 class LocatedPage(NamedTuple):
     """A page of rows that this process has read before.
 
-    If it has fewer rows than requested, the list ends there.
+    If the page has fewer rows than requested, the list ends with the page.
     """
 
     rows: int
     """The number of rows."""
     span: Range
-    """The requested span, but only to the end of the page."""
+    """The part of the requested span that ends with the page."""
     until: str | None
     """The position of the last row; None if the page was not full."""
     known: Callable[[EqualityKey], _Known]

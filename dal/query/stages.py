@@ -5,14 +5,14 @@ the comments with helpful votes, in the order of the index ``byHelpful``, and th
 date. Each of these lists is a stage. A stage's query is planned and read like that of any other
 list.
 
-A position consists of the stage's prefix and the position in the stage. In every order, positions
-descend:
+A position consists of the stage's prefix and the position in the stage. Positions descend in every
+order. The first line is an example for HIGHEST_RATING, the second for MOST_HELPFUL:
 
     h5#2024-02-01…#b   h5#2024-01-01…#a   h4#2024-03-01…#c
     v000000000002#2024-01-01…#a   v000000000000#2024-03-01…#c
 
 A client that reads all pages gets each comment exactly once, if the comment's rank does not change
-meanwhile. If it changes, the comment may be missing, or occur twice.
+meanwhile. If the rank changes, the comment may be missing, or occur twice.
 
 If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
 to find them. In that case the server reads the filtered list by date, and sorts it in memory. The
@@ -117,7 +117,7 @@ def by_date(row: Row) -> Row:
 class _HelpfulStatistics:
     """Statistics for ``byHelpful``.
 
-    It uses no row locations, because these are positions by date.
+    They include no row locations, because row locations are positions by date.
     """
 
     of: StatisticsProvider
@@ -255,8 +255,8 @@ class StageReader:
     ) -> bool:
         """Return whether the whole list must be sorted by votes in memory.
 
-        A list between two dates always is, because ``byHelpful`` is not sorted by date. Raises
-        NoIndexError if both methods would read too many rows.
+        A list with dates must always be sorted in memory, because ``byHelpful`` is not sorted by
+        date. Raises NoIndexError if both methods would read too many rows.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:

@@ -111,7 +111,7 @@ class BulkWriter:
         self._table = table
         self._writes = writes
         self._reads = True
-        """Whether to read comments before writing them. False while the ids of the latest batch are
+        """Whether to read comments before writing them. False after a batch whose ids were all
         new."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
@@ -241,7 +241,7 @@ def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
 
 
 def _actions(of_product: Sequence[LoadedComment]) -> int:
-    """Return the number of actions in a transaction, with those on a rebuild's counters."""
+    """Return the number of actions in a transaction, including those on a rebuild's counters."""
     return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 

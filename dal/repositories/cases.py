@@ -101,8 +101,8 @@ async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = N
     """Open the case if a report is newer than the latest decision; otherwise close the case.
 
     ``hidden``: whether the comment is unpublished; None keeps the value of the case. Return 1 if
-    this adds the comment to the queue, -1 if it removes the comment, otherwise 0. A report that is
-    made between the read and the write is found by the next read.
+    this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a user reports
+    the comment between the read and the write, the next read finds this report.
     """
     rows = 0
 

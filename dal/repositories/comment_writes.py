@@ -43,9 +43,9 @@ Written: TypeAlias = Edge[Comment] | Submission
 Stored: TypeAlias = Comment | Submission
 
 Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
-"""A function that receives a comment before and after an edit. It returns the cause for which the
-edited comment must wait for a moderator, or None. Before the edit, an unpublished comment is
-None."""
+"""A function that receives a comment before and after an edit. If the comment was not published
+before the edit, the first argument is None. The function returns the cause for which the edited
+comment must wait for a moderator; None if it need not wait."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
 """The causes that depend on the server's rule. If the rule does not apply to the new text, an edit

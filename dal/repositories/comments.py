@@ -31,7 +31,7 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects comments of a product. None does not filter; an empty set selects no comments.
+    """Selects comments of a product. None is no filter, and an empty set selects no comment.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
@@ -56,7 +56,10 @@ class Selection:
         return self.variants | {self.product_id}
 
     def query(self) -> Query:
-        """Return the query of this selection. All five ratings are the same as no filter."""
+        """Return the query of this selection.
+
+        A filter with all five ratings is the same as no filter.
+        """
         filters = {"product": self.product_ids}
         ratings = None if self.ratings == frozenset(RATINGS) else self.ratings
         if self.languages is not None:
@@ -119,7 +122,7 @@ class CommentRepository(CommentWriter):
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         """Return one page of a selection's comments.
 
-        Requests at the same time share one read if they have the same ``since``, a position in the
+        Simultaneous requests with the same ``since`` share one read. ``since`` is a position in the
         log of comment events. So the shared page contains all changes up to this position.
         """
         pages = self._pages if selection.order is None else self._in_order
@@ -217,8 +220,8 @@ class CommentRepository(CommentWriter):
 def _shown(item: Item | None) -> Comment | None:
     """Return the comment of an item, if it is published.
 
-    The reported cost of an unpublished comment is that of a missing comment, so that the cost does
-    not show that the comment exists.
+    The reported cost of an unpublished comment is the cost of a missing comment, so that the cost
+    does not show that the comment exists.
     """
     comment = comment_in(item)
     if comment is None and item is not None:

@@ -1,4 +1,4 @@
-"""Items of the servers themselves: trusted documents, and marks of finished work.
+"""Items that servers need themselves: trusted documents, and marks of finished work.
 
 A trusted document is a GraphQL text with the id that clients send instead of the text. All
 documents are in one partition. A server reads their ids when it starts, and needs one more read for
@@ -72,7 +72,7 @@ def _key_of_text(text: str) -> Item:
 
 
 class MarkerRepository:
-    """Marks of work that is done once per table, such as loading the demo data."""
+    """Marks the work that is done once per table, such as loading the demo data."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

@@ -47,7 +47,7 @@ QUEUE_REQUESTS = QUEUE_SHARDS
 """The number of Queries for a page of the queue, or for its length: one per shard."""
 
 MOST_COUNTED = 500
-"""Maximum rows of a shard that are counted."""
+"""Maximum rows that are counted in each shard."""
 
 _EDITED = "The comment was edited since you read it: read it again, then decide."
 

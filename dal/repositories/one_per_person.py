@@ -1,8 +1,8 @@
 """Finds the comment that a person has on a product, by the person's reservation.
 
-A reservation may be for a deleted comment: a server that does not know yet that the table allows
-only one comment per person deletes a comment without its reservation. The next add removes such a
-reservation.
+A reservation is an item with the id of the comment that a person has on a product. The comment may
+be deleted already: a server that has not yet read that the table allows only one comment per person
+deletes a comment without its reservation. The next add removes such a reservation.
 """
 
 from collections.abc import Sequence

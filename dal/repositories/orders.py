@@ -33,7 +33,7 @@ _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 @dataclass(frozen=True, slots=True)
 class OrderSelection:
-    """Selects a user's orders by status and dates. None does not filter.
+    """Selects a user's orders by status and dates. None is no filter.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """
@@ -44,7 +44,10 @@ class OrderSelection:
     created_before: datetime | None = None
 
     def query(self) -> Query:
-        """Return the query of this selection. All four statuses are the same as no filter."""
+        """Return the query of this selection.
+
+        A filter with all four statuses is the same as no filter.
+        """
         filters = {"user": frozenset({self.username})}
         statuses = None if self.statuses == frozenset(OrderStatus) else self.statuses
         if statuses is not None:
@@ -103,10 +106,10 @@ class OrderRepository:
     ) -> Edge[Order]:
         """Change an order to its next status, by one conditional write.
 
-        ``owner`` is the user of the order. None allows any user; then an index finds the order, and
-        the index may lag. Raises NotFoundError if there is no such order, InvalidArgumentError if
-        the status cannot follow the present one, and ConflictError if another request has changed
-        the order meanwhile.
+        ``owner`` is the user of the order. With None, the order may be any user's: an index, which
+        may lag, finds the order. Raises NotFoundError if there is no such order,
+        InvalidArgumentError if the status cannot follow the present one, and ConflictError if
+        another request has changed the order meanwhile.
         """
         if owner is None and (found := await self.get(order_id)) is not None:
             owner = found.username
@@ -135,8 +138,8 @@ class OrderRepository:
         """Write orders. Each replaces the stored order with the same user and id.
 
         If two orders have the same id, the last one is written. The proofs of purchase of a
-        replaced order stay. The user is part of the key: if a file gives an order to another user,
-        the first user's order stays too.
+        replaced order stay. The user is part of an order's key. So if a file has the order with
+        another user, the first user's order stays too.
         """
         items = [[ORDER.encode(order), *purchases(order)] for order in orders]
         return await overwrite(self._table, items)

@@ -138,8 +138,9 @@ class OrganizationRepository:
     ) -> None:
         """Change the type of a user, or remove the user if ``new`` is None.
 
-        The write has the condition that an admin remains: ``by``, or another admin if the change is
-        to ``by``. So if two admins remove each other at the same time, one of them remains.
+        The write has the condition that an admin remains. This is ``by``, or another admin if
+        ``by`` is the user who changes. So if two admins remove each other at the same time, one of
+        them remains.
         """
 
         async def attempt() -> None:
@@ -175,7 +176,7 @@ class OrganizationRepository:
             return by
         if user.type is UserType.ADMIN:
             return await self._other_admin(user)
-        if new is None:  # a user who is not an admin leaves
+        if new is None:  # a member leaves, which needs no admin
             return None
         raise errors.NotFoundError(_NO_ADMIN)
 

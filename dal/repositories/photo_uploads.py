@@ -26,7 +26,7 @@ CONTENT_TYPES: Mapping[str, str] = {
     "image/png": "png",
     "image/webp": "webp",
 }
-"""The media types of photos, and the ends of the files' names. SVG is missing, because it may
+"""The media types of photos, and the endings of the files' names. SVG is missing, because it may
 contain scripts."""
 
 _SECONDS = 600
@@ -34,7 +34,7 @@ _SECONDS = 600
 _UPLOAD = re.compile(
     rf"uploads/([0-9a-f]{{32}}/[0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
 )
-"""The key of an upload: the user's folder, the id, and the end of the file's name."""
+"""The key of an upload: the user's folder, the id, and the ending of the file's name."""
 
 
 class NoUploadsError(DalError):
@@ -77,7 +77,7 @@ def folder_of(user_id: str) -> str:
 
 
 class PhotoUploads:
-    """Signs forms of uploads, and publishes what was uploaded."""
+    """Signs upload forms, and copies uploaded photos to their public addresses."""
 
     def __init__(self, store: FileStore, url: str, form_url: str) -> None:
         self._store = store
@@ -90,7 +90,8 @@ class PhotoUploads:
     async def open(cls, store: FileStore, url: str | None) -> "PhotoUploads":
         """Return the uploads to a bucket. Without ``url``, photos have the bucket's own address.
 
-        Raise StoreRefusedError if no AWS credentials are found, or readers would not use https.
+        Raise StoreRefusedError without AWS credentials, or if readers would not load photos by
+        https.
         """
         form_url, _ = await store.upload_form("uploads/", "image/png", 1, 1)
         if not (url or form_url).startswith("https://"):

@@ -62,7 +62,7 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
 def _changes(
     old: Mapping[tuple[str, str], Item], new: Iterable[Item], gone: Iterable[Item]
 ) -> Iterator[Action]:
-    """Yield the actions that write ``new`` items and delete ``gone`` keys, on condition of ``old``.
+    """Yield actions that write ``new`` and delete ``gone`` items if the items still equal ``old``.
 
     Unchanged items need no action.
     """

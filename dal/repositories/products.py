@@ -23,14 +23,17 @@ from dal.table.items import ABSENT, Item, unchanged
 from dal.table.ranges import Range
 
 _ITEMS_AT_ONCE = 400
-"""Products whose details are read at once."""
+"""Number of products whose details are read together."""
 
 _AT_ONCE = 4
 """Transactions of one call that run in parallel."""
 
 
 class ProductRepository:
-    """Reads and writes products' details. The Query of a product's statistics reads them too."""
+    """Reads and writes products' details.
+
+    The Query that reads a product's statistics also reads its details.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table

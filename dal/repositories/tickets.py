@@ -23,7 +23,7 @@ _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
 
 @dataclass(frozen=True, slots=True)
 class TicketSelection:
-    """Selects tickets of organisations or of one of their users. None does not filter.
+    """Selects tickets of organisations or of one of their users. None is no filter.
 
     Several organisations are possible only with a username. ``created_from`` is inclusive,
     ``created_before`` exclusive.
@@ -36,7 +36,9 @@ class TicketSelection:
     created_before: datetime | None = None
 
     def query(self) -> Query:
-        """Return the query of this selection. Both statuses together are the same as no filter.
+        """Return the query of this selection.
+
+        A filter with both statuses is the same as no filter.
 
         Each status of an organisation's tickets has its own partition.
         """

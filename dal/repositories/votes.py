@@ -1,7 +1,7 @@
 """Votes: users mark comments of others as helpful, once each.
 
-A vote is one item, and the comment shows the number of its votes some seconds later. So votes never
-conflict, neither with one another nor with edits.
+A vote is one item, and the comment shows the number of its votes some seconds later. So a vote
+conflicts with no other vote and with no edit.
 """
 
 from collections.abc import Callable, Sequence

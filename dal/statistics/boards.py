@@ -60,7 +60,7 @@ class Boards(DeferredWork):
         """The number of corrected places."""
 
     def changed(self, changes: Deltas) -> None:
-        """Remember products to move, because a write has changed their counters, or may have."""
+        """Remember products to move, because a write has or may have changed their counters."""
         for key, change in changes.items():
             if change.fives and key.generation is None:
                 self.note(key.product_id)

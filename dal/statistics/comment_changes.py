@@ -1,8 +1,9 @@
 """Changes of comments: builds the write and the counter deltas of each, and groups changes.
 
 The attribute ``counted`` (N) of a comment's item is the number of the rebuild that has counted the
-comment. During a rebuild, a write adds the new image to the rebuild's counters, and marks it with
-this number. It subtracts the old image if that is marked too.
+comment. During a rebuild, a write adds the comment's new image to the rebuild's counters, and sets
+``counted`` in the new image to the rebuild's number. If the old image has this number too, the
+write subtracts the old image.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -165,7 +165,7 @@ class CounterTransactions:
                 await self._write(changes, products)
         except ConditionFailedError:
             return []
-        except InvalidRequestError:  # DynamoDB does not name the change: try each half
+        except InvalidRequestError:  # the error names no change: try each half
             if len(changes) == 1:
                 raise
             middle = len(changes) // 2
@@ -209,7 +209,7 @@ class CounterTransactions:
         """
         outcome: BaseException | None = None
         try:
-            # ``write`` used a mode that is out of date
+            # The method ``write`` used a maintenance mode that is out of date.
             if len(group) > 1 and await self._in_stream_mode():
                 await in_parallel([self._write_group([pending]) for pending in group])
                 return
@@ -218,7 +218,7 @@ class CounterTransactions:
             await self._write_without_failed(group, error)
             return
         except InvalidRequestError as error:
-            # DynamoDB does not name the failed actions: try each half.
+            # DynamoDB's error does not say which actions failed, so try each half.
             if len(group) > 1:
                 middle = len(group) // 2
                 await self._write_group(group[:middle])

@@ -2,8 +2,8 @@
 
 The votes of a comment are items. If each vote also changed the number in the comment, votes would
 conflict with one another and with edits, and each vote would write every index of the comment. So
-each process collects the comments with changed votes, and *folds* the votes of each comment once in
-some seconds: it counts the vote items, and stores their number in the comment.
+each process collects the comments with changed votes. Every few seconds it *folds* the votes of
+each of these comments: it counts the vote items, and stores their number in the comment.
 
 A fold writes on condition that the comment has not changed since it was read, so a fold loses no
 edit. After its write it counts again, because a slower fold may have stored an older number. A fold
@@ -23,9 +23,9 @@ from dal.statistics.deferred import WORK_SECONDS, DeferredWork
 from dal.table.items import Item, key_of, unchanged
 
 VOTES_A_SECOND = 250
-"""A comment's votes are folded at most once in as many seconds as the votes divided by this number,
-which limits the cost to about 10 RCU per second. So a comment with many votes is folded less
-often."""
+"""The pause between two folds of a comment is at least its number of votes divided by this number,
+in seconds. So a comment with many votes is folded less often, and its folds consume about 10 RCU
+per second at most."""
 
 _KEYS = (HELPFUL.partition_key, HELPFUL.sort_key)
 
@@ -76,7 +76,7 @@ class HelpfulFolds(DeferredWork):
 def _update(item: Item, whole: Item) -> Item:
     """Return the update that stores the number of votes of ``whole`` in the comment's item.
 
-    Fields of ``data`` that this version does not know stay.
+    Fields of ``data`` that this version does not read stay unchanged.
     """
     known = unpacked(whole)
     others = {name: value for name, value in unpacked(item).items() if name not in known}

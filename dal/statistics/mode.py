@@ -86,7 +86,8 @@ class Maintenance:
     since: int = 0
     """The time of the announcement, in Unix seconds."""
     counted_table: str = ""
-    """The id of the table in which all comments are counted. A copy of it has another id."""
+    """The id of the table in which all comments are counted. A copy of this table has another
+    id."""
     upgrading: bool = False
     """Whether an upgrade is adding missing keys to items."""
     one_per_person: OnePerPerson = OnePerPerson.OFF

@@ -62,7 +62,7 @@ partition key of ``all`` is measured instead of the index's own key."""
 
 @dataclass(slots=True)
 class _Measured:
-    """What pages and samples have shown of a product's rows."""
+    """Estimates about a product's rows, from the rows that pages and samples have read."""
 
     row_bytes: float
     """The moving average of the rows' sizes."""
@@ -226,7 +226,7 @@ class ProductStatisticsProvider:
                 locations.note(read.key, read.range, rows)
         self.locations[product] = locations
         measured = self._weigh(product, sizes)
-        if measured is not None and measured.extent[0]:  # a row may be newer than the sample's
+        if measured is not None and measured.extent[0]:  # rows may be newer than the sample
             ends = [row.position for read in reads for row in (*read.rows[:1], *read.rows[-1:])]
             ends += measured.extent
             measured.extent = min(ends), max(ends)
@@ -243,7 +243,7 @@ class ProductStatisticsProvider:
     async def _sample(
         self, product: str, spent: ExecutionStatistics, count: int, *, descending: bool
     ) -> Sequence[Row]:
-        """Read the first or the last rows of a product's comments, to know sizes and dates."""
+        """Read the first or the last rows of a product's comments, to learn sizes and dates."""
         request = QueryRequest(
             ALL, ALL.partition_of({"product": product}), descending=descending, limit=count
         )
@@ -255,7 +255,7 @@ class ProductStatisticsProvider:
 def _shares(newest: Sequence[Row]) -> Mapping[str, float]:
     """Estimate the shares of uncounted fields.
 
-    They are never 0 or 1, because a few rows prove neither.
+    A share is never 0 or 1, because a few rows cannot prove that no row or every row has the value.
     """
     return {
         name: (sum(of(row.item) == "true" for row in newest) + 0.5) / (len(newest) + 1)

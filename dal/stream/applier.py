@@ -128,7 +128,8 @@ class Applier(Checkpoints):
             nonlocal held
             if held.done or (sequence is not None and held.covers(sequence)):
                 return held
-            # Another applier may have stored a later checkpoint. Then its sequence number is kept.
+            # If another applier has stored a later checkpoint, keep that checkpoint's sequence
+            # number.
             moved = replace(held, sequence=sequence or held.sequence, done=done)
             changes = total(change for change in part if not held.covers(change.sequence))
             write = counted([self.move(held, moved)], changes)

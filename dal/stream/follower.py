@@ -159,7 +159,7 @@ async def open_follower(
 async def caught_up(table: Table) -> datetime:
     """Return an instant before which all changes are applied.
 
-    Raise StoreRefusedError without one.
+    Raise StoreRefusedError if the stream has no such instant.
     """
     arn = await admin.stream(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
@@ -188,10 +188,13 @@ class Follower:
         self._raised: datetime | None = None
         self._complete = False
         self.behind = False
-        """True if a response of the latest round was full: unread records remain."""
+        """Whether a response of the latest round was full, so that unread records may remain."""
 
     async def round(self) -> bool:
-        """Read each open shard once, and apply its records. Return False without records."""
+        """Read each open shard once, and apply its records.
+
+        Return False only if no shard has new records.
+        """
         await self._sink.check()
         if self._listed is None or self._clock() - self._listed >= LISTING:
             await self._list()
@@ -207,7 +210,7 @@ class Follower:
         return busy
 
     async def _list(self) -> None:
-        """List the shards that can be read: their parent is fully read, or no longer listed."""
+        """List the shards that can be read: their parent is fully read or no longer listed."""
         stream = await self._streams.describe(self._arn)
         began = self._clock()  # the response carries the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
@@ -236,7 +239,10 @@ class Follower:
         self._listed = began
 
     async def _read(self, reader: _ShardReader, began: datetime) -> bool:
-        """Read a shard once, and apply its records. Return False if there were none."""
+        """Read a shard once, and apply its records.
+
+        Return False only if the shard has no new records.
+        """
         held = reader.checkpoint
         try:
             if reader.iterator is None:

@@ -7,8 +7,9 @@ the event source mapping can start at TRIM_HORIZON, the oldest record of the new
 rebuild ends, the handler fails, and Lambda delivers the records again.
 
 If a record cannot be applied, the handler raises an exception, and Lambda delivers all records
-again. Those that were applied have markers. The handler never reports partial failures, because a
-mapping without that option would take such a report for a success.
+again. The records that were applied have markers, so the handler skips them. The handler never
+reports partial failures, because an event source mapping for which this option is off treats such a
+report as a success.
 """
 
 import asyncio

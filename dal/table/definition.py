@@ -8,7 +8,7 @@ from dal.errors import StoreRefusedError
 from dal.table.index import TABLE_KEYS, Index
 
 _UNREADABLE = {"CREATING", "DELETING"}
-"""Statuses of a global index that cannot be read."""
+"""The statuses in which a global index cannot be read."""
 
 
 def table_definition(name: str, indexes: Sequence[Index]) -> dict[str, Any]:

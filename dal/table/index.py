@@ -139,7 +139,8 @@ class QueryRequest:
 class QueryResponse:
     """The rows of one Query or Scan; ``last_key`` is None at the end of the range.
 
-    ``capacity`` is in RCU. If the endpoint does not report it, it is ``nan``, and so are its sums.
+    ``capacity`` is in RCU. If the endpoint does not report the capacity, it is ``nan``, and every
+    sum with it is ``nan`` too.
     """
 
     items: Sequence[Item]
