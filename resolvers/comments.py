@@ -261,10 +261,12 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
         permission = await info.context.stores.standings.permission(viewer.user_id)
         may_write(permission)
         review = partial(_review, info, permission)
-    await _publish(info, viewer, changes)
-    written = await info.context.stores.comments.update(
-        changes.pop("id"), changes, partial(may_change, viewer), review
-    )
+    comment_id, check = changes.pop("id"), partial(may_change, viewer)
+    if info.context.uploads is not None and changes.get("photos"):
+        # A refused edit must not leave copies in the bucket. This step checks and writes nothing.
+        await info.context.stores.comments.rewrite(comment_id, lambda _, one: check(one))
+        await _publish(info, viewer, changes)
+    written = await info.context.stores.comments.update(comment_id, changes, check, review)
     return CommentPayload(written)
 
 

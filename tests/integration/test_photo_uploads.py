@@ -26,6 +26,9 @@ ADD = """mutation ($photos: [PhotoInput!]) { addComment(input: {productId: "p", 
   language: "en", text: "Good.", photos: $photos, idempotencyKey: "once"}) {
   comment { photos { url alt } } userErrors { code field message } } }"""
 
+EDIT = """mutation ($id: ID!, $photos: [PhotoInput!]) { updateComment(input: {id: $id,
+  photos: $photos}) { comment { photos { url } } userErrors { code } } }"""
+
 
 class Shop:
     """The API with a bucket, and the bucket's own HTTP interface."""
@@ -138,6 +141,31 @@ async def test_only_ones_own_uploads_become_photos(shop: Shop) -> None:
         added = (await shop.run(ADD, photos=[{"url": url}])).data["addComment"]
         (error,) = added["userErrors"]
         assert (error["code"], error["field"]) == ("BAD_ARGUMENT", ["input", "photos", "0", "url"])
+
+
+async def test_a_refused_edit_copies_no_photo(shop: Shop) -> None:
+    comment = {"productId": "q", "rating": 5, "language": "en", "text": "Mine."}
+    document = (
+        "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
+    )
+    added = await shop.run(document, "bob", input=comment | {"idempotencyKey": "bob"})
+    (form,) = await shop.forms("image/png")
+    await shop.send(form, b"x")
+    given = {
+        "id": added.data["addComment"]["comment"]["id"],
+        "photos": [{"url": form["photoUrl"]}],
+    }
+    copies = "/photos?list-type=2&prefix=photos/"
+    before = (await shop.bucket.get(copies)).text.count("<Key>")
+    refused = await shop.run(EDIT, **given)
+    assert refused.errors[0].extensions["code"] == "FORBIDDEN"
+    assert (await shop.bucket.get(copies)).text.count("<Key>") == before
+    (mine,) = await shop.forms("image/png", user="bob")
+    await shop.send(mine, b"x")
+    own = given | {"photos": [{"url": mine["photoUrl"]}]}
+    edited = (await shop.run(EDIT, "bob", **own)).data["updateComment"]
+    assert edited["comment"]["photos"][0]["url"].startswith(f"{URL}/photos/{folder_of('bob')}/")
+    assert (await shop.bucket.get(copies)).text.count("<Key>") == before + 1
 
 
 async def test_who_gets_forms(shop: Shop, table: Table) -> None:
