@@ -33,7 +33,7 @@ RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
     && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
     && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete
 COPY --from=node /build/node_modules /node_modules
-# Outside of the sources, or the bytecode would be written there.
+# In another directory than the sources, because Python would write bytecode next to them.
 WORKDIR /
 RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 
@@ -47,7 +47,7 @@ ENV PATH=/opt/marginalia/bin:$PATH \
     MARGINALIA_DATA_DIR=/data \
     MARGINALIA_EXIT_WHEN_BLOCKED=true \
     MARGINALIA_ENGINE=$ENGINE
-# A named volume gets this directory's owner.
+# A named volume has the owner of this directory.
 RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
 USER 10001
 WORKDIR /data

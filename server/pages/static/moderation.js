@@ -1,5 +1,5 @@
-/* The moderators' page: keys move between comments and decide on them, and the list follows the
-   queue. Everything works without it. */
+/* The moderators' page: keyboard shortcuts, and a list that follows the queue. The page also works
+   without this script. */
 
 import { settled, swap } from "./page.js";
 
@@ -8,13 +8,14 @@ const queue = () => document.getElementById("queue");
 const rows = () => [...queue().querySelectorAll(".waiting")];
 const focused = () => document.activeElement?.closest("#queue .waiting");
 
-/* The place of the row that had the focus last. If the row leaves the list, another takes its place. */
+/* The index of the row that had the focus last. If this row leaves the list, the row that follows gets
+   the focus. */
 let place = -1;
 document.addEventListener("focusin", () => {
   if (focused()) place = rows().indexOf(focused());
 });
 
-/* Whether a swap would take something away: an error, a choice, a reason, or the focus of a field. */
+/* Returns whether the moderator is working in the list. Then it must not be replaced. */
 function busy() {
   const fields = [...queue().querySelectorAll("input:not([type=hidden])")];
   const filled = (one) => (one.type === "checkbox" ? one.checked : one.value);
@@ -72,7 +73,7 @@ document.addEventListener("keydown", (event) => {
   KEYS[key]();
 });
 
-/* After a decision the next page begins at the same place, where the next comment is. */
+/* After a decision the focus goes to the next comment. */
 try {
   const kept = sessionStorage.getItem("decided");
   sessionStorage.removeItem("decided");

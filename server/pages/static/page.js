@@ -1,5 +1,5 @@
-/* Makes the product page smoother: a toggle or a page link swaps the parts that change, without a
-   reload and with the history kept. Everything works without it. */
+/* Changes filters and pages of a product's list without a reload: it fetches the new page, and replaces
+   the parts that differ. The browser's history stays right. The pages also work without this script. */
 
 import "./actions.js";
 import "./photos.js";
@@ -13,7 +13,7 @@ const here = () => location.pathname + location.search;
 let latest = 0;
 let shown = here();
 
-/* Nothing is swapped while it is pressed: a press that ends on another element is no click. */
+/* While the pointer is down, no part is replaced: a click begins and ends on the same element. */
 let release = () => {};
 let released = null;
 export const settled = () => released;
@@ -25,7 +25,7 @@ for (const end of ["pointerup", "pointercancel"]) {
   addEventListener(end, () => setTimeout(release)); // after its click
 }
 
-/* Shows the page at an address. A slower answer to an earlier question is dropped. */
+/* Shows the page at an address. Ignores the response if the visitor has requested another page since. */
 async function show(to, { push, landing }) {
   const address = inLanguage(to);
   const mine = (latest += 1);
@@ -55,7 +55,7 @@ async function show(to, { push, landing }) {
   }
 }
 
-/* An address with the page's language in it where no cookie can keep that. */
+/* Without cookies the address must contain the chosen language. */
 function inLanguage(address) {
   const tag = new URLSearchParams(location.search).get("lang");
   if (!tag || navigator.cookieEnabled) return address;
@@ -64,8 +64,8 @@ function inLanguage(address) {
   return url.href;
 }
 
-/* Takes the parts over, and the focus with them: it stays on the toggle that was used, or goes to
-   the heading that a page link leads to. */
+/* Replaces the parts of the page that are marked with data-part. The focus stays on the element that
+   the visitor has used, or moves to the element with the id ``landing``. */
 export function swap(fresh, landing) {
   const focused = landing ?? document.activeElement?.id;
   const kept = landing ? "#plan[open]" : "[data-part] details[id][open]";
@@ -85,7 +85,7 @@ export function swap(fresh, landing) {
   if (landing) target?.scrollIntoView();
 }
 
-/* The address of the form as it stands, in the order that the server gives an address. */
+/* Returns the address of the selected filters, with its parameters in the server's order. */
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
@@ -96,7 +96,7 @@ function chosen(form) {
 }
 
 if (filters()) {
-  /* A toggle acts at once. A date waits for the button: it is typed in parts. */
+  /* A checkbox applies at once. A date needs the button, because it is typed in parts. */
   document.addEventListener("change", ({ target }) => {
     if (target.form !== filters() || target.type === "date") return;
     show(chosen(filters()), { push: true });
@@ -113,11 +113,11 @@ if (filters()) {
     show(link.href, { push: true, landing: "comments-heading" });
   });
   addEventListener("popstate", () => {
-    if (here() !== shown) show(location.href, { push: false }); // not for a mere #fragment
+    if (here() !== shown) show(location.href, { push: false }); // not if only the #fragment has changed
   });
 }
 
-/* A link to what it stands beside: handed to the phone, or copied. */
+/* Shares a link: opens the phone's menu for sharing, or copies the address. */
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[data-copy]");
   if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -128,14 +128,14 @@ document.addEventListener("click", async (event) => {
   await navigator.clipboard.writeText(link.href).then(() => copied(link), () => location.assign(link.href));
 });
 
-/* Says so in the link for who sees it, and in a place that is read aloud when it changes. */
+/* Shows "Copied" in the link, and in an element that screen readers read aloud. */
 const aloud = document.createElement("p");
 aloud.className = "unseen";
 aloud.setAttribute("role", "status");
 document.querySelector("main").append(aloud);
 
 function copied(link) {
-  if (link.dataset.copied) return; // it says so still
+  if (link.dataset.copied) return; // the notice is still shown
   link.dataset.copied = link.textContent;
   link.textContent = aloud.textContent = link.dataset.copy;
   setTimeout(() => {

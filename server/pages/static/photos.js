@@ -1,5 +1,5 @@
-/* The popover of photos opens at the chosen one, and the comment form uploads files. Without
-   scripts, the popover opens at the first photo, and the form takes addresses. */
+/* Opens the popover of photos at the selected photo, and uploads the files of the comment form. Without
+   scripts, the popover opens at the first photo, and the form accepts addresses of photos. */
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-photo]");
   const box = button && document.getElementById(button.getAttribute("popovertarget"));
@@ -9,7 +9,8 @@ document.addEventListener("click", ({ target }) => {
   });
 });
 
-/* Forms may come later, so the field of files shows when the reader reaches the photos. */
+/* The field for files is hidden without scripts. It is shown when the visitor opens the photos of a form,
+   because scripts may add forms later. */
 document.addEventListener("toggle", ({ target }) => {
   target.querySelector?.(":scope > [data-uploads][hidden]")?.removeAttribute("hidden");
 }, true);

@@ -1,4 +1,4 @@
-/* What the lists of this tab have cost, and what the articles' plan would have cost. */
+/* Adds up the cost of all lists that this tab has shown, and the cost of the articles' plan for them. */
 
 import { number } from "./live.js";
 

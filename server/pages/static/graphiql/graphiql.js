@@ -1,12 +1,12 @@
 /* Opens GraphiQL on this server, with a first query that works on the demo data. */
 "use strict";
 
-/* Whether this server explains how it read its lists: then its schema has plans. */
+/* Whether the server's schema has plans. */
 const explains = "plans" in document.getElementById("graphiql").dataset;
 
-const planHint = ` "plan" tells how
-# DynamoDB was asked and what that cost: open the
-# pane "Plan" at the left to see it drawn.`;
+const planHint = ` "plan" shows
+# the requests to DynamoDB and their cost. The pane
+# "Plan" at the left draws it.`;
 
 const planFields = `
       plan {
@@ -87,9 +87,9 @@ query NewestComments(
 };
 
 const addComment = {
-  query: `# Writing needs a JWT, which the shop gives to its
-# customers; the demo prints one when it starts.
-# It goes into Headers below, in place of <JWT>.
+  query: `# To write, you need a JWT. A shop gives JWTs to its
+# customers, and the demo prints one when it starts.
+# Put it into Headers below, in place of <JWT>.
 
 mutation AddComment($input: AddCommentInput!) {
   addComment(input: $input) {
@@ -118,8 +118,8 @@ mutation AddComment($input: AddCommentInput!) {
   headers: `{"Authorization": "Bearer <JWT>"}`,
 };
 
-/* The query that a link leads to, by ?query=…&variables=…; null without one. It opens in a tab of
-   its own, so what was written before stays, and leaves the address, so that a reload keeps edits. */
+/* Returns the query in the address (?query=…&variables=…), or null. The query opens in a new tab, so that
+   the visitor's other tabs stay. It is removed from the address, so that a reload keeps edits. */
 function linked() {
   const given = new URLSearchParams(location.search);
   if (!given.has("query")) return null;

@@ -6,7 +6,7 @@ const planned = (() => {
   let last = { answer: null, variables: {} };
   const listeners = new Set();
 
-  /* All plans in a response, each with the path of its list. */
+  /* Returns all plans in a response, each with the path of its list. */
   function plansOf(value, path = []) {
     if (value === null || typeof value !== "object") return [];
     const found = [];
@@ -17,7 +17,7 @@ const planned = (() => {
     return found;
   }
 
-  /* The server's drawing of a plan as HTML, or an error message. */
+  /* Returns the server's drawing of a plan as HTML, or an error message. */
   async function drawingOf({ residual, steps, segments, rows }) {
     try {
       const answer = await fetch("playground/drawing", {
@@ -56,7 +56,7 @@ const planned = (() => {
     );
   }
 
-  /* The address of the playground, with the query's list if the variables name a product. */
+  /* Returns the address of the playground. It contains the query's list if the variables name a product. */
   function playground({ productId, rating, language, first, after, orderBy } = {}) {
     if (typeof productId !== "string") return "playground";
     const query = new URLSearchParams();
@@ -106,7 +106,7 @@ const planned = (() => {
     for (const listener of listeners) listener();
   }
 
-  /* Return a response unchanged after storing it; store those of a subscription as they arrive. */
+  /* Stores a response and returns it. Stores each response of a subscription when it arrives. */
   function passed(coming, variables) {
     const iterator = coming?.[Symbol.asyncIterator]?.();
     if (!iterator) {
@@ -126,7 +126,7 @@ const planned = (() => {
     };
   }
 
-  /* A fetcher that stores each response except the schema's. */
+  /* Returns a fetcher that stores each response, except responses with the schema. */
   function noting(fetcher) {
     return (params, options) => {
       const coming = fetcher(params, options);
