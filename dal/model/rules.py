@@ -63,7 +63,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 @cache
 def decimal_places() -> Mapping[str, int]:
     """Return the number of decimal places of an amount, by currency code."""
-    from iso4217 import Currency  # noqa: PLC0415 - it parses XML, and few requests name an amount
+    from iso4217 import Currency  # noqa: PLC0415 - iso4217 parses XML, and few requests have an amount
 
     return {one.code: one.exponent for one in Currency if one.exponent is not None}
 

@@ -113,8 +113,8 @@ def decode_cursor(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> str:
         genuine = False
     if not genuine:
         raise InvalidCursorError(
-            "The cursor is not one of this list's: pass an edge's cursor back unchanged, "
-            "or leave it out to start from the beginning."
+            "The cursor does not belong to this list: pass an edge's cursor back unchanged, "
+            "or pass no cursor to start at the beginning."
         )
     return position
 

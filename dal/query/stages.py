@@ -144,7 +144,7 @@ class _HelpfulStatistics:
 
 
 class StageReader:
-    """Reads lists with stages, with the interface of ``Executor``. Executors read the stages."""
+    """Reads lists with stages: an executor reads each stage. Has the methods of ``Executor``."""
 
     def __init__(self, executor: Executor) -> None:
         self._by_date = executor

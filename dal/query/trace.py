@@ -289,7 +289,8 @@ class ExecutionStatistics:
     """The fields of the residual filter."""
     planning_requests: int = 0
     planning_capacity: float = 0.0
-    """The RCU of reading inexact statistics. They are then cached for some seconds."""
+    """The RCU of reading inexact statistics. The process then caches the statistics for some
+    seconds."""
     trace: Trace | None = None
     """The trace of a page with ``explain``, otherwise None."""
 
@@ -361,7 +362,7 @@ class ReadInstruments(Protocol):
     ) -> Result:
         """Await ``reading``, which reads the rows of a plan.
 
-        While it runs, the executor adds an entry to ``counts`` for each segment.
+        While ``reading`` runs, the executor adds an entry to ``counts`` for each segment.
         """
 
     def segment(

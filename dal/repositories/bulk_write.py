@@ -2,10 +2,10 @@
 
 ``BulkWriter`` writes comments together with their counters, which are exact after each transaction.
 It sorts the comments by product and language, so that each transaction changes few counters.
-Transactions on the same counters run one after another, all others in parallel. Each comment is
-written on condition that its item has not changed since it was read. So the counters equal the
-comments in the table even after an interruption. In the maintenance mode ``stream``, each comment
-is a separate write, and the follower changes the counters.
+Transactions on the same counters run one after another. All other transactions run in parallel.
+Each comment is written on condition that its item has not changed since it was read. So the
+counters equal the comments in the table even after an interruption. In the maintenance mode
+``stream``, each comment is a separate write, and the follower changes the counters.
 """
 
 import asyncio

@@ -146,7 +146,7 @@ async def with_cases(table: Table, changes: Sequence[CommentChange]) -> list[Com
 
 def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
     for item in items:
-        with suppress(*UNREADABLE):  # another program wrote it
+        with suppress(*UNREADABLE):  # another program wrote the item
             yield item, case_in(item)
 
 

@@ -244,8 +244,8 @@ class CommentWriter:
     async def _remove_reactions(self, comment_id: str) -> None:
         """Delete the case, the reports and the votes of a deleted comment.
 
-        A removal that takes long continues after the response and after the request's deadline. If
-        it fails, ``verify`` removes the rest.
+        A long removal continues after the response and after the request's deadline. If it fails,
+        ``verify`` removes the rest.
         """
         with deadline(Deadline()):
             removal = asyncio.create_task(remove_reactions(self._table, comment_id))

@@ -130,7 +130,8 @@ class PhotoUploads:
                 return Photo(f"{self.url}/{target}", photo.alt)
         raise InvalidArgumentError(
             f"photos.{number}.url",
-            f"photos.{number}.url names no file that you have uploaded: upload it again.",
+            f"photos.{number}.url is not the URL of a file that you have uploaded: "
+            "upload the photo again.",
         )
 
     def _may_be_upload(self, url: str) -> bool:

@@ -70,9 +70,8 @@ class ProductRepository:
                 held = ProductDetails() if item is None else PRODUCT_DETAILS.decode(item)[1]
             except UNREADABLE:
                 raise errors.AlreadyExistsError(
-                    f"The item {key['PK']['S']}, {key['SK']['S']} of the table is another "
-                    "program's: move it away before the product gets a title, a picture or an "
-                    "address."
+                    f"Another program has stored the item {key['PK']['S']}, {key['SK']['S']} in "
+                    "the table: move this item before you set the product's title, picture or URL."
                 ) from None
             details = replace(held, **changes)
             as_read = ABSENT if item is None else unchanged(item, ("data",))

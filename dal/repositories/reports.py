@@ -162,7 +162,7 @@ class ReportRepository:
 
 
 class _PublishedRows:
-    """Reads the rows of open cases with published comments, with the interface of ``Executor``."""
+    """Reads rows of open cases whose comments are published. Has the methods of ``Executor``."""
 
     def __init__(self, table: Table, executor: Executor) -> None:
         self._table, self._executor = table, executor

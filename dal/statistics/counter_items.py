@@ -1,8 +1,9 @@
 """Counters: statistics as items, deltas as actions of a transaction, and places on leaderboards.
 
-The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N). A count
-that has never changed is absent. Counts change by ``ADD``, without a condition. The counts of all
-languages are the sum of these items, which one Query reads because they are in one partition.
+The statistics item of a language has ``count_1`` to ``count_5`` and ``count_total`` (N). The item
+has no attribute for a count that has never changed. Counts change by ``ADD``, without a condition.
+The counts of all languages are the sum of these items, which one Query reads because they are in
+one partition.
 
 A product with comments rated 5 is on leaderboards: each language's item also has the two keys of
 that language's leaderboard, and the item ``S`` has the keys of the leaderboard of all languages.
@@ -84,7 +85,7 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the table items for the counts of languages, and each product's item of all languages.
 
-    Counts of all languages are ignored, because they are sums of the others.
+    The function ignores counts without a language, because it computes them as sums of the others.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():

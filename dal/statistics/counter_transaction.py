@@ -67,9 +67,10 @@ class _PendingWrite:
 class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
-    ``written`` receives the products of each write, also if its outcome is unknown. ``observer``
-    receives the comments of the write. Both are called before the client gets its response.
-    ``folds`` receives the comments that become published, to update their numbers of votes.
+    ``written`` receives the products of each write, including writes with an unknown outcome.
+    ``observer`` receives the comments of the write. Both are called before the client gets its
+    response. ``folds`` receives the comments that become published, to update their numbers of
+    votes.
     """
 
     def __init__(

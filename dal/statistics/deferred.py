@@ -41,7 +41,7 @@ class DeferredWork(ABC):
     undone: ClassVar[str]
     """The beginning of the log's sentence about work that failed."""
     repaired_by: ClassVar[str]
-    """The end of this sentence: what will repeat the work."""
+    """The end of this sentence: it names the event that repeats the work."""
 
     def __init__(self, table: Table) -> None:
         self._table = table

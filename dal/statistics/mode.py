@@ -169,7 +169,7 @@ class MaintenanceStore:
         kept = self._kept
         if kept is not None and monotonic() - kept[0] < READERS_KEEP_SECONDS:
             return kept[1].counted
-        # Several requests use this read, so its cost is not added to the current request.
+        # Several requests share this read, so its cost is not added to the current request.
         with opened():
             return (await self.current()).counted
 

@@ -113,8 +113,8 @@ async def follow(table: Table, streams: Streams) -> None:
 
     Raises StoreRefusedError in four cases: there is no stream, it was switched off, the maintenance
     mode is no longer stream, or the endpoint has no transactions. Raises ChangesLostError if
-    records expired before they were applied. While DynamoDB does not respond, it retries without
-    end.
+    records expired before they were applied. While DynamoDB does not respond, the follower keeps
+    retrying.
     """
     await admin.check_transactions(table)
     boards = Boards(table)

@@ -55,7 +55,7 @@ def test_a_size_out_of_bounds_is_refused_by_name(
 @pytest.mark.parametrize("cursor", ["", "nonsense", CURSOR[:-1], CURSOR + "=", "é", "\ud800"])
 def test_a_bad_cursor_names_its_argument(argument: str, cursor: str) -> None:
     after, before = (cursor, None) if argument == "after" else (None, cursor)
-    with pytest.raises(InvalidCursorError, match=f"^{argument}: The cursor is not one of this"):
+    with pytest.raises(InvalidCursorError, match=f"^{argument}: The cursor does not belong"):
         plain_slice(None, after, None, before)
 
 

@@ -193,7 +193,7 @@ async def test_an_item_of_another_program_is_not_overwritten(run: Run, table: Ta
     assert payload["product"] is None
     (error,) = payload["userErrors"]
     assert error["code"] == "ALREADY_EXISTS"
-    assert "another program" in error["message"]
+    assert "Another program" in error["message"]
     assert await table.get(details_key("p1")) == theirs
 
 

@@ -78,7 +78,7 @@ async def test_dates_and_order_are_the_apis(store: list[str], comments: CommentR
         (["--language", "english"], "--language 'english' is not a BCP 47 language tag"),
         (["--first", "101"], "first is 101; it goes from 0 to 100."),
         (["--first", "1", "--last", "1"], "Pass first or last, not both."),
-        (["--after", "x"], "after: The cursor is not one of this"),
+        (["--after", "x"], "after: The cursor does not belong to this"),
     ],
 )
 def test_a_bad_argument_is_one_sentence(options: list[str], complaint: str) -> None:
