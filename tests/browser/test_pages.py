@@ -449,6 +449,48 @@ async def test_the_keyboard_reaches_everything(page: Page, server: Server) -> No
     await expect(page.locator("#comments-heading")).to_be_focused()
 
 
+SHIFTED = """() => new Promise(done => {
+    let sum = 0;
+    new PerformanceObserver(list => list.getEntries().forEach(one => { sum += one.value; }))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done(sum), 200);
+})"""
+
+
+@EITHER
+async def test_a_visitor_finds_each_part_and_no_idle_words(
+    reader: Reader, witness: Witness
+) -> None:
+    page = reader.page
+    await open_with_trend(page, f"{reader.url}/products/1")
+    if reader.scripts:
+        assert await page.evaluate(SHIFTED) == 0
+    await expect(page.get_by_role("link", name="Older")).to_be_visible()
+    await expect(page.get_by_text("Link", exact=True)).to_have_count(1)
+    assert all(await reader.comments.locator("h3").all_inner_texts())
+    await expect(page.get_by_text("Without a title")).to_have_count(0)
+    stars, most = await page.locator(".plot .scale").all()
+    await expect(stars).to_have_text("5 ★3 ★1 ★")
+    await expect(most).to_have_text(re.compile(r"[1-9]\d+0"))
+    await expect(page.locator(".plot .ends")).to_contain_text("January 2022")
+    assert 36 <= await page.locator(".plot rect").count() <= 37  # and no months without comments
+    badge = await page.locator("#plan > summary").bounding_box()
+    last = await reader.comments.last.bounding_box()
+    assert badge
+    assert last
+    assert badge["y"] > last["y"] + last["height"]
+    await reader.toggle("1 star")
+    await expect(page.locator(".found")).to_have_text(re.compile(r"^\d+ comments match$"))
+    await reader.open("/")
+    await expect(page.locator("li:has(h2) span.picture")).to_have_count(0)
+    await page.get_by_placeholder("Title or product number").fill("copper")
+    await page.get_by_role("button", name="Search").click()
+    await expect(page.get_by_role("heading", level=2)).to_have_text("Copper kettle, 1.2 l")
+    await reader.open("/sign-out")  # takes only POST
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Page not available")
+    said(witness, 405)
+
+
 CUT_OFF = """all => all.map(one => ({box: one.getBBox(), all: one.ownerSVGElement.viewBox.baseVal}))
     .filter(({box, all}) => box.x < 0 || box.x + box.width > all.width)"""
 

@@ -203,7 +203,10 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=10, help="clients, of those at the peak")
     given = parser.parse_args()
     missed = []
-    with TemporaryDirectory() as directory, served(Path(directory), "--demo") as server:
+    with (
+        TemporaryDirectory() as directory,
+        served(Path(directory), "--demo", "--no-explain") as server,
+    ):
         for title, fresh in (("connections kept alive", False), ("new connections", True)):
             rounds = [
                 asyncio.run(one_round(server.url, given.times, given.seconds, fresh=fresh))
