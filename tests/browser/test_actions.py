@@ -21,6 +21,8 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keys(
     reader = Reader(page, server.url, scripts=True)
     await reader.sign_in(adas_jwt)
     await reader.open("/products/in-place")
+    mine = page.get_by_role("link", name="My comments")
+    await expect(mine).to_have_attribute("href", "/authors/ada")
     await page.get_by_role("radio", name="4 stars").focus()
     await typed(page, "Space", "Tab", "Tab")  # the language is chosen
     await page.keyboard.type("It sweeps")
