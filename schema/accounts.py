@@ -61,8 +61,9 @@ class User(Node):
     name: str = strawberry.field(
         resolver=users.name_of,
         description=(
-            "Display name of the user. For the JWT's user, the name in the JWT. For an order's "
-            "user, the name when the order was placed. Otherwise as `Author.name`."
+            "Display name of the user. For the JWT's user, the name in the JWT. For the user "
+            "of an order, the name when the order was placed. For any other user, the same as "
+            "`Author.name`."
         ),
     )
     profile: model.Profile | None = strawberry.field(
@@ -89,8 +90,9 @@ class User(Node):
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_user,
         graphql_type=Annotated["TicketConnection", strawberry.lazy(__name__)] | None,
-        description="The user's tickets in the user's first 20 organisations by name, sorted by "
-        "date. `organizations` has the tickets of every organisation.",
+        description="The user's tickets in the first 20 organisations of the user, by name. "
+        "Sorted by date. For the tickets in the other organisations, select "
+        "`tickets` below `organizations`.",
     )
     submissions: pagination.Page[Any] | None = strawberry.field(
         resolver=moderation.submissions,
@@ -162,7 +164,8 @@ class CreateTicketPayload:
 
     ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
-        description="Edge to insert into a cached list, since an index may lag a write."
+        description="Edge to insert into a cached list. A new read of the list may not "
+        "include the write yet."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -207,8 +210,8 @@ class OrganizationUser(Node):
     user: model.User | None = strawberry.field(
         resolver=users.visible_user_of,
         graphql_type=User | None,
-        description="The user with profile and orders. Null unless the JWT belongs to that user or "
-        "to staff.",
+        description="The user with profile and orders. Visible to that user and staff; null "
+        "for others.",
     )
     type: model.UserType = strawberry.field(description="The user's rights in the organisation.")
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
@@ -245,7 +248,7 @@ class Organization(Node):
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_organization,
         graphql_type=TicketConnection | None,
-        description="Tickets of all users of the organisation, and of users who left it. For staff "
+        description="Tickets of all present and former users of the organisation. For staff "
         "and the organisation's admins.",
     )
 
@@ -317,8 +320,9 @@ class OrganizationMutation:
     remove_organization_user: organizations.RemovedUserPayload | None = strawberry.mutation(
         resolver=organizations.remove_organization_user,
         graphql_type=RemoveOrganizationUserPayload | None,
-        description="Remove a user from an organisation; the user's tickets stay. For staff and "
-        "the organisation's admins; users may leave. The last admin cannot leave.",
+        description="Remove a user from an organisation; the user's tickets are kept. For "
+        "staff and the organisation's admins. Users may remove themselves, except "
+        "the last admin.",
     )
     set_organization_user_type: organizations.UserTypePayload | None = strawberry.mutation(
         resolver=organizations.set_organization_user_type,

@@ -69,23 +69,27 @@ show_enum(
     {
         ErrorCode.BAD_ARGUMENT: "A value breaks a rule; `extensions.argument` names the argument.",
         ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor of this kind of list.",
-        ErrorCode.BAD_REQUEST: "The request cannot be read, or its document or variables do not "
-        "fit the schema.",
+        ErrorCode.BAD_REQUEST: "The request is malformed, or its document or variables do not "
+        "match the schema.",
         ErrorCode.FORBIDDEN: "The user lacks the right to do this.",
-        ErrorCode.INTERNAL: "The server failed; `extensions.requestId` names the request.",
+        ErrorCode.INTERNAL: "The server failed. `extensions.requestId` identifies the request "
+        "in the server's log.",
         ErrorCode.NOT_AVAILABLE: "This server does not offer the field.",
         ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
-        "document has the requested id.",
-        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "No document has the hash. Send the hash with the "
-        "document's text.",
+        "registered document has the requested id.",
+        ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this hash. Send "
+        "the hash together with the document's text.",
         ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
-        "clients send. Send the text.",
-        ErrorCode.QUERY_TOO_COSTLY: "The operation or its answer is too large. Select less.",
-        ErrorCode.THROTTLED: "The client exceeds its rate, the store is busy, or other requests "
-        "keep changing the object. Wait for the time in `Retry-After`, or a second, then "
-        "retry.",
-        ErrorCode.TOO_SLOW: "The client takes a subscription's events too slowly. Subscribe again "
-        "with the last cursor as `after`.",
+        "clients send. Send the document's text "
+        "without a hash.",
+        ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
+        "fields or rows.",
+        ErrorCode.THROTTLED: "The client exceeds its rate, the store is busy, or other "
+        "requests keep changing the object. Wait for the seconds in the "
+        "header `Retry-After`, or for one second without this header. "
+        "Then retry.",
+        ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
+        "Subscribe again with the last cursor as `after`.",
         ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
         ErrorCode.UNAVAILABLE: "The data is temporarily unavailable. Retry later.",
         ErrorCode.UNSUPPORTED_FILTER: "The list cannot be filtered this way.",
@@ -96,23 +100,27 @@ show_enum(
 DESCRIPTIONS: Mapping[str, str] = {
     "first": "Number of rows to return from the start, or after `after`. Maximum 100; default 20 "
     "without `last`.",
-    "after": "Return rows after this cursor. A cursor stays valid after its row is deleted, and "
-    "with other filters of the same list.",
-    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or the last "
-    "event's `cursor`. Later changes arrive as events, or as one RELOAD if the server no longer "
-    "has them. Without `after`, READY and the changes from now on arrive. Not the cursor of a row.",
+    "after": "Return rows after this cursor. A cursor stays valid after its row is deleted, "
+    "and if the filters of the list change.",
+    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or `cursor` "
+    "of the last event. The server sends the changes "
+    "after this cursor, or one RELOAD event if it no "
+    "longer has all of them. Without `after`, the server "
+    "sends READY and then new changes. The cursor of a "
+    "row is not an event cursor.",
     "last": "Number of rows to return from the end, or before `before`, in the list's order. "
     "Maximum 100. Cannot be combined with `first`.",
     "before": "Return rows before this cursor.",
     "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
-    "verifiedOnly": "Return only comments with `verifiedPurchase`; `totalCount` is then null. "
-    "Default false.",
-    "hasPhotos": "Return only comments with photos; `totalCount` is then null. False does not "
-    "filter. Default false.",
-    "Subscription.commentEvents.hasPhotos": "Send events only of comments with photos. False does "
-    "not filter. Default false.",
-    "Subscription.commentEvents.verifiedOnly": "Send events only of comments with "
-    "`verifiedPurchase`. Default false.",
+    "verifiedOnly": "If true, return only verified purchases; `totalCount` is then null. If "
+    "false, do not filter. Default false.",
+    "hasPhotos": "If true, return only comments with photos; `totalCount` is then null. If "
+    "false, do not filter. Default false.",
+    "Subscription.commentEvents.hasPhotos": "If true, send events only of comments with "
+    "photos. If false, do not filter. Default false.",
+    "Subscription.commentEvents.verifiedOnly": "If true, send events only of verified "
+    "purchases. If false, do not filter. Default "
+    "false.",
     "kind": "Queue to list.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
     "normalizes them. Omit for all; an empty list matches nothing.",
@@ -122,7 +130,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "id": "Global `id` of the object.",
     "ids": "Global `id`s of the objects. Maximum 100.",
     "productId": "The shop's product id.",
-    "productIds": "The shop's product ids, which may repeat. Maximum 100.",
+    "productIds": "Product ids of the shop. An id may occur more than once. Maximum 100.",
     "title": "Start of the title. Maximum 200 characters.",
     "commentId": "Comment id, as in the URL of the comment's page.",
     "orderId": "Order id.",
@@ -132,7 +140,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "input": "Input of the mutation. `userErrors` lists every validation error.",
 }
 """Descriptions by argument name, for arguments that their resolvers do not describe. A key
-``Type.field.argument`` overrides the description of its name."""
+``Type.field.argument`` overrides the key ``argument``."""
 
 
 _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
@@ -147,8 +155,8 @@ _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
-"""The number of a group's products in predictions. ``GroupReads`` limits the reads of larger
-groups."""
+"""The number of products that a predicted cost assumes for each group. ``GroupReads`` limits the
+reads of larger groups."""
 
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -272,9 +280,10 @@ READS: Mapping[str, Reads] = {
     "Trend.points": _rows(60),
     "TrendPoint.ratings": _rows(5),
 }
-"""The usual reads of each field, and the usual length of its list. Fields that are not in this
-table read nothing. A key ``Type.field.field`` is for the second field below the first, and
-overrides ``Type.field``. The cost of operations is predicted from this table."""
+"""The usual reads of each field, and the usual length of the field's list. The cost of operations
+is predicted from this table. Fields that are not in the table read nothing. A key
+``Type.first.second`` is for the field ``second`` directly below ``Type.first``, and overrides the
+key of ``second`` in its own type."""
 
 
 def build_schema(
@@ -305,7 +314,7 @@ def build_schema(
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
 ) -> ExecutableSchema:
-    """Return a schema to be copied: converting Strawberry's types takes 70 ms."""
+    """Return a schema to copy. Without copies, each schema takes 70 ms to convert its types."""
     query, scalars = Query, SCALARS
     if federation:
         query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)

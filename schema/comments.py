@@ -33,9 +33,11 @@ show_enum(
         CommentOrder.OLDEST: "Oldest first.",
         CommentOrder.HIGHEST_RATING: "Highest rating first.",
         CommentOrder.LOWEST_RATING: "Lowest rating first.",
-        CommentOrder.MOST_HELPFUL: "Most helpful votes first. With dates, or with filters that few "
-        "of the product's comments match, the server sorts at most 2,000 comments. If more "
-        "comments match, the field is null with the error UNSUPPORTED_FILTER.",
+        CommentOrder.MOST_HELPFUL: "Comments with the most helpful votes first. With dates, "
+        "or with filters that few comments of the product match, "
+        "the server sorts at most 2,000 comments. If more comments "
+        "match, the field is null with the error "
+        "UNSUPPORTED_FILTER.",
     },
 )
 show_enum(
@@ -68,9 +70,9 @@ class Author(Node):
     name: str = strawberry.field(
         resolver=users.name_of,
         description=(
-            "Display name of the author. `author` of a comment or ticket has the name when the "
-            "comment or ticket was written. Other fields have the name on the author's newest "
-            "comment or, without comments, the user name."
+            "Display name of the author. Below a comment or ticket, the name when the comment "
+            "or ticket was written. Elsewhere, the name on the author's newest comment, or "
+            "the user name if the author has no comments."
         ),
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
@@ -86,7 +88,7 @@ class Reply:
 
     text: str = strawberry.field(description="Plain text, not HTML. Maximum 2,000 characters.")
     created_at: datetime = strawberry.field(
-        description="Time at which the shop wrote this text. A new text has a new time."
+        description="Time at which the shop wrote the reply. Replacing the reply sets a new time."
     )
 
 
@@ -122,7 +124,7 @@ class Comment(Node):
     )
     username: str = strawberry.field(description="User name of the author: the author's id.")
     author_name: str = strawberry.field(
-        description="Display name of the author when the comment was added. Edits keep it."
+        description="Display name of the author when the comment was added. Edits do not change it."
     )
     author: model.Author = strawberry.field(
         resolver=users.author_of,
@@ -143,13 +145,15 @@ class Comment(Node):
     )
     reply: model.Reply | None = strawberry.field(
         graphql_type=Reply | None,
-        description="The shop's reply; null if there is none. Edits of the comment keep it.",
+        description="The shop's reply; null if there is none. Editing the comment does not "
+        "remove it.",
     )
     photos: list[model.Photo] = strawberry.field(
         graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
     )
     helpful_count: int = strawberry.field(
-        description="Number of users who found the comment helpful. Follows votes within seconds."
+        description="Number of users who found the comment helpful. Includes a new vote "
+        "within seconds."
     )
     viewer_found_helpful: bool | None = strawberry.field(
         resolver=votes.viewer_found_helpful,
@@ -162,7 +166,9 @@ class Comment(Node):
     )
 
 
-@strawberry.type(description="One page of a list that is not counted and has no events.")
+@strawberry.type(
+    description="A page of an author's comments. It has no total count and no event cursor."
+)
 class AuthorCommentConnection(Connection[Comment]):
     """The GraphQL type of ``dal.query.pagination.Page`` of one author's comments."""
 
@@ -172,18 +178,20 @@ class CommentConnection(Connection[Comment]):
     """The GraphQL type of ``dal.query.pagination.Page`` of comments."""
 
     event_cursor: str | None = strawberry.field(
-        description="Event cursor from before the rows were read. Pass it as `after` of "
-        "`commentEvents` to receive every later change of the list, without a second read. A "
-        "change made during the read may be on the page and also arrive as an event. Lists lag "
-        "writes by moments: a comment stored just before the read may be missing in both. Null for "
-        "a group, and if the server offers no subscriptions."
+        description="Event cursor from before the rows were read. Pass it as `after` to "
+        "`commentEvents` to receive every later change without reading the list "
+        "again. A change made during the read may be on the page and also arrive "
+        "as an event. A comment stored a moment before the read may be on neither "
+        "the page nor in the events, because a list may lag behind writes for a "
+        "moment. Null for a group, and if the server offers no subscriptions."
     )
 
     total_count: int | None = strawberry.field(
-        description="Exact number of comments that match the filters, on all pages. Null while "
-        "counters are rebuilt or follow the table's stream. Null with `verifiedOnly` or "
-        "`hasPhotos`. With date filters null, except that it is 0 if no comment passes the "
-        "other filters."
+        description="Exact number of comments that match the filters, on all pages. Null if "
+        "the server has no exact counts: while it rebuilds its counters, or if it "
+        "counts from the table's stream. Null with `verifiedOnly` or `hasPhotos`. "
+        "With date filters, 0 if no comment matches the other filters, otherwise "
+        "null."
     )
 
     json_ld: str | None = strawberry.field(
@@ -223,16 +231,18 @@ class Product(Node):
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
-        description="Comments on the product, filtered and sorted. Cursors stay valid under other "
-        "filters and dates. NEWEST and OLDEST share cursors; another order's cursor is BAD_CURSOR. "
-        "In other orders, each comment that keeps its rating and votes is on exactly one page; a "
-        "comment whose rating or votes change meanwhile may be missing, or be on two pages.",
+        description="Comments on the product, filtered and sorted. Cursors stay valid under "
+        "other filters and dates. NEWEST and OLDEST accept each other's cursors; "
+        "otherwise, a cursor of another order fails with BAD_CURSOR. In an order "
+        "by rating or votes, a comment whose rating or votes change while you "
+        "read the pages may be missing, or be on two pages. Every other comment "
+        "is on exactly one page.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
-        description="Counts over all languages, or over the languages listed. Null if the table "
-        "has no counters yet: in stream mode, until the first rebuild.",
+        description="Counts of comments in the given languages, by default in all languages. "
+        "Null until the server has counted the comments for the first time.",
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,
@@ -262,8 +272,8 @@ class Product(Node):
         resolver=analytics.trend,
         graphql_type=Trend | None,
         description="Comments over time, from the analytics store. Null with the error "
-        "NOT_AVAILABLE if the server has no analytics store, or UNAVAILABLE if the store cannot "
-        "be reached. May lag `statistics`.",
+        "NOT_AVAILABLE if the server has no analytics store, and with UNAVAILABLE "
+        "if the server cannot reach the store. May lag `statistics`.",
     )
 
 
@@ -279,8 +289,8 @@ class ProductRank:
     product: Product = strawberry.field(description="The product.")
     count: int = strawberry.field(description="Number of comments rated 5.")
     rank: int | None = strawberry.field(
-        description="Rank from 1; ties by descending product id. Null on pages that begin after "
-        "the first 1,000 products."
+        description="Rank, starting at 1. Products with equal counts are ranked by descending "
+        "product id. Null on pages that begin after the first 1,000 products."
     )
 
 
@@ -291,16 +301,19 @@ class LeaderboardConnection(Connection[ProductRank]):
 
 show_enum(
     changes.CommentEventKind,
-    "Kinds of changes of a list of comments.",
+    "Kind of a comment event.",
     {
-        changes.CommentEventKind.READY: "First event of a subscription without `after`. Read the "
-        "list now: later changes are sent, earlier changes are not.",
-        changes.CommentEventKind.ADDED: "A comment entered the list: it is new, or an edit made it "
-        "match the filters. Its cursor gives its place, which is not always the top.",
-        changes.CommentEventKind.CHANGED: "A comment in the list was edited. Its place is "
+        changes.CommentEventKind.READY: "First event of a subscription without `after`. Read "
+        "the list after this event, because the server sends "
+        "only later changes.",
+        changes.CommentEventKind.ADDED: "A comment entered the list: the comment is new, or "
+        "an edit made it match the filters. Insert the "
+        "comment at the position of its cursor, which is not "
+        "always the top of the list.",
+        changes.CommentEventKind.CHANGED: "A comment in the list was edited. Its position is "
         "unchanged.",
-        changes.CommentEventKind.DELETED: "A comment left the list: it was deleted, or an edit "
-        "made it fail the filters.",
+        changes.CommentEventKind.DELETED: "A comment left the list: the comment was deleted, "
+        "or no longer matches the filters after an edit.",
         changes.CommentEventKind.RELOAD: "Events before this one may be missing: reload the list. "
         "The subscription continues.",
     },
@@ -348,13 +361,13 @@ class AddCommentPayload:
         "moderator."
     )
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="Edge to insert into a cached list, since an index may lag a write. Null if "
-        "`comment` is null."
+        description="Edge to insert into a cached list. A new read of the list may not "
+        "include the write yet. Null if `comment` is null."
     )
     submission: object = strawberry.field(
         graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - it imports us
-        description="The comment if it waits for a moderator. Lists do not show the comment; "
-        "after an edit remove it from cached lists.",
+        description="The comment, if it waits for a moderator; otherwise null. Lists do not "
+        "include the comment. After an edit, remove it from cached lists.",
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

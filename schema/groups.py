@@ -29,13 +29,14 @@ class ProductGroup(Node):
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=of.comments,
         graphql_type=CommentConnection | None,
-        description="Comments on all products of the group in one list, filtered and sorted. Reads "
-        "a partition of each product: with more than about 10 products a page is slower and costs "
-        "more.",
+        description="Comments on all products of the group in one list, filtered and sorted. "
+        "The server reads each product separately, so a page of a group with more "
+        "than about 10 products is slower and costs more.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=of.statistics,
         graphql_type=CommentStatistics | None,
-        description="Sums of the counts of all products, over all languages or over the languages "
-        "listed. Null if the table has no counters yet: in stream mode, until the first rebuild.",
+        description="Counts of comments on all products of the group, in the given languages, "
+        "by default in all languages. Null until the server has counted the "
+        "comments for the first time.",
     )

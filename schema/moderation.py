@@ -34,7 +34,7 @@ show_enum(
         ReviewCause.BLOCKED: "A moderator has blocked the author.",
         ReviewCause.REPORTS: "Readers have reported the published comment.",
         ReviewCause.EDIT: "The author has edited a published or rejected comment.",
-        ReviewCause.FILE: "The comment was pending in a loaded file.",
+        ReviewCause.FILE: "The comment was loaded from a file that marks it as pending.",
     },
 )
 
@@ -79,7 +79,7 @@ class Submission(Node):
     )
     username: str = strawberry.field(description="User name of the author: the author's id.")
     author_name: str = strawberry.field(
-        description="Display name of the author when the comment was added. Edits keep it."
+        description="Display name of the author when the comment was added. Edits do not change it."
     )
     author: model.Author = strawberry.field(
         resolver=users.author_of, graphql_type=Author, description="The author."
@@ -87,8 +87,8 @@ class Submission(Node):
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="Creation time. Publishing does not change it, so the comment takes its"
-        " place by date."
+        description="Creation time. Publishing does not change it, and lists by date sort the "
+        "published comment by it."
     )
     updated_at: datetime | None = strawberry.field(
         description="Time of the last edit; null if never edited."
@@ -113,7 +113,7 @@ class Submission(Node):
         description="Why the comment waits for a moderator. For moderators; null for the author.",
     )
     queued_at: datetime = strawberry.field(
-        description="Time since which the comment waits for a moderator."
+        description="Time at which the comment began to wait for a moderator."
     )
     reason: str | None = strawberry.field(
         description="The moderator's reason for the rejection; null while the comment is pending."
@@ -151,7 +151,7 @@ class CommentReport:
     at: datetime = strawberry.field(name="reportedAt", description="Time of the report.")
 
 
-@strawberry.type(description="How many reports give a reason.")
+@strawberry.type(description="A reason, and the number of reports with this reason.")
 class ReportReasonCount:
     """The GraphQL type of ``dal.model.reports.ReasonCount``."""
 
@@ -179,7 +179,7 @@ class ModerationQueueEntry:
     """The GraphQL type of ``dal.model.submissions.QueueEntry``."""
 
     waiting_since: datetime = strawberry.field(
-        description="Time since which the comment waits. The queue is sorted by this time."
+        description="Time at which the comment began to wait. The queue is sorted by this time."
     )
     submission: Submission | None = strawberry.field(
         description="The comment that waits. Set in the queue PENDING."
@@ -190,7 +190,8 @@ class ModerationQueueEntry:
     reports: report_model.CommentReports | None = strawberry.field(
         resolver=moderation.reports,
         graphql_type=CommentReports | None,
-        description="Reports of the comment, also those made before the latest decision.",
+        description="Reports of the comment, including reports made before a moderator's "
+        "latest decision.",
     )
 
 
@@ -209,7 +210,7 @@ class ApproveCommentPayload:
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="Edge to insert into a cached list, at its place by date."
+        description="Edge to insert into a cached list, at the position of its cursor."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -244,8 +245,8 @@ class BlockedUser:
     at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
     by: str | None = strawberry.field(
         name="blockedBy",
-        description="User name of the moderator; null for a block by command or by an erased "
-        "moderator.",
+        description="User name of the moderator. Null if an operator blocked the user by a "
+        "command, or if the moderator's data was erased.",
     )
 
 
@@ -292,7 +293,8 @@ class ModerationMutation:
         resolver=moderation.approve_comment,
         graphql_type=ApproveCommentPayload | None,
         description="Publish a submission, or keep a published comment and close its reports. "
-        "Without open reports a published comment is returned unchanged. For moderators.",
+        "A published comment without open reports is returned unchanged. For "
+        "moderators.",
     )
     reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.reject_comment,
@@ -316,13 +318,13 @@ class ModerationMutation:
     block_user: blocks.BlockPayload | None = strawberry.mutation(
         resolver=blocks.block_user,
         graphql_type=BlockUserPayload | None,
-        description="Make a user's new comments, and the user's edits of titles and texts, "
-        "wait for a moderator. Published comments stay published. A second "
-        "block with another reason replaces the first. For moderators.",
+        description="Block a user: the user's new comments and edits of titles and texts then "
+        "wait for a moderator. Published comments stay published. A second block "
+        "with another reason replaces the first. For moderators.",
     )
     unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
         resolver=blocks.unblock_user,
         graphql_type=UnblockUserPayload | None,
-        description="End the block of a user. Comments that wait stay in the queue. For "
-        "moderators.",
+        description="End the block of a user. Comments that already wait for a moderator stay "
+        "in the queue. For moderators.",
     )

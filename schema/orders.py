@@ -86,7 +86,8 @@ class PlaceOrderPayload:
 
     order: Order | None = strawberry.field(description="The stored order; null on errors.")
     order_edge: Edge[Order] | None = strawberry.field(
-        description="Edge to insert into a cached list, since an index may lag a write."
+        description="Edge to insert into a cached list. A new read of the list may not "
+        "include the write yet."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

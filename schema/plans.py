@@ -17,7 +17,8 @@ show_enum(
         trace.RowOutcome.FILTERED: "Dropped by a filter that the index does not cover.",
         trace.RowOutcome.AROUND: "Matches the filters but lies outside the page: read for a "
         "pagination flag, or in case the page needed more rows.",
-        trace.RowOutcome.HEAD: "The item at the start of the list, read with its rows.",
+        trace.RowOutcome.HEAD: "The list's head item, such as an organisation, which the "
+        "server reads in the same Query as the rows.",
     },
 )
 show_enum(
@@ -31,7 +32,7 @@ show_enum(
     name="PlanPurpose",
 )
 REASONS = {code.name: code.value for code in ReasonCode}
-"""The sentence of each reason code. The pages translate it."""
+"""The sentence of each reason code. The pages translate these sentences."""
 
 show_enum(
     ReasonCode,
@@ -47,8 +48,8 @@ class SegmentReading:
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(
-        description="Range of sort keys. It ends with the page if the page's rows had been read "
-        "before."
+        description="Range of sort keys. If the server has read the page's rows before, the "
+        "range ends at the page's last row."
     )
     limit: int = strawberry.field(description="`Limit` of the first Query.")
     items_read: int = strawberry.field(description="Number of rows DynamoDB returned.")
@@ -70,8 +71,8 @@ class RowReading:
     )
     segment: int = strawberry.field(description="Number of the segment in `segments`, from 0.")
     refill: int = strawberry.field(
-        description="0 if the segment's first Query returned the row, else the number of the "
-        "refill."
+        description="0 if the segment's first Query returned the row, 1 for the first further "
+        "Query, and so on."
     )
     outcome: trace.RowOutcome = strawberry.field(description="What the server did with the row.")
 
@@ -96,7 +97,8 @@ class KeyRange:
     range: str = strawberry.field(description="Range of sort keys.")
     limit: int = strawberry.field(description="`Limit` of the first Query.")
     expected_rows: float | None = strawberry.field(
-        description="Number of rows the first Query should return; null without statistics."
+        description="Estimated number of rows that the first Query returns; null without "
+        "statistics."
     )
 
 
@@ -114,14 +116,16 @@ class PlanAlternative:
         description="Key ranges to read; empty if the index cannot answer.",
     )
     expected_rows: float | None = strawberry.field(
-        description="Number of rows that its first Queries should return; null without an estimate."
+        description="Estimated number of rows that the first Queries of its key ranges "
+        "return; null without an estimate."
     )
     estimated_capacity: float | None = strawberry.field(
         description="Estimate in read capacity units."
     )
     cost: float | None = strawberry.field(
-        description="Cost that the optimizer compares: the estimated capacity plus a charge per "
-        "Query and per row, in the same unit. Null without an estimate, or if no row should match."
+        description="Cost by which the optimizer compares indexes, in read capacity units: "
+        "the estimated capacity, plus a charge for each Query and each row. Null "
+        "without an estimate, or if the optimizer expects no matching row."
     )
     chosen: bool = strawberry.field(description="Whether the optimizer chose this index.")
     reason: str = strawberry.field(
@@ -196,8 +200,9 @@ class QueryPlan:
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
-        description="Cost of reading a full page from every partition of the index that covers all "
-        "filters. Measured if this page was read that way, else estimated.",
+        description="Cost of reading a full page from every partition of the index that "
+        "covers all filters. Measured if this page was read in this way, "
+        "otherwise estimated.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

@@ -81,9 +81,10 @@ class Query:
     product_search: pagination.Page[model.Product] | None = strawberry.field(
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
-        description="Products whose title begins with a text, by title. Case, width and repeated "
-        "spaces make no difference; accents do. The first 100 characters are compared. Lags "
-        "writes by moments.",
+        description="Products whose title begins with a text, sorted by title. The search "
+        "ignores case, character width and repeated spaces, but not accents. It "
+        "compares the first 100 characters. New titles may take a moment to "
+        "appear.",
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,
@@ -99,7 +100,8 @@ class Query:
     blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
         resolver=blocks.blocked_users,
         graphql_type=BlockedUserConnection | None,
-        description="Blocked users, latest block first. Lags writes by moments. For moderators.",
+        description="Blocked users, latest block first. A new block may take a moment to "
+        "appear. For moderators.",
     )
     author: model.Author | None = strawberry.field(
         resolver=users.author,
@@ -110,8 +112,8 @@ class Query:
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=product_resolvers.leaderboard,
         graphql_type=LeaderboardConnection | None,
-        description="Products with the most comments rated 5, in one language or in all. Lags "
-        "writes by seconds.",
+        description="Products with the most comments rated 5, in one language or in all. New "
+        "comments may take seconds to appear.",
     )
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,

@@ -73,15 +73,15 @@ class LanguageFacet:
 
 
 @strawberry.type(
-    description="Counts for filter controls. Counts of ratings apply the language filter "
-    "only, and counts of languages the rating filter only."
+    description="Counts for filter controls. The counts by rating apply only the language "
+    "filter. The counts by language apply only the rating filter."
 )
 class CommentFacets:
     """The GraphQL type of ``dal.statistics.counts.CommentFacets``."""
 
     total: int = strawberry.field(description="Number of comments that match both filters.")
     average: float | None = strawberry.field(
-        description="Mean rating of the matching comments; null without any."
+        description="Mean rating of the matching comments; null if no comment matches."
     )
     ratings: list[RatingFacet] = strawberry.field(description="All five ratings, 5 first.")
     languages: list[LanguageFacet] = strawberry.field(
@@ -91,8 +91,9 @@ class CommentFacets:
 
 
 @strawberry.type(
-    description="Number of comments on a product, by rating and language. Exact; a moment old if "
-    "the server counts from the table's stream."
+    description="Number of comments on a product, by rating and language. The counts are "
+    "exact, but may lag behind writes for a moment if the server counts from the "
+    "table's stream."
 )
 class CommentStatistics:
     """The GraphQL type of ``dal.statistics.counts.CommentStatistics``."""

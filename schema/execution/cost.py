@@ -53,7 +53,7 @@ _ROWS_READ = 40
 """The usual number of rows that a page reads, and that its plan lists."""
 
 _FILTERS = ("rating", "language", "status")
-"""Arguments of which each value has its own partition."""
+"""Arguments whose values are stored in one partition each."""
 
 _LOOK_UPS = {
     "Query.nodes": "ids",
@@ -63,7 +63,7 @@ _LOOK_UPS = {
 """Fields that return one object for each value of an argument."""
 
 _RATINGS_OF_PAGE = 2
-"""The usual maximum number of ratings on a page in an order by rating."""
+"""The number of different ratings that a page sorted by rating usually has at most."""
 
 _SIZING = frozenset(
     {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
@@ -80,7 +80,9 @@ class QueryTooCostlyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The usual requests of a field, and the RCU of each request for every started 4 KB.
+    """The usual reads of a field: the number of requests, and the RCU of each.
+
+    ``unit`` is the RCU that a request consumes for every 4 KB, rounded up.
 
     If ``paged``, the field reads as many rows as the client requests, otherwise one row.
     ``further`` is the number of extra requests for a page that is not the first of its list.
@@ -190,7 +192,7 @@ def _without_statistics(plan_by: object) -> bool:
 
 
 def _ordered(order_by: object) -> bool:
-    """Return whether a list in this order is read in stages."""
+    """Return whether this is an order by rating or votes. Such a list is read in stages."""
     return isinstance(order_by, str) and order_by in Order.__members__
 
 
