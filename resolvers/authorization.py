@@ -19,7 +19,7 @@ MODERATOR = "moderator"
 STAFF = "staff"
 
 ROLES = frozenset({MERCHANT, MODERATOR, STAFF})
-"""The roles in a JWT that give their users further rights."""
+"""The roles in a JWT that give the user more rights than other users have."""
 
 
 class Authored(Protocol):

@@ -191,7 +191,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 
     It waits for a moderator if the server's moderation rule requires it, or if the viewer is
     blocked. A moderator's own comment does not wait. Raises NotBoughtError if the server accepts
-    comments of buyers only, and the viewer has not received the product.
+    comments only from buyers, and the viewer has not received the product.
     """
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW | _text_rule(info.context))
@@ -220,7 +220,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 
 
 async def _publish(info: Info, viewer: Viewer, stated: dict[str, Any]) -> None:
-    """Give the photos that the viewer has uploaded their lasting addresses."""
+    """Copy the photos that the viewer has uploaded to permanent addresses."""
     if info.context.uploads is not None and stated.get("photos"):
         stated["photos"] = await info.context.uploads.published(viewer.user_id, stated["photos"])
 

@@ -28,8 +28,8 @@ Row = TypeVar("Row")
 NO_DETAILS = ProductDetails()
 
 LARGE = 300
-"""Maximum values of a list that are completed in one turn of the event loop. They take a few
-milliseconds."""
+"""Maximum values of a list that are completed in one turn of the event loop. Completing them takes
+a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RequestCache:
             result: Read = await asyncio.shield(task)
         finally:
             self._waiting[task] -= 1
-            # every field that waited for the read was cancelled
+            # the read was cancelled, because every field that waited for it was cancelled
             if self._waiting[task] == 0 and not task.done():
                 task.cancel()
                 if self._tasks.get(key) is task:
@@ -86,8 +86,8 @@ class RequestCache:
 class PrefetchedPages:
     """Pages that a resolver has read in the same Query as the object that owns the list.
 
-    For example, one Query reads an organisation and its first users. The field `users` then takes
-    the page from here.
+    For example, one Query reads an organisation and its first users. The field ``users`` then takes
+    this page and reads nothing.
     """
 
     def __init__(self) -> None:
@@ -96,9 +96,9 @@ class PrefetchedPages:
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
         """Keep a page of ``owner`` for the field that will request it.
 
-        The key is ``id(owner)``: if two fields read the same organisation, the two owners are
-        equal, but each has its own page. The owner is kept too, so that no other object gets the
-        same ``id``.
+        Two fields may read the same organisation with different pages. The two owners are then
+        equal, so the key is ``id(owner)``. The owner is kept too, because Python reuses the ``id``
+        of a deleted object.
         """
         self._pages[id(owner), cut] = owner, page
 
@@ -130,7 +130,7 @@ class Pace:
     def rows(
         self, rows: Sequence[Row], weight: int
     ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
-        """Return awaitables of the rows: each row of a large list waits for its own turn.
+        """Return awaitables of the rows. Each row of a large list waits for its own turn.
 
         A turn is a turn of the event loop. The rows of a short list share one turn. ``weight`` is
         the number of values in a row.
@@ -192,8 +192,8 @@ class ProductReads:
 class GroupReads:
     """Reads groups. One request reads all groups that are requested in one turn of the event loop.
 
-    The predicted cost of an operation cannot know the number of a group's products, so this limits
-    the partitions that the lists and statistics of groups read.
+    The number of a group's products is unknown when the cost of an operation is predicted. So this
+    class limits the partitions that the lists and statistics of groups read.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -249,12 +249,12 @@ class Context:
     event stream:
     https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
     voted: dict[str, bool] = field(default_factory=dict)
-    """The votes that this request's mutations have changed, by comment id. The index may lag
-    them."""
+    """The votes that this request's mutations have changed, by comment id. The index may not
+    include them yet."""
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:
-        """Reads comments by id, those of one turn of the event loop in one request."""
+        """Reads comments by id: in one request, all that one turn of the event loop needs."""
         return DataLoader(self._comments, cache=False)
 
     @cached_property

@@ -55,8 +55,8 @@ class UserErrorCode(Enum):
     )
     NOT_BOUGHT = strawberry.enum_value(
         "NOT_BOUGHT",
-        description="The shop takes comments of buyers only, and the user has not received the "
-        "product.",
+        description="The shop accepts comments only from buyers, and the user has not "
+        "received the product.",
     )
     CONFLICT = strawberry.enum_value(
         "CONFLICT", description="The object changed since it was read. Reload it and try again."
@@ -156,7 +156,7 @@ def changed(
     )
 
 
-def _changed(rule: Rule, argument: str, value: object, clears: bool) -> object:  # noqa: FBT001 - of one caller
+def _changed(rule: Rule, argument: str, value: object, clears: bool) -> object:  # noqa: FBT001 - has one caller
     if value is None and not clears:
         raise errors.InvalidArgumentError(
             argument, f"{argument} is null. Leave it out to keep its value."

@@ -1,6 +1,6 @@
-"""Reads what a request selects below a resolver's field, and which slice of a list it requests.
+"""Finds the fields that a request selects below a resolver's field, and the slice of a list.
 
-A compiled field stores in its ``memo`` those facts that depend on the document alone.
+Facts that depend on the document alone are stored in the ``memo`` of a compiled field.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +63,7 @@ class CommentOrder(StrEnum):
 
     @property
     def order(self) -> Order | None:
-        """The order for a selection of comments. None is by date."""
+        """The order for a selection of comments. None means the order by date."""
         return Order.__members__.get(self.name)
 
     @property
@@ -149,7 +149,7 @@ def plain_slice(
     kind: CursorKind = CursorKind.INSTANT,
     **further: Any,
 ) -> Slice:
-    """Return the slice for Relay's four arguments, with ``further`` fields of the slice.
+    """Return the slice for Relay's four arguments. ``further`` has other fields of the slice.
 
     https://relay.dev/graphql/connections.htm#sec-Arguments
     """
@@ -223,7 +223,7 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self) -> dict[str, bool]:
-        """Return the fields of a slice that depend on what the request selects of the page."""
+        """Return the fields of a slice that depend on the selected fields of the page."""
         traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),

@@ -71,8 +71,8 @@ async def ticket(info: Info, ticket_id: str) -> Ticket | None:
     ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
-    # A missing ticket takes the same reads as a ticket of another user, so the response time does
-    # not show whether the ticket exists.
+    # A missing ticket needs the same reads as another user's ticket. So the response time does not
+    # show whether the ticket exists.
     of = (found.organization, found.username) if found else (ticket_id, "")
     return found if await sees_tickets(info.context, *of) else None
 

@@ -86,10 +86,10 @@ async def load_author(info: Info, username: str) -> Author:
 
 
 def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
-    """Return a user's display name: that of the comment, ticket or order that led to the user.
+    """Return a user's display name, or a coroutine that reads it.
 
-    A user that was read by name has none; then the result is a coroutine that reads the name. A
-    known name is returned directly, because pages show many names.
+    If a comment, ticket or order led to the user, its name is returned directly, because pages show
+    many names. If the user was read by name, the display name must be read.
     """
     return root.name or _newest_name(info, root.username)
 

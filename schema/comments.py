@@ -246,7 +246,7 @@ class Product(Node):
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,
-        graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,  # noqa: F821 - it imports us
+        graphql_type=Annotated["ProductGroup", strawberry.lazy("schema.groups")] | None,  # noqa: F821 - a cyclic import
         description="The group of the product's variants; null if the shop has set none.",
     )
     most_recent_positive: model.Comment | None = strawberry.field(
@@ -261,7 +261,7 @@ class Product(Node):
     )
     highlights: Highlights | None = strawberry.field(
         resolver=votes.highlights,
-        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,  # noqa: F821 - it imports us
+        graphql_type=Annotated["ProductHighlights", strawberry.lazy("schema.votes")] | None,  # noqa: F821 - a cyclic import
         description="The comments with the most helpful votes.",
     )
     last_commented_at: datetime | None = strawberry.field(
@@ -365,7 +365,7 @@ class AddCommentPayload:
         "include the write yet. Null if `comment` is null."
     )
     submission: object = strawberry.field(
-        graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - it imports us
+        graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - a cyclic import
         description="The comment, if it waits for a moderator; otherwise null. Lists do not "
         "include the comment. After an edit, remove it from cached lists.",
     )

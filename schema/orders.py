@@ -63,7 +63,7 @@ class Order(Node):
     )
     user: model.User = strawberry.field(
         resolver=users.user_of,
-        graphql_type=Annotated["User", strawberry.lazy("schema.accounts")],  # noqa: F821 - it imports us
+        graphql_type=Annotated["User", strawberry.lazy("schema.accounts")],  # noqa: F821 - a cyclic import
         description="The user who ordered.",
     )
     customer_name: str = strawberry.field(

@@ -164,7 +164,7 @@ class Connection(Generic[Row]):
     )
     stats: trace.ExecutionStatistics = strawberry.field(
         name="plan",
-        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],  # noqa: F821 - it imports us
+        graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],  # noqa: F821 - a cyclic import
         description="How the page was read.",
         metadata=EXPLAINED,
     )

@@ -83,10 +83,10 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     ``directory`` has the embedded engine's data file, which readiness then checks. ``documents``
     are the trusted documents of the table. ``broker`` delivers the writes of other processes to
     subscribers. Without ``stores`` and ``analytics``, this function creates them. The caller closes
-    an ``analytics`` that it passes. ``uploads`` takes photos, if there is a bucket. ``signals`` are
-    metrics, traces and the access log. ``loading`` returns the loaded and the total number of demo
-    comments, or None if no load is running. With ``code``, a visitor signs in to the demo. Raises
-    CommandError for an invalid setting.
+    an ``analytics`` that it passes. ``uploads`` stores photos, if there is a bucket. ``signals``
+    are metrics, traces and the access log. ``loading`` returns the loaded and the total number of
+    demo comments, or None if no load is running. With ``code``, a visitor signs in to the demo.
+    Raises CommandError for an invalid setting.
     """
     broker = broker or InProcessBroker()
     schema = build_schema(
@@ -120,8 +120,8 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     )
     # Otherwise Starlette redirects /graphql/ to the host that the request's Host header names.
     others.router.redirect_slashes = False
-    # The pages are the router's default. A Mount would also receive requests that the routes
-    # refuse.
+    # The pages are the router's default and not a Mount, because a Mount would also receive
+    # requests that the routes refuse.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -247,7 +247,7 @@ def _busy_page(headers: RequestHeaders) -> Response | None:
 
 
 class _Shortcut:
-    """Passes GraphQL requests directly to their view: the router would compare each route first."""
+    """Passes GraphQL requests directly to their view. The router would first compare each route."""
 
     def __init__(self, view: ASGIApp, live: ASGIApp, others: ASGIApp) -> None:
         self._view = view

@@ -273,7 +273,8 @@ async def indexes(table: Table) -> Finding:
         )
     if building:  # an index that is being created is also listed as missing
         return warning(
-            "table", f"DynamoDB still fills {listed(building)}: no server starts until then."
+            "table",
+            f"DynamoDB still fills {listed(building)}: servers cannot start before that ends.",
         )
     return ok("table", f"{table.name} has all of its indexes.")
 

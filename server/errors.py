@@ -1,4 +1,4 @@
-"""Errors of commands: a message instead of a traceback, and an exit code."""
+"""Errors of commands. A failed command prints a message, not a traceback, and has an exit code."""
 
 from dal.errors import (
     ConditionFailedError,

@@ -57,9 +57,9 @@ def run(settings: Settings) -> None:
     check_packages(settings)
     if AllowedHosts(settings).by_address:
         logger.warning(
-            "The server listens on %s and answers requests that name localhost or the address at "
-            "which they arrive, and no other host: give the address that browsers use with "
-            "--public-url, such as https://shop.example, or further hosts with --allowed-host.",
+            "The server listens on %s, but answers only requests that name localhost or the "
+            "address at which they arrive: give the address that browsers use with --public-url, "
+            "such as https://shop.example, or further hosts with --allowed-host.",
             settings.host,
         )
     with listening(settings.host, settings.port) as listener:

@@ -188,8 +188,8 @@ class Settings:
     )
     demo: bool = _setting(
         False,
-        "Load demo data once, and let every visitor write as the user demo, by the JWT that the "
-        "server prints or by one click on the pages.",
+        "Load demo data once, and let every visitor write as the user demo: with the JWT that "
+        "the server prints, or after one click on the pages.",
     )
     explain: bool | None = _setting(
         None,
@@ -211,7 +211,7 @@ class Settings:
     )
     buyers_only: bool = _setting(
         False,
-        "Refuse comments of users who have not received the product, by their delivered orders.",
+        "Refuse comments of users who have no delivered order with the product.",
         off="anybody",
     )
     allow_empty_text: bool = _setting(
@@ -223,11 +223,11 @@ class Settings:
         "--moderation-words.",
     )
     moderation_words: Path | None = _setting(
-        None, "File of words and phrases for --moderation words, in UTF-8, one a line."
+        None, "UTF-8 file for --moderation words, with one word or phrase per line."
     )
     review_at: int = _setting(
         5,
-        "Reports of a published comment after which the comment waits for a moderator.",
+        "Number of reports after which a published comment waits for a moderator.",
         bounds=(1, 100),
     )
     cors_origins: Sequence[str] = _setting(
@@ -246,20 +246,20 @@ class Settings:
     )
     upload_bucket: str | None = _setting(
         None,
-        "Bucket of S3 to which browsers upload photos of comments, with the AWS credentials and "
-        "region of the environment. Its origin may show pictures.",
+        "Bucket of S3 to which browsers upload photos of comments, with the AWS credentials "
+        "and region of the environment. The pages may show pictures from the bucket's origin.",
         check=_BUCKET,
     )
     upload_url: str | None = _setting(
         None,
         "Address at which browsers read the files of --upload-bucket, such as "
-        "https://photos.shop.example. Default: the bucket's own.",
+        "https://photos.shop.example. Default: the bucket's own address.",
         check=_HTTPS_URL,
     )
     deadline: float = _setting(
         10.0,
-        "Seconds that a request may take after it has arrived, all calls of the store included. "
-        "A request that takes longer fails with UNAVAILABLE.",
+        "Seconds that a request may take after it has arrived, including all calls to the "
+        "store. A request that takes longer fails with UNAVAILABLE.",
         bounds=(1, None),
     )
     log_format: LogFormat = _setting("text", "Format of the log on standard error.")
@@ -283,7 +283,8 @@ class Settings:
     )
     stale_while_revalidate: int = _documents(
         30,
-        "Seconds after --s-maxage in which a CDN may show the old answer while it fetches the new.",
+        "Seconds after --s-maxage in which a CDN may show the old answer while it fetches the "
+        "new answer.",
         bounds=(0, None),
     )
 
@@ -300,34 +301,38 @@ class Settings:
     table: str = _store("marginalia", "Name of the table.")
     redis_url: str | None = _store(
         None,
-        "Redis by which workers and servers over one table announce changes to each other's "
-        "subscribers, such as redis://127.0.0.1:6379/0. Several workers without Redis refuse "
-        "subscriptions. The variable keeps a password out of the list of processes.",
+        "Redis through which the workers and servers of one table send changes to each "
+        "other's subscribers, such as redis://127.0.0.1:6379/0. Several workers without Redis "
+        "refuse subscriptions. If the URL has a password, set the environment variable, "
+        "because the list of processes shows options.",
         check=_REDIS_URL,
         secret=True,
     )
     analytics_url: str | None = _store(
         None,
-        "HTTP interface of the ClickHouse that answers trends and movers, such as "
-        "http://127.0.0.1:8123. Without it, DuckDB answers from files in the data directory.",
+        "URL of ClickHouse's HTTP interface, such as http://127.0.0.1:8123. ClickHouse then "
+        "computes trends and movers. By default, DuckDB computes them from files in the data "
+        "directory.",
         check=_CLICKHOUSE_URL,
         secret=True,
     )
 
     jwt_secret: str | None = _authentication(
         None,
-        "Secret that signs and verifies HS256 JWTs, of 32 bytes or more. The variable keeps it out "
-        "of the list of processes. Without it, the data directory's own secret is used.",
+        "Secret of at least 32 bytes that signs and verifies HS256 JWTs. Set it by its "
+        "environment variable, because the list of processes shows options. Default: the "
+        "secret in the data directory.",
         secret=True,
     )
     jwt_issuer: str | None = _authentication(
         None,
-        "OpenID Connect issuer that signs users in, exactly as 'iss' of its JWTs names it. Its "
-        "keys, for RS256, ES256 and EdDSA, are found by its discovery document.",
+        "OpenID Connect issuer that signs users in, exactly as in 'iss' of its JWTs. The "
+        "server finds the issuer's keys, for RS256, ES256 and EdDSA, through its discovery "
+        "document.",
         check=_URL,
     )
     jwks_url: str | None = _authentication(
-        None, "Key set of the issuer, if the issuer has no discovery document.", check=_URL
+        None, "URL of the issuer's key set, if the issuer has no discovery document.", check=_URL
     )
     jwt_audience: str | None = _authentication(
         None,
@@ -336,20 +341,21 @@ class Settings:
     )
     jwt_name_claims: Sequence[str] = _authentication(
         (),
-        "Claim that holds the name that comments show, by name or path, such as nickname or "
-        "user_metadata.full_name. Repeatable: the first of these claims in a JWT is used. Default: "
-        "name.",
+        "Claim with the display name that comments show, by name or path, such as nickname or "
+        "user_metadata.full_name. Repeatable: the first of these claims in a JWT is used. "
+        "Default: name.",
         name="jwt-name-claim",
     )
     jwt_roles_claim: str = _authentication(
         "roles",
-        "Claim that holds the user's roles, by name or path. Its value is a list, or words in one "
-        "string.",
+        "Claim with the user's roles, by name or path. Its value is a list of strings, or one "
+        "string of words.",
     )
     jwt_roles: Sequence[str] = _authentication(
         (),
-        "Role of the issuer and the role that it gives here, such as shop-admins=staff. "
-        "Repeatable. If any is given, other roles give no rights.",
+        "Role of the issuer and the corresponding role on this server, such as "
+        "shop-admins=staff. Repeatable. If any is given, the issuer's other roles give no "
+        "rights.",
         name="jwt-role",
         check=_ROLE,
     )
@@ -360,7 +366,8 @@ class Settings:
     )
     sign_in_client_secret: str | None = _authentication(
         None,
-        "Secret of that client. The variable keeps it out of the list of processes.",
+        "Secret of that client. Set it by its environment variable, because the list of "
+        "processes shows options.",
         secret=True,
     )
 
@@ -415,7 +422,7 @@ class Settings:
     )
     max_connections: int | None = _limits(
         None,
-        "Connections at once. Default: as many as the system has file descriptors for.",
+        "Maximum open connections. Default: as many as the system has file descriptors for.",
         bounds=(1, None),
     )
     # With more, every request takes longer, because the event loop shares its time between all of

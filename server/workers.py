@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 
 STEADY = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
-"""Seconds. A dead worker is replaced at once. If the new worker dies within ``STEADY``, the cause
-may still exist, so the pause before the next replacement grows: 2, 4, 8 … 60 seconds."""
+"""Seconds. A dead worker is replaced at once. If the new worker dies within ``STEADY`` seconds, the
+cause may still exist. Then the pause before the next replacement grows: 2, 4, 8 … 60 seconds."""
 
 CLOSING = 15
 """Maximum seconds in which an ending worker closes its connections to the table, Redis and the
@@ -50,8 +50,8 @@ class Supervisor(Multiprocess):
     def __init__(
         self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
     ) -> None:
-        # A dictionary: a newer version may have more settings than the version that started the
-        # parent.
+        # A dictionary, because a newer version may have more settings than the version that started
+        # the parent.
         values = {"settings": asdict(settings), "address": asdict(address)}
         config = http_config(partial(_Worker, values), settings, workers=settings.workers)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
@@ -175,7 +175,7 @@ class _Worker:
         except (CommandError, DalError) as error:
             logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - no trace is needed
             await send({"type": "lifespan.startup.failed", "message": ""})
-        else:  # This message ends the process, so the process must leave Redis first.
+        else:  # This message ends the process, so close the process's connection to Redis first.
             await send({"type": "lifespan.shutdown.complete"})
 
     @asynccontextmanager

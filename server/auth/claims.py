@@ -43,25 +43,27 @@ class InvalidTokenError(Exception):
 class ClaimRules:
     """The issuer and audience that a JWT must have, and the claims with the user's name and roles.
 
-    A claim is given by its name, such as ``https://shop.example/roles``, or by a path through
-    objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's roles to this server's
-    roles. If the map is empty, roles keep their names. Otherwise only mapped roles give rights.
+    A setting names a claim by its name, such as ``https://shop.example/roles``, or by a path
+    through objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's roles to this
+    server's roles. If the map is empty, roles keep their names. Otherwise only mapped roles give
+    rights.
     """
 
     issuer: str | None = None
     audience: str | None = None
     names: Sequence[str] = ()
     """The claims with the user's display name. The first of these claims that a JWT has is used. If
-    ``names`` is empty, the claim is ``name``, or for a JWT of this server without ``name`` its
-    ``sub``."""
+    ``names`` is empty, the claim ``name`` is used. If this server's own JWT has no ``name``, its
+    ``sub`` is used."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
-        ``by_secret``: this server's secret has verified the JWT. If its issuer is ``OWN_ISSUER``,
-        it has the claims of ``make_token``, and the settings' claim names do not apply.
+        ``by_secret`` means that this server's secret has verified the JWT. If its issuer is
+        ``OWN_ISSUER``, it has the claims of ``make_token``, and the settings' claim names do not
+        apply.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:

@@ -27,8 +27,8 @@ def checked_secret(secret: str, source: str) -> str:
     size = len(secret.encode())
     if size < MIN_BYTES:
         raise CommandError(
-            f"{source} holds {size} bytes and HS256 needs at least {MIN_BYTES}: "
-            "put a longer one there, such as `openssl rand -base64 32` prints."
+            f"{source} has {size} bytes, but HS256 needs at least {MIN_BYTES}: "
+            "set a longer secret, such as `openssl rand -base64 32` prints."
         )
     return secret
 
@@ -74,7 +74,7 @@ def ensure_secret(data_dir: Path) -> str:
         return made if _publish(made, data_dir) else ensure_secret(data_dir)
     except OSError as error:
         raise CommandError(
-            f"No secret can be kept in {data_dir}: {error.strerror}. "
+            f"The secret cannot be written to {data_dir}: {error.strerror}. "
             "Choose another --data-dir or set MARGINALIA_JWT_SECRET."
         ) from error
 

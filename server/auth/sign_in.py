@@ -85,8 +85,8 @@ class SignIn:
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
-        # The browser has no attempt if the state is empty. The visitor has declined if the code is
-        # empty.
+        # An empty state means that the browser has no attempt. An empty code means that the visitor
+        # has declined.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
         client = await self._client()
@@ -97,7 +97,7 @@ class SignIn:
                 raise KeysUnavailableError(str(error)) from error
             message = f"The issuer refused the code: {error.response.text[:500]}"
             raise InvalidTokenError(TokenFlaw.UNREADABLE, message) from error
-        # The response has another form than the response of a token endpoint.
+        # The response does not have the form of a token endpoint's response.
         except (TypeError, ValueError) as error:
             raise KeysUnavailableError(str(error)) from error
         claims, by_secret = await self._authenticator.verified(str(answer.get("id_token", "")))

@@ -42,7 +42,7 @@ NOWHERE = "http://127.0.0.1:9"
         ({"host": "0.0.0.0"}, "hosts", Level.WARNING, "--public-url"),
         ({"allowed_hosts": ("*",)}, "hosts", Level.WARNING, "any host"),
         ({"jwt_secret": "e" * 32}, "JWTs", Level.OK, "given and has 32 bytes"),
-        ({"jwt_secret": "short"}, "JWTs", Level.DANGER, "holds 5 bytes"),
+        ({"jwt_secret": "short"}, "JWTs", Level.DANGER, "has 5 bytes"),
         ({}, "JWTs", Level.WARNING, "none can be verified"),
         ({"jwks_url": NOWHERE}, "JWTs", Level.WARNING, "'iss' is not checked"),
         ({"jwt_issuer": NOWHERE, "jwt_audience": "us"}, "JWTs", Level.OK, "for us"),

@@ -267,7 +267,7 @@ class ListCompletion(ForeignCompletion):
                 if type(item) is last_class:
                     try:
                         result = complete(executor, item, (path, index, None))
-                    except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
+                    except Exception as error:  # noqa: BLE001 - graphql-core catches any too
                         self._items.failed(executor, error, (path, index, None))
                         result = None
                 else:

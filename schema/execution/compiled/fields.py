@@ -95,7 +95,7 @@ class Slot:
             result = self.complete(executor, await value, path)
             if type(result) not in PLAIN and executor.is_awaitable(result):
                 result = await result
-        except Exception as error:  # noqa: BLE001 - as graphql-core: any that it raises
+        except Exception as error:  # noqa: BLE001 - graphql-core catches any too
             return self.failed(executor, error, path)
         return result
 
@@ -141,7 +141,7 @@ class Field(Slot):
         path = (parent, self.key, self._parent_name)
         try:
             value = self.resolve(executor, self, source, path)
-        except Exception as error:  # noqa: BLE001 - as graphql-core: any that a resolver raises
+        except Exception as error:  # noqa: BLE001 - graphql-core catches any too
             return self.failed(executor, error, path)
         return self.completed(executor, value, path)
 

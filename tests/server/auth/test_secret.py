@@ -43,9 +43,7 @@ def test_a_maker_that_comes_second_takes_the_first_ones_secret(
 @pytest.mark.parametrize("content", ["", "short\n"])
 def test_a_too_short_secret_file_is_reported(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE_NAME).write_text(content)
-    with pytest.raises(
-        CommandError, match=f"{FILE_NAME} holds . bytes and HS256 needs at least 32"
-    ):
+    with pytest.raises(CommandError, match=f"{FILE_NAME} has . bytes, but HS256 needs at least 32"):
         ensure_secret(tmp_path)
 
 
@@ -66,7 +64,7 @@ def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
 def test_a_configured_secret_wins_and_must_be_long(tmp_path: Path) -> None:
     ensure_secret(tmp_path)
     assert secret_source("c" * 32, tmp_path)() == "c" * 32
-    with pytest.raises(CommandError, match="MARGINALIA_JWT_SECRET holds 31 bytes"):
+    with pytest.raises(CommandError, match="MARGINALIA_JWT_SECRET has 31 bytes"):
         secret_source("c" * 31, tmp_path)
 
 

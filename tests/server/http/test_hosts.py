@@ -135,7 +135,7 @@ def test_a_server_beyond_loopback_prints_its_allowed_hosts(tmp_path: Path) -> No
             assert get(headers={"Host": "evil.example", **headers}).status_code == 421
         _, said = server.end()
     assert said.splitlines()[0].endswith(
-        "The server listens on 0.0.0.0 and answers requests that name localhost or the address at "
-        "which they arrive, and no other host: give the address that browsers use with "
-        "--public-url, such as https://shop.example, or further hosts with --allowed-host."
+        "The server listens on 0.0.0.0, but answers only requests that name localhost or the "
+        "address at which they arrive: give the address that browsers use with --public-url, such "
+        "as https://shop.example, or further hosts with --allowed-host."
     )

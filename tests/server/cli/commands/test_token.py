@@ -83,7 +83,7 @@ def test_a_short_secret_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("MARGINALIA_JWT_SECRET", "short")
     result = run("--user", "ada", "--data-dir", tmp_path)
     assert isinstance(result.exception, CommandError)
-    assert "MARGINALIA_JWT_SECRET holds 5 bytes" in str(result.exception)
+    assert "MARGINALIA_JWT_SECRET has 5 bytes" in str(result.exception)
 
 
 def test_an_invalid_user_name_is_refused(tmp_path: Path) -> None:
