@@ -175,9 +175,9 @@ def trusted_documents(
 ) -> TrustedDocuments:
     """Return the documents in the settings' manifests, and the documents that the table keeps.
 
-    Raises CommandError if documents in the manifests are invalid, and lists them all. An invalid
-    document in the table was valid for another version of the schema. It is logged, and the others
-    are served.
+    Raises CommandError if documents in the manifests are invalid, and lists them all. A document in
+    the table may be invalid for this version of the schema. Such a document is logged and not
+    served.
     """
     trusted = TrustedDocuments(schema.documents)
     broken = trusted.add_all(read_manifests(settings.documents))
@@ -213,7 +213,7 @@ def _pages(
 ) -> ASGIApp:
     """Return an application that imports the pages and Jinja at the first request for a page.
 
-    The import would take a tenth of every start, and many storefronts use GraphQL only.
+    The import would take a tenth of the time of every start, and many storefronts use GraphQL only.
     """
 
     @cache

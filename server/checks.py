@@ -338,7 +338,7 @@ def backup(settings: Settings) -> Finding:
 
 
 async def redis(settings: Settings) -> Finding:
-    """Check that Redis answers. By Redis, servers inform each other of changes."""
+    """Check that Redis answers. Servers send changes to each other through Redis."""
     if settings.redis_url is None:
         if settings.live:
             return ok("Redis", "none is configured: one process serves.")

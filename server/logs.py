@@ -34,7 +34,8 @@ _JSON_NAMES = {
 def set_up_logs(log_format: LogFormat) -> None:
     """Log warnings and errors to standard error, also from libraries and from Python.
 
-    The logger ``audit`` logs who wrote a reply, because replies show the shop and not the user.
+    The logger ``audit`` logs which user wrote a reply, because the reply itself names only the
+    shop.
     """
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
     logging.getLogger("audit").setLevel(logging.INFO)
@@ -63,7 +64,7 @@ class FirstValues:
         self._seen: set[str] = set()
 
     def adds(self, value: str) -> bool:
-        """Return whether to log a value: it is new, and fewer than ``FIRST_VALUES`` were logged."""
+        """Return whether to log a value: each new value, until ``FIRST_VALUES`` were logged."""
         new = value not in self._seen and len(self._seen) < FIRST_VALUES
         if new:
             self._seen.add(value)

@@ -27,8 +27,8 @@ _BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
-"""A function that returns whether a value is valid, and the end of the error message if it is
-not."""
+"""A function that returns whether a value is valid, and the end of the error message for an invalid
+value."""
 
 
 class Option(NamedTuple):

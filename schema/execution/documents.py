@@ -56,8 +56,8 @@ _TOO_MANY = (
 )
 
 PLAINLY = 1
-"""Executions of an operation before it is compiled. Compiling takes as long as validating, and many
-operations are sent only once."""
+"""Number of executions of an operation before it is compiled. Compiling takes as long as
+validating, and many operations are sent only once."""
 
 _PARSED_BYTES, _COMPILED_BYTES = 700, 400
 """Approximate bytes of memory per lexical unit: after parsing, and for each compilation."""

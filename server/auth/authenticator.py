@@ -1,7 +1,7 @@
 """Signs and verifies JWTs.
 
-PyJWT imports ``cryptography``, which takes a twentieth of a server's start. Clients that only read
-need no JWT, so PyJWT is imported when the first JWT arrives.
+PyJWT imports ``cryptography``, which takes a twentieth of the time of a server's start. Clients
+that only read need no JWT, so PyJWT is imported when the first JWT arrives.
 """
 
 import hmac

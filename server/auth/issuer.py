@@ -1,7 +1,8 @@
 """An issuer of JWTs: fetches its discovery document and its key set when they are first needed.
 
-PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of a
-server's start. Clients that only read need no JWT, so both are imported when the first JWT arrives.
+PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of the
+time of a server's start. Clients that only read need no JWT, so both are imported when the first
+JWT arrives.
 """
 
 import asyncio

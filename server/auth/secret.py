@@ -47,7 +47,7 @@ def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | 
 def read_secret(data_dir: Path) -> str | None:
     """Return the data directory's secret; None if there is none.
 
-    CommandError if it is unreadable.
+    Raises CommandError if the secret is unreadable.
     """
     path = data_dir / FILE_NAME
     try:

@@ -30,8 +30,8 @@ processes. The package reads it when it is imported, and workers inherit it:
 https://prometheus.github.io/client_python/multiprocess/"""
 
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")
-"""The packages of the extra. OpenTelemetry's API is not enough, because other packages install it
-too."""
+"""The packages that show whether the extra is installed. OpenTelemetry's API alone does not show
+it, because other packages install the API too."""
 
 
 def check_packages(settings: Settings) -> None:
@@ -86,7 +86,7 @@ def exposed(settings: Settings) -> Iterator[str | None]:
 
 
 class _Processes:
-    """Sums the metrics of all processes. The sums keep the counters of ended processes."""
+    """Sums the metrics of all processes. The sums include the counters of ended processes."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

@@ -17,8 +17,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Histogram bounds in seconds, from a page of one Query, with DynamoDB nearby, to a request's
-deadline."""
+"""Bounds of the histograms in seconds: from the time of a page of one Query, with DynamoDB nearby,
+to the deadline of a request."""
 
 EVERY = 1.0
 """Seconds between two samples of a server's state. Prometheus reads the metrics every few
@@ -28,7 +28,7 @@ Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
 
 class Series(dict[tuple[str, ...], Metric]):
-    """A metric's series by their labels: ``Metric.labels()`` takes as long as an increment."""
+    """Caches a metric's series, because ``Metric.labels()`` takes as long as an increment."""
 
     def __init__(self, metric: Metric) -> None:
         super().__init__()

@@ -119,7 +119,7 @@ def variables_of(
         if isinstance(signature, GraphQLError):
             return lambda _: None
         optional = node.default_value is None and not is_non_null_type(signature.type)
-        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - no text of a client
+        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - it contains no client's text
         declared.append((signature, usual, optional))
 
     def coerced(inputs: Mapping[str, Any]) -> VariableValues | None:

@@ -289,7 +289,10 @@ class ListCompletion(ForeignCompletion):
         return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return an item's result, or an awaitable. The item before had another class."""
+        """Return the result of an item, or an awaitable.
+
+        It is called if the item's class differs from the class of the previous item.
+        """
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)
         self._last_class = type(item)
