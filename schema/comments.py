@@ -438,8 +438,8 @@ class CommentMutation:
     remove_reply: comments.ReplyPayload | None = strawberry.mutation(
         resolver=comments.remove_reply,
         graphql_type=RemoveReplyPayload | None,
-        description="Remove the shop's reply from a published comment. Without a reply nothing "
-        "changes. For users with the role `merchant`.",
+        description="Remove the shop's reply from a published comment. If there is no reply, "
+        "nothing changes. For users with the role `merchant`.",
     )
 
 

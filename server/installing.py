@@ -1,7 +1,7 @@
-"""Runs one step of ``make setup`` and prints its progress; needs only Python.
+"""Runs one step of ``make setup`` and prints its progress. This file needs only Python.
 
-``python server/installing.py TITLE PATTERNS COMMAND…``: PATTERNS are globs with spaces between
-them. Each file that matches one of them counts as installed.
+``python server/installing.py TITLE PATTERNS COMMAND…``: PATTERNS are globs, separated by spaces.
+Each file that matches a pattern counts as installed.
 """
 
 import subprocess

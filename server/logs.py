@@ -87,7 +87,7 @@ class _StormFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log the record.
 
-        Replace its traceback by one line, unless it is due again.
+        Replace the traceback by one line, unless the last traceback of the fault is old enough.
         """
         if not record.exc_info or record.exc_info[1] is None:
             return True

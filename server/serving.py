@@ -191,10 +191,10 @@ def duplicates(listener: socket.socket) -> list[socket.socket]:
 
 
 class HttpServer(uvicorn.Server):
-    """Prints the addresses when it listens. It does not handle signals: its caller does.
+    """Prints the addresses when it listens. Its caller handles signals.
 
-    uvicorn raises a signal again at its end, which would end the process before the engine is
-    stopped.
+    If uvicorn handled a signal, it would raise the signal again at its own end. The process would
+    then end before the engine is stopped.
     """
 
     def __init__(self, app: Served, settings: Settings, greeting: str) -> None:

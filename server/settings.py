@@ -232,8 +232,9 @@ class Settings:
     )
     cors_origins: Sequence[str] = _setting(
         (),
-        "Origin of pages that may call the API from a browser, such as https://shop.example; '*' "
-        "is any origin. Repeatable. --demo allows this machine's origins too.",
+        "Origin of web pages that may call the API from a browser, such as "
+        "https://shop.example, or '*' for any origin. Repeatable. --demo allows this "
+        "machine's origins too.",
         name="cors-origin",
         check=_CORS_ORIGIN,
     )

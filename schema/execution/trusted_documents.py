@@ -1,7 +1,7 @@
 """Trusted documents: texts that clients request by id. Each is checked when it is registered.
 
-All limits apply to them. If a document has variables, its cost is predicted at each request,
-otherwise when it is registered.
+All limits apply to trusted documents. The cost of a document with variables is predicted at each
+request. The cost of any other document is predicted when it is registered.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,10 @@ class TrustedDocuments:
         return sentences
 
     def text(self, document_id: str) -> str | None:
-        """Return the text with an id, checked and cached; None for an unknown id."""
+        """Return the text of the document with this id; None for an unknown id.
+
+        The text is checked and cached.
+        """
         text = self._by_id.get(document_id.removeprefix(_PREFIX))
         if text is not None:
             self._documents.trusted(text)

@@ -57,7 +57,7 @@ _IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
 def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
     """Return whether an operation reads no object of a user or an organisation.
 
-    These objects can only be reached from Query's other fields.
+    Such objects can be reached only from the other fields of Query.
     """
     selected = fields_of(operation.selection_set.selections, fragments_of(document))
     names = {field.name.value for _, field in selected}

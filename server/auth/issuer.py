@@ -22,8 +22,8 @@ _TIMEOUT = 3.0
 """Maximum seconds of a request to the issuer."""
 
 _KEPT, _COOLDOWN = 300.0, 30.0
-"""Seconds after which the key set is fetched again: for any JWT, and for a JWT with an unknown
-key."""
+"""Seconds after which the key set is fetched again: ``_KEPT`` for a JWT with a known key, and
+``_COOLDOWN`` for a JWT with an unknown key."""
 
 _PAUSE = 5.0
 """Seconds after a failed request in which JWTs are refused without a new request."""

@@ -48,8 +48,8 @@ class Metrics:
         """The metrics of this process only."""
         self.http_requests = self._counter(
             "marginalia_http_requests",
-            "Requests by route and status. Status `none`: the client disconnected. Route "
-            "`refused`: 503 from a busy server.",
+            "Requests by route and status. Status `none` means that the client disconnected. "
+            "Route `refused` means status 503 from a busy server.",
             "route",
             "status",
         )
