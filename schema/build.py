@@ -54,11 +54,13 @@ NODE_TYPES = (
 DESCRIPTION = """\
 A shop's orders, support tickets, and comments on products.
 
-Lists are connections as Relay specifies them, of 20 rows by default and 100 at most. Products, \
-users and organisations are named by `productId`, `username` and `organizationName`; comments, \
-orders and tickets by their global `id`. A field that fails is null, and `errors` has an error \
-with a code of `ErrorCode`; the other fields have their values. A mutation's `userErrors` lists \
-invalid input.\
+Lists are Relay connections: a page has 20 rows by default and 100 at most. Products are looked up \
+by `productId`, users by `username`, organisations by `organizationName`, comments by `commentId`, \
+and orders and tickets by global `id`.
+
+If a field fails, it is null, and `errors` has an error with a code from `ErrorCode`. The other \
+fields are returned. If the input of a mutation is invalid, `userErrors` of its payload lists the \
+errors.\
 """
 """The description of the whole schema."""
 

@@ -87,8 +87,8 @@ class Submission(Node):
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="Creation time. Publishing does not change it, and lists by date sort the "
-        "published comment by it."
+        description="Creation time. Publishing does not change it: lists by date show the "
+        "published comment at this time."
     )
     updated_at: datetime | None = strawberry.field(
         description="Time of the last edit; null if never edited."

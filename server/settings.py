@@ -405,7 +405,7 @@ class Settings:
     )
     # The largest request needs 8 seconds at 1 Mbit/s.
     request_timeout: int = _limits(
-        20, "Seconds in which a request must arrive, head and body.", bounds=(1, None)
+        20, "Seconds in which the head and the body of a request must arrive.", bounds=(1, None)
     )
     workers: int = _limits(
         1, "Processes that serve the port. Each takes one core at most.", bounds=(1, None)

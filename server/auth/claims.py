@@ -81,7 +81,7 @@ class ClaimRules:
         # it has one.
         if self.issuer is not None and claims.get("iss") != self.issuer:
             raise InvalidTokenError(
-                TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's."
+                TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's issuer."
             )
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:

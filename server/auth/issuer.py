@@ -104,7 +104,8 @@ class Issuer:
         self._require_pause_is_over()
         try:
             client = jwt.PyJWKClient(str(address), cache_jwk_set=False, timeout=_TIMEOUT)
-            # In a thread, because PyJWT fetches with urllib, which blocks.
+            # Fetch in a thread, because PyJWT fetches with urllib, which would block the event
+            # loop.
             published = await asyncio.to_thread(client.get_jwk_set)
         except (jwt.PyJWTError, OSError, ValueError) as error:
             raise self._unavailable(f"The key set of {self}", error) from error

@@ -51,7 +51,7 @@ class Signals:
 
     @property
     def schema(self) -> type[ExecutableSchema]:
-        """The class of the GraphQL schema. If signals are on, it reports to observations."""
+        """The class of the GraphQL schema. If signals are on, the class reports to observations."""
         return ObservedSchema if self.on else ExecutableSchema
 
     def around(self, app: ASGIApp, endless: Callable[[Scope], bool]) -> ASGIApp:
