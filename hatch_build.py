@@ -1,4 +1,4 @@
-"""Refuses wheels: what they would hold is only part of what runs, under names that others use."""
+"""Refuses wheels: a wheel would lack what npm installs, and its packages have common names."""
 
 import os
 import sys
@@ -14,9 +14,9 @@ _REFUSED = (
 
 
 class Refusal(BuildHookInterface):  # type: ignore[type-arg]
-    """Lets a clone be installed in place, and the image and the function be filled."""
+    """Allows editable installs of a clone, and builds of the image and the Lambda function."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's
-        """End with a sentence for all other builds."""
+        """Stop all other builds with an error message."""
         if version != "editable" and not os.environ.get("MARGINALIA_IMAGE"):
             sys.exit(_REFUSED)

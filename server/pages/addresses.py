@@ -185,8 +185,8 @@ class Pager:
     def first(self) -> int | None:
         """The position of the page's first comment in the list, from 1; None if it is unknown.
 
-        It is known only at the two ends of the list. Between them, each comment that is added or
-        deleted while a visitor turns pages would make a number in the address wrong.
+        The position is known only at the two ends of the list. Elsewhere the page's address would
+        need the position, which becomes wrong when a comment is added or deleted.
         """
         if not self.info["hasPreviousPage"]:
             return 1

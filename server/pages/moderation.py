@@ -174,7 +174,7 @@ def _kind(request: PageRequest) -> dict[str, str]:
 
 
 def _causes(entry: dict[str, Any]) -> Iterator[str]:
-    """Yield the reasons for which a comment is in the queue.
+    """Yield the reasons why a comment is in the queue.
 
     For a reported comment, yield each report's reason and explanation.
     """

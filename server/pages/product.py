@@ -322,7 +322,7 @@ async def _draw_trend(
         return None
     trend = result.data["product"]["trend"]
     points: list[Point] = trend["points"]
-    # Without the few comments before and after most others, which would squeeze the drawing.
+    # Omit the few very early and very late comments, because they would squeeze the other months.
     many = [place for place, point in enumerate(points) if point["count"] >= _FEWEST_OF_A_MONTH]
     points = points[many[0] : many[-1] + 1] if many else []
     enough = sum(point["count"] for point in points) >= _FEWEST_COMMENTS
@@ -331,7 +331,7 @@ async def _draw_trend(
     most = max(point["count"] for point in points)
     return {
         "points": points,
-        # The time has no seconds, which would change the page's ETag all the time.
+        # The time has no seconds, because seconds would change the page's ETag too often.
         "as_of": minute(trend["asOf"]),
         "most": most,
         # The months that are named below the drawing: the first, the last and, if there is one, the

@@ -106,7 +106,7 @@ async def return_from_provider(request: PageRequest) -> Response:
             request.site + _CALLBACK,
         )
     except InvalidTokenError as error:
-        # Only a limited number is logged, because any client can cause such errors.
+        # The number of log lines is limited, because any client can cause such errors.
         if _FAILURES.adds(str(error)):
             logger.warning("A sign-in at the issuer failed: %s", error)
         message = gettext("Sign-in failed. Please try again.")

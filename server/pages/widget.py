@@ -26,8 +26,8 @@ _PLACE = b'"WIDGET"'
 _MARGINS = re.compile(r"#.*|\s+")
 
 _HOUR = "public, max-age=3600"
-"""Shops use the script's address without a version, so visitors get a new release within an
-hour."""
+"""Shops link to the script without a version. This cache time lets visitors get a new release
+within an hour."""
 
 
 async def show(request: Request) -> Response:

@@ -177,7 +177,7 @@ _FROM_THE_MIDDLE = Slice(20, after=comment_position(comment("stored", 1, number=
 
 
 def _anybody(_: object) -> None:
-    """Allow every change: the check for the operations of the bill."""
+    """Allow every change. The bill's operations use this function as their permission check."""
 
 
 def _edit(of: Comment, **changes: object) -> Act:

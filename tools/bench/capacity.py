@@ -18,7 +18,7 @@ from dal.table.items import Item
 
 _WRITE_UNIT, _READ_UNIT = 1024, 4096
 _STORED_WITH = 100
-"""Bytes that DynamoDB bills for each stored item besides the item's own bytes."""
+"""Bytes that DynamoDB bills for each stored item in addition to the item's size."""
 
 
 @dataclass(slots=True)

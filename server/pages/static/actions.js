@@ -118,7 +118,7 @@ async function add(form) {
   expected.setAttribute("aria-busy", "true");
   document.querySelector("#comments > :is(.comment, .empty)").before(expected);
   expected.scrollIntoView({ block: "center" });
-  // The second press of a double click must not meet what has scrolled under the pointer.
+  // The list scrolls, so for a moment clicks do nothing: the second press of a double click would hit another element.
   const main = document.querySelector("main");
   main.inert = true;
   const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
@@ -135,7 +135,7 @@ async function add(form) {
   if (fresh) document.querySelector("#comments > .empty")?.remove();
   settle(expected, notice, fresh);
   announce();
-  // The next comment is another one, so it needs another idempotency key.
+  // The form is emptied for the next comment, which needs a new idempotency key.
   form.querySelector(".errors")?.remove();
   form.reset();
   form.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));

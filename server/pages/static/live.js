@@ -35,8 +35,8 @@ function address() {
 }
 
 function take(event) {
-  /* Without Redis a server does not know the event cursors of other servers, and sends RELOAD. The
-     list needs no reload, because it was read just now. */
+  /* Without Redis, event cursors of other servers are unknown to a server, so it sends RELOAD. The page
+     ignores this event, because the list was read only seconds ago. */
   const unknown = !cursor && event.kind === "RELOAD" && Date.now() - shown < 10_000;
   cursor = event.cursor;
   if (unknown) return;

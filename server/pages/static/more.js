@@ -64,7 +64,7 @@ export function offerMore() {
       atEnd.disconnect();
       button.remove();
     } else {
-      // Observed again, because the button may never have left the window.
+      // The button is observed again, because it may not have left the window since the last page.
       atEnd.unobserve(button);
       atEnd.observe(button);
     }

@@ -1,4 +1,4 @@
-"""Growth: the cost of a page for more and more comments of a product, and more and more key ranges.
+"""Growth: how the cost of a page depends on the number of a product's comments, and of key ranges.
 
 If the cost does not depend on the size, the exponent is 0. If it is in proportion to the size, it
 is 1.

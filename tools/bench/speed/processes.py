@@ -51,7 +51,7 @@ def cpu_between(before: Times, after: Times) -> float:
 
 
 def memory_of(pid: int) -> int:
-    """Return the bytes that a process and its descendants hold in memory."""
+    """Return the bytes of memory that a process and its descendants use."""
     total = 0
     for process in _family(pid):
         with suppress(psutil.NoSuchProcess):

@@ -1,5 +1,5 @@
-// What the theme adds to a page, for keyboards and screen readers: tables that scroll sideways can be
-// reached, and the buttons of each block of code have a name.
+// Makes the theme's elements accessible: keyboards can reach tables that scroll sideways, and screen
+// readers get a name for the buttons of each block of code.
 const reach = () => {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
   document.querySelectorAll(".md-code__nav").forEach((buttons, number) =>

@@ -130,8 +130,8 @@ function linked() {
 const asked = linked();
 const firstTab = asked ?? newestComments;
 
-// GraphiQL leaves out the first default tab's variables, and on the next visit opens the tab that
-// holds what these two keys hold, or a new one.
+// GraphiQL ignores the variables of the first default tab, so the query and the variables are stored here.
+// On the next visit GraphiQL opens the tab with the stored query and variables, or a new tab.
 if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:query", firstTab.query);
   localStorage.setItem("graphiql:variables", firstTab.variables);
