@@ -175,6 +175,7 @@ async def test_the_order_and_verified_purchases_are_kept_while_filters_change(
 ) -> None:
     await reader.open("/products/1")
     await reader.page.get_by_role("link", name="Highest rating").click()
+    await expect(reader.page).to_have_title(re.compile("highest rating first"))
     await reader.toggle("Verified purchases")
     await expect(reader.page).to_have_title(
         "Copper kettle, 1.2 l, verified purchases only, highest rating first · Marginalia"
