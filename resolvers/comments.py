@@ -219,10 +219,18 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
     )
 
 
-async def _publish(info: Info, viewer: Viewer, stated: dict[str, Any]) -> None:
+async def _publish(
+    info: Info, viewer: Viewer, stated: dict[str, Any], edited_id: str | None = None
+) -> None:
     """Copy the photos that the viewer has uploaded to permanent addresses."""
-    if info.context.uploads is not None and stated.get("photos"):
-        stated["photos"] = await info.context.uploads.published(viewer.user_id, stated["photos"])
+    uploads, photos = info.context.uploads, stated.get("photos")
+    if uploads is None or not photos:
+        return
+    if edited_id is not None:
+        # A refused edit must not leave copies in the bucket. This step checks and writes nothing.
+        check = partial(may_change, viewer)
+        await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
+    stated["photos"] = await uploads.published(viewer.user_id, photos)
 
 
 def _text_rule(context: Context) -> dict[str, Rule]:
@@ -261,12 +269,11 @@ async def update_comment(info: Info, input: UpdateCommentInput) -> CommentPayloa
         permission = await info.context.stores.standings.permission(viewer.user_id)
         may_write(permission)
         review = partial(_review, info, permission)
-    comment_id, check = changes.pop("id"), partial(may_change, viewer)
-    if info.context.uploads is not None and changes.get("photos"):
-        # A refused edit must not leave copies in the bucket. This step checks and writes nothing.
-        await info.context.stores.comments.rewrite(comment_id, lambda _, one: check(one))
-        await _publish(info, viewer, changes)
-    written = await info.context.stores.comments.update(comment_id, changes, check, review)
+    comment_id = changes.pop("id")
+    await _publish(info, viewer, changes, comment_id)
+    written = await info.context.stores.comments.update(
+        comment_id, changes, partial(may_change, viewer), review
+    )
     return CommentPayload(written)
 
 

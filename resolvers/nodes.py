@@ -74,8 +74,7 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
 
-    # The context's loader reads all comments that are requested in one turn of the event loop in
-    # one request.
+    # In one request, the context's loader reads all comments that one turn of the event loop needs.
     parsed = (partial(parse_node_id, "ids", node_id, *LOADERS) for node_id in node_ids)
     return await asyncio.gather(*(found(info, parse) for parse in parsed))
 

@@ -320,9 +320,8 @@ class OrganizationMutation:
     remove_organization_user: organizations.RemovedUserPayload | None = strawberry.mutation(
         resolver=organizations.remove_organization_user,
         graphql_type=RemoveOrganizationUserPayload | None,
-        description="Remove a user from an organisation; the user's tickets are kept. For "
-        "staff and the organisation's admins. Users may remove themselves, except "
-        "the last admin.",
+        description="Remove a user from an organisation; the user's tickets are kept. For staff "
+        "and the organisation's admins. Users may remove themselves, except the last admin.",
     )
     set_organization_user_type: organizations.UserTypePayload | None = strawberry.mutation(
         resolver=organizations.set_organization_user_type,

@@ -56,7 +56,7 @@ A shop's orders, support tickets, and comments on products.
 
 Lists are Relay connections: a page has 20 rows by default and 100 at most. Products are looked up \
 by `productId`, users by `username`, organisations by `organizationName`, comments by `commentId`, \
-and orders and tickets by global `id`.
+and orders and tickets by global `id`. Mutations also name comments by global `id`.
 
 If a field fails, it is null, and `errors` has an error with a code from `ErrorCode`. The other \
 fields are returned. If the input of a mutation is invalid, `userErrors` of its payload lists the \
@@ -82,14 +82,12 @@ show_enum(
         ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this hash. Send "
         "the hash together with the document's text.",
         ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED: "This server does not store documents that "
-        "clients send. Send the document's text "
-        "without a hash.",
+        "clients send. Send the document's text without a hash.",
         ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
         "fields or rows.",
-        ErrorCode.THROTTLED: "The client exceeds its rate, the store is busy, or other "
-        "requests keep changing the object. Wait for the seconds in the "
-        "header `Retry-After`, or for one second without this header. "
-        "Then retry.",
+        ErrorCode.THROTTLED: "The client exceeds its rate, the store is busy, or other requests "
+        "keep changing the object. Wait for the seconds in the header `Retry-After`, or for one "
+        "second without this header. Then retry.",
         ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
         "Subscribe again with the last cursor as `after`.",
         ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
@@ -104,25 +102,22 @@ DESCRIPTIONS: Mapping[str, str] = {
     "without `last`.",
     "after": "Return rows after this cursor. A cursor stays valid after its row is deleted, "
     "and if the filters of the list change.",
-    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or `cursor` "
-    "of the last event. The server sends the changes "
-    "after this cursor, or one RELOAD event if it no "
-    "longer has all of them. Without `after`, the server "
-    "sends READY and then new changes. The cursor of a "
-    "row is not an event cursor.",
+    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or `cursor` of the "
+    "last event. The server sends the changes after this cursor, or one RELOAD event if it no "
+    "longer has all of them. Without `after`, the server sends READY and then new changes. The "
+    "cursor of a row is not an event cursor.",
     "last": "Number of rows to return from the end, or before `before`, in the list's order. "
     "Maximum 100. Cannot be combined with `first`.",
     "before": "Return rows before this cursor.",
     "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
-    "verifiedOnly": "If true, return only verified purchases; `totalCount` is then null. If "
-    "false, do not filter. Default false.",
+    "verifiedOnly": "If true, return only comments with `verifiedPurchase`; `totalCount` is then "
+    "null. If false, do not filter. Default false.",
     "hasPhotos": "If true, return only comments with photos; `totalCount` is then null. If "
     "false, do not filter. Default false.",
     "Subscription.commentEvents.hasPhotos": "If true, send events only of comments with "
     "photos. If false, do not filter. Default false.",
-    "Subscription.commentEvents.verifiedOnly": "If true, send events only of verified "
-    "purchases. If false, do not filter. Default "
-    "false.",
+    "Subscription.commentEvents.verifiedOnly": "If true, send events only of comments with "
+    "`verifiedPurchase`. If false, do not filter. Default false.",
     "kind": "Queue to list.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
     "normalizes them. Omit for all; an empty list matches nothing.",

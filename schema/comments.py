@@ -33,11 +33,9 @@ show_enum(
         CommentOrder.OLDEST: "Oldest first.",
         CommentOrder.HIGHEST_RATING: "Highest rating first.",
         CommentOrder.LOWEST_RATING: "Lowest rating first.",
-        CommentOrder.MOST_HELPFUL: "Comments with the most helpful votes first. With dates, "
-        "or with filters that few comments of the product match, "
-        "the server sorts at most 2,000 comments. If more comments "
-        "match, the field is null with the error "
-        "UNSUPPORTED_FILTER.",
+        CommentOrder.MOST_HELPFUL: "Comments with the most helpful votes first. With dates, or "
+        "with filters that few comments of the product match, the server sorts at most 2,000 "
+        "comments. If more comments match, the field is null with the error UNSUPPORTED_FILTER.",
     },
 )
 show_enum(
@@ -181,17 +179,16 @@ class CommentConnection(Connection[Comment]):
         description="Event cursor from before the rows were read. Pass it as `after` to "
         "`commentEvents` to receive every later change without reading the list "
         "again. A change made during the read may be on the page and also arrive "
-        "as an event. A comment stored a moment before the read may be on neither "
+        "as an event. A comment stored a moment before the read may be neither on "
         "the page nor in the events, because a list may lag behind writes for a "
         "moment. Null for a group, and if the server offers no subscriptions."
     )
 
     total_count: int | None = strawberry.field(
-        description="Exact number of comments that match the filters, on all pages. Null if "
-        "the server has no exact counts: while it rebuilds its counters, or if it "
-        "counts from the table's stream. Null with `verifiedOnly` or `hasPhotos`. "
-        "With date filters, 0 if no comment matches the other filters, otherwise "
-        "null."
+        description="Exact number of comments that match the filters, on all pages. Null if the "
+        "server has no exact counts: while it rebuilds its counters, or if it counts from the "
+        "table's stream. Null with `verifiedOnly` or `hasPhotos`. With date filters, 0 if no "
+        "comment matches the other filters, otherwise null."
     )
 
     json_ld: str | None = strawberry.field(
@@ -231,12 +228,11 @@ class Product(Node):
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=products.comments,
         graphql_type=CommentConnection | None,
-        description="Comments on the product, filtered and sorted. Cursors stay valid under "
-        "other filters and dates. NEWEST and OLDEST accept each other's cursors; "
-        "otherwise, a cursor of another order fails with BAD_CURSOR. In an order "
-        "by rating or votes, a comment whose rating or votes change while you "
-        "read the pages may be missing, or be on two pages. Every other comment "
-        "is on exactly one page.",
+        description="Comments on the product, filtered and sorted. Cursors stay valid under other "
+        "filters and dates. NEWEST and OLDEST accept each other's cursors; otherwise, a cursor of "
+        "another order fails with BAD_CURSOR. In an order by rating or votes, a comment whose "
+        "rating or votes change while you read the pages may be missing, or be on two pages. Every "
+        "other comment is on exactly one page.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
@@ -303,13 +299,11 @@ show_enum(
     changes.CommentEventKind,
     "Kind of a comment event.",
     {
-        changes.CommentEventKind.READY: "First event of a subscription without `after`. Read "
-        "the list after this event, because the server sends "
-        "only later changes.",
-        changes.CommentEventKind.ADDED: "A comment entered the list: the comment is new, or "
-        "an edit made it match the filters. Insert the "
-        "comment at the position of its cursor, which is not "
-        "always the top of the list.",
+        changes.CommentEventKind.READY: "First event of a subscription without `after`. Read the "
+        "list after this event, because the server sends only later changes.",
+        changes.CommentEventKind.ADDED: "A comment entered the list: the comment is new, or an "
+        "edit made it match the filters. Insert the comment at the position of its cursor, which "
+        "is not always the top of the list.",
         changes.CommentEventKind.CHANGED: "A comment in the list was edited. Its position is "
         "unchanged.",
         changes.CommentEventKind.DELETED: "A comment left the list: the comment was deleted, "
@@ -438,8 +432,8 @@ class CommentMutation:
     remove_reply: comments.ReplyPayload | None = strawberry.mutation(
         resolver=comments.remove_reply,
         graphql_type=RemoveReplyPayload | None,
-        description="Remove the shop's reply from a published comment. If there is no reply, "
-        "nothing changes. For users with the role `merchant`.",
+        description="Remove the shop's reply from a published comment. Changes nothing without a "
+        "reply. For users with the role `merchant`.",
     )
 
 

@@ -292,9 +292,8 @@ class ModerationMutation:
     approve_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.approve_comment,
         graphql_type=ApproveCommentPayload | None,
-        description="Publish a submission, or keep a published comment and close its reports. "
-        "A published comment without open reports is returned unchanged. For "
-        "moderators.",
+        description="Publish a submission, or keep a published comment and close its reports. A "
+        "published comment without open reports is returned unchanged. For moderators.",
     )
     reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.reject_comment,

@@ -33,9 +33,8 @@ class PhotoUpload:
         description="Fields to send before the file.",
     )
     photo_url: str = strawberry.field(
-        description="URL to pass in `photos` of `addComment` or `updateComment` after the "
-        "upload. The server copies the file, and the comment has the URL of the "
-        "copy."
+        description="URL to pass in `photos` of `addComment` or `updateComment` after the upload. "
+        "The server copies the file, and the comment has the URL of the copy."
     )
     max_bytes: int = strawberry.field(description="Maximum size of the file in bytes.")
     expires_at: datetime = strawberry.field(

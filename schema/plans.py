@@ -200,9 +200,8 @@ class QueryPlan:
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
-        description="Cost of reading a full page from every partition of the index that "
-        "covers all filters. Measured if this page was read in this way, "
-        "otherwise estimated.",
+        description="Cost of reading a full page from every partition of the index that covers all "
+        "filters. Measured if this page was read in this way, otherwise estimated.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

@@ -81,10 +81,9 @@ class Query:
     product_search: pagination.Page[model.Product] | None = strawberry.field(
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
-        description="Products whose title begins with a text, sorted by title. The search "
-        "ignores case, character width and repeated spaces, but not accents. It "
-        "compares the first 100 characters. New titles may take a moment to "
-        "appear.",
+        description="Products whose title begins with a text, sorted by title. The search ignores "
+        "case, character width and repeated spaces, but not accents. It compares the first 100 "
+        "characters. New titles may take a moment to appear.",
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,

@@ -91,9 +91,8 @@ class CommentFacets:
 
 
 @strawberry.type(
-    description="Number of comments on a product, by rating and language. The counts are "
-    "exact, but may lag behind writes for a moment if the server counts from the "
-    "table's stream."
+    description="Number of comments on a product, by rating and language. The counts are exact, "
+    "but may lag behind writes for a moment if the server counts from the table's stream."
 )
 class CommentStatistics:
     """The GraphQL type of ``dal.statistics.counts.CommentStatistics``."""

@@ -62,6 +62,6 @@ class VoteMutation:
     unmark_helpful: votes.VotePayload | None = strawberry.mutation(
         resolver=votes.unmark_helpful,
         graphql_type=UnmarkHelpfulPayload | None,
-        description="Withdraw the vote of the JWT's user for a comment. If there is no such "
-        "vote, nothing changes.",
+        description="Withdraw the vote of the JWT's user for a comment. Changes nothing if the "
+        "user has not voted.",
     )

@@ -232,9 +232,8 @@ class Settings:
     )
     cors_origins: Sequence[str] = _setting(
         (),
-        "Origin of web pages that may call the API from a browser, such as "
-        "https://shop.example, or '*' for any origin. Repeatable. --demo allows this "
-        "machine's origins too.",
+        "Origin of web pages that may call the API from a browser, such as https://shop.example, "
+        "or '*' for any origin. Repeatable. --demo allows this machine's origins too.",
         name="cors-origin",
         check=_CORS_ORIGIN,
     )
@@ -327,9 +326,8 @@ class Settings:
     )
     jwt_issuer: str | None = _authentication(
         None,
-        "OpenID Connect issuer that signs users in, exactly as in 'iss' of its JWTs. The "
-        "server finds the issuer's keys, for RS256, ES256 and EdDSA, through its discovery "
-        "document.",
+        "OpenID Connect issuer that signs users in, exactly as in 'iss' of its JWTs. The server "
+        "finds the issuer's keys, for RS256, ES256 and EdDSA, through its discovery document.",
         check=_URL,
     )
     jwks_url: str | None = _authentication(
@@ -354,9 +352,8 @@ class Settings:
     )
     jwt_roles: Sequence[str] = _authentication(
         (),
-        "Role of the issuer and the corresponding role on this server, such as "
-        "shop-admins=staff. Repeatable. If any is given, the issuer's other roles give no "
-        "rights.",
+        "Role of the issuer and the corresponding role on this server, such as shop-admins=staff. "
+        "Repeatable. If any is given, the issuer's other roles give no rights.",
         name="jwt-role",
         check=_ROLE,
     )

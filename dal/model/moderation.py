@@ -44,7 +44,7 @@ class QueueKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moderation:
-    """The rule decides which new texts wait: none, all, or those that contain one of ``words``."""
+    """The server's rule: new texts never wait, always wait, or wait if they contain ``words``."""
 
     before_publishing: bool = False
     words: "WordList | None" = None

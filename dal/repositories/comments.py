@@ -31,7 +31,7 @@ from dal.table.ranges import between
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Selects comments of a product. None is no filter, and an empty set selects no comment.
+    """Selects comments of a product. None does not filter. An empty set selects no comment.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """

@@ -33,7 +33,7 @@ _OPEN = {"status": frozenset({OrderStatus.PLACED.value})}
 
 @dataclass(frozen=True, slots=True)
 class OrderSelection:
-    """Selects a user's orders by status and dates. None is no filter.
+    """Selects a user's orders by status and dates. None does not filter.
 
     ``created_from`` is inclusive, ``created_before`` exclusive.
     """

@@ -23,7 +23,7 @@ _OPEN = {"status": frozenset({TicketStatus.OPEN.value})}
 
 @dataclass(frozen=True, slots=True)
 class TicketSelection:
-    """Selects tickets of organisations or of one of their users. None is no filter.
+    """Selects tickets of organisations or of one of their users. None does not filter.
 
     Several organisations are possible only with a username. ``created_from`` is inclusive,
     ``created_before`` exclusive.

@@ -159,7 +159,7 @@ class Issuer:
     def _unavailable(self, what: str, error: Exception) -> KeysUnavailableError:
         self._failed = monotonic()
         logger.warning(
-            "%s cannot be used: %s. Until then, requests whose JWT has a new key get status 503.",
+            "%s cannot be used: %s. Requests whose JWT has a new key get status 503 meanwhile.",
             what,
             error,
         )

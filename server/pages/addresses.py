@@ -100,6 +100,11 @@ class Filters:
         return not (self.dated or self.verified or self.photos)
 
     @property
+    def sized(self) -> bool:
+        """Whether the visitor has chosen another size than ``SIZE``."""
+        return self.size != SIZE
+
+    @property
     def essential(self) -> "Filters":
         """These filters with the default size, and without the ratings if all are selected."""
         ratings = () if self.ratings == RATINGS else self.ratings
@@ -131,7 +136,7 @@ class Filters:
             *([("photos", "yes")] if self.photos else []),
             *([("variants", "all")] if self.together else []),
             *([("order", self.order)] if self.order != "newest" else []),
-            *([("show", str(self.size))] if self.size != SIZE else []),
+            *([("show", str(self.size))] if self.sized else []),
             *cursor.items(),
         ]
         return f"?{urlencode(pairs)}" if pairs else ""

@@ -211,7 +211,11 @@ def _draft(request: PageRequest) -> dict[str, Any]:
         "rating": _BEST,
         "title": "-",
         "text": "-",
-    } | dict.fromkeys(("updatedAt", "verifiedPurchase", "photos", "reply"))
+        "updatedAt": None,
+        "verifiedPurchase": False,
+        "photos": [],
+        "reply": None,
+    }
 
 
 def _summary(name: str, statistics: dict[str, Any]) -> str:

@@ -325,6 +325,10 @@ async def test_a_comment_is_added_edited_and_deleted(
     if reader.scripts:  # it is in the list already
         await expect(reader.comments).to_have_count(1)
         await expect(reader.comments.locator(".notice")).to_be_focused()
+        form = page.locator("#write")  # ready for another comment, without the refused one
+        await expect(form.get_by_label("Title")).to_have_value("")
+        await expect(form.locator(".error, [aria-invalid]")).to_have_count(0)
+        await expect(form.get_by_role("radio", name="4 stars")).not_to_be_checked()
         await reader.comments.locator("a.date").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("It sweeps")
     await page.get_by_text("Edit", exact=True).click()

@@ -53,16 +53,8 @@ def serve_and_count() -> None:
         failures: list[BaseException] = []
         client = threading.Thread(target=_request_pages, args=(threading.get_ident(), failures))
         client.start()
-        command = [
-            "marginalia",
-            "serve",
-            "--port",
-            "0",
-            "--data-dir",
-            folder,
-            "--demo",
-            "--no-explain",
-        ]
+        command = ["marginalia", "serve", "--port", "0", "--data-dir", folder]
+        command += ["--demo", "--no-explain"]
         with (
             mock.patch.dict(os.environ, environment(MARGINALIA_JWT_SECRET=SECRET), clear=True),
             mock.patch.object(sys, "argv", command),

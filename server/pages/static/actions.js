@@ -1,8 +1,12 @@
-/* Write, edit, delete, reply and report in the list. A new comment appears at its top; for the other
-   actions the form of the comment's own page opens in its card. The list shows at once what is sent,
-   and the form comes back if the server refuses it. */
+/* Write, edit, delete, reply and report in the list. A new comment appears at the top of the list. For
+   the other actions, the form from the comment's own page opens in the comment's card. The list shows
+   the change before the server answers. If the server refuses the change, the form comes back. */
 
+import { fetched } from "./fetching.js";
 import { announce, number } from "./live.js";
+
+/* The section with the form of a new comment, as it was loaded. */
+const blank = document.getElementById("write");
 
 /* Shows the length of a text next to its maximum. */
 function count(within) {
@@ -21,8 +25,7 @@ function count(within) {
 async function page(address, kind, options) {
   const url = new URL(address, location.href);
   url.searchParams.set("card", kind);
-  const answer = await fetch(url, { headers: { Accept: "text/html" }, ...options });
-  const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const { answer, parsed } = await fetched(url, options);
   return { answer, parsed: document.importNode(parsed.body, true) };
 }
 
@@ -60,8 +63,8 @@ function put(card, form, link) {
   (error ?? field ?? cancel).focus();
 }
 
-/* Sends a form, and returns the page that it leads to, or the message why there is none.
-   ``form.action`` would be the hidden field of this name. */
+/* Sends a form. Returns the notice and the card of the next page, the refused form, or an error message.
+   The form's address is read by getAttribute, because ``form.action`` is the hidden field of this name. */
 async function sent(form, kind, submitter) {
   let message = form.dataset.failed;
   try {
@@ -118,7 +121,8 @@ async function add(form) {
   expected.setAttribute("aria-busy", "true");
   document.querySelector("#comments > :is(.comment, .empty)").before(expected);
   expected.scrollIntoView({ block: "center" });
-  // The list scrolls, so for a moment clicks do nothing: the second press of a double click would hit another element.
+  // Clicks do nothing for a moment. The list has scrolled, and the second press of a double click would
+  // hit another element.
   const main = document.querySelector("main");
   main.inert = true;
   const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
@@ -135,12 +139,21 @@ async function add(form) {
   if (fresh) document.querySelector("#comments > .empty")?.remove();
   settle(expected, notice, fresh);
   announce();
-  // The form is emptied for the next comment, which needs a new idempotency key.
+  // A refused form keeps its texts when it is reset, so the form that was loaded comes back. The next
+  // comment needs a new idempotency key.
+  const next = blank.querySelector("form");
+  next.elements.form_key.value = form.elements.form_key.value;
+  next.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
+  document.getElementById("write").replaceWith(blank);
+  clear(next);
+}
+
+/* Empties a comment's form. The events update the numbers of characters and the draft. */
+export function clear(form) {
   form.querySelector(".errors")?.remove();
   form.reset();
-  form.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
-  for (const field of [form.elements.title, form.elements.text]) {
-    field.dispatchEvent(new Event("input", { bubbles: true }));
+  for (const name of ["title", "text"]) {
+    form.elements[name].dispatchEvent(new Event("input", { bubbles: true }));
   }
 }
 

@@ -83,7 +83,12 @@ function day(instant) {
 export function counted(forms, count) {
   const { lang } = document.documentElement;
   const form = forms[new Intl.PluralRules(lang).select(count)] ?? forms.other;
-  return form.replace("%(count)s", number(count));
+  return filled(form, { count });
+}
+
+/* Returns a text with numbers in place of its placeholders, such as %(count)s. */
+export function filled(text, values) {
+  return text.replace(/%\((\w+)\)s/g, (_, name) => number(values[name]));
 }
 
 /* Returns a number in the page's language. Like the server, it uses the digits 0 to 9 in all languages. */

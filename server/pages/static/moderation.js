@@ -1,6 +1,7 @@
 /* The moderators' page: keyboard shortcuts, and a list that follows the queue. The page also works
    without this script. */
 
+import { fetched } from "./fetching.js";
 import { settled, swap } from "./page.js";
 
 const EVERY = 10_000;
@@ -8,8 +9,8 @@ const queue = () => document.getElementById("queue");
 const rows = () => [...queue().querySelectorAll(".waiting")];
 const focused = () => document.activeElement?.closest("#queue .waiting");
 
-/* The index of the row that had the focus last. If this row leaves the list, the row that follows gets
-   the focus. */
+/* The index of the row that had the focus last. If this row has left the list, the keys continue from
+   the row that is now at this index. */
 let place = -1;
 document.addEventListener("focusin", () => {
   if (focused()) place = rows().indexOf(focused());
@@ -26,8 +27,7 @@ function busy() {
 async function renew() {
   if (busy()) return;
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const { answer, parsed: fresh } = await fetched(location.href);
     await settled();
     if (!answer.ok || busy()) return;
     const list = fresh.getElementById("queue");

@@ -2,7 +2,8 @@
    pages follow by themselves when the visitor reaches the end. Then the button waits again, so that
    the form below the list can be reached. */
 
-import { counted, number } from "./live.js";
+import { fetched } from "./fetching.js";
+import { counted, filled } from "./live.js";
 
 const BY_THEMSELVES = 3; // pages
 
@@ -30,13 +31,11 @@ export function offerMore() {
     const onward = pager.querySelector("a.onward");
     button.ariaBusy = "true";
     try {
-      const answer = await fetch(onward.href, { headers: { Accept: "text/html" } });
-      const text = await answer.text();
+      const { answer, parsed } = await fetched(onward.href);
       if (!pager.isConnected) return; // another list is shown now
-      const fresh = new DOMParser().parseFromString(text, "text/html");
-      const further = fresh.querySelector("#comments .pager");
+      const further = parsed.querySelector("#comments .pager");
       if (!answer.ok || !further) throw new Error(`The server answered ${answer.status}.`);
-      append([...fresh.querySelectorAll("#comments > .comment")], onward, further, pressed);
+      append([...parsed.querySelectorAll("#comments > .comment")], onward, further, pressed);
       left -= 1;
     } catch (error) {
       console.error(error);
@@ -55,12 +54,11 @@ export function offerMore() {
     const last = shown.length + fresh.length;
     added.textContent = counted(JSON.parse(forms), fresh.length);
     const line = pager.querySelector(".place");
-    const values = { first: number(1), last: number(last), count: number(Number(total)) };
-    if (total) line.textContent = place.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+    if (total) line.textContent = filled(place, { first: 1, last, count: Number(total) });
     else line?.remove();
-    const next = further.querySelector("a.onward");
-    onward.replaceWith(document.importNode(further.querySelector(".onward"), true));
-    if (!next) {
+    const next = document.importNode(further.querySelector(".onward"), true);
+    onward.replaceWith(next);
+    if (!next.href) {
       atEnd.disconnect();
       button.remove();
     } else {

@@ -1,10 +1,11 @@
 /* Changes filters and pages of a product's list without a reload: it fetches the new page, and replaces
    the parts that differ. The browser's history stays right. The pages also work without this script. */
 
-import "./actions.js";
-import "./photos.js";
+import { clear } from "./actions.js";
+import { fetched, inLanguage } from "./fetching.js";
 import { listen } from "./live.js";
 import { offerMore } from "./more.js";
+import "./photos.js";
 import { addSavings } from "./savings.js";
 import "./votes.js";
 
@@ -31,11 +32,9 @@ async function show(to, { push, landing }) {
   const mine = (latest += 1);
   document.body.setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(address, { headers: { Accept: "text/html" } });
-    const text = await answer.text();
+    const { answer, parsed: fresh } = await fetched(address);
     await settled();
     if (mine !== latest) return;
-    const fresh = new DOMParser().parseFromString(text, "text/html");
     if (!answer.ok || !fresh.querySelector("[data-part]")) {
       location.assign(address);
       return;
@@ -53,15 +52,6 @@ async function show(to, { push, landing }) {
   } finally {
     if (mine === latest) document.body.removeAttribute("aria-busy");
   }
-}
-
-/* Without cookies the address must contain the chosen language. */
-function inLanguage(address) {
-  const tag = new URLSearchParams(location.search).get("lang");
-  if (!tag || navigator.cookieEnabled) return address;
-  const url = new URL(address, location.href);
-  url.searchParams.set("lang", tag);
-  return url.href;
 }
 
 /* Replaces the parts of the page that are marked with data-part. The focus stays on the element that
@@ -165,10 +155,7 @@ function restore(form) {
   for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input"));
   notice.hidden = false;
   form.addEventListener("reset", () => (notice.hidden = true));
-  notice.querySelector("button").addEventListener("click", () => {
-    form.reset();
-    for (const name of ["title", "text"]) form.elements[name].dispatchEvent(new Event("input", { bubbles: true }));
-  });
+  notice.querySelector("button").addEventListener("click", () => clear(form));
 }
 
 try {

@@ -1,6 +1,6 @@
 /* Adds up the cost of all lists that this tab has shown, and the cost of the articles' plan for them. */
 
-import { number } from "./live.js";
+import { filled } from "./live.js";
 
 export function addSavings() {
   const plan = document.querySelector(".plan[data-full]");
@@ -10,8 +10,7 @@ export function addSavings() {
     const [ours, theirs] = [kept[0] + Number(plan.dataset.ours), kept[1] + Number(plan.dataset.full)];
     sessionStorage.setItem("capacity", JSON.stringify([ours, theirs]));
     const line = plan.querySelector(".saved");
-    const values = { ours: number(ours), theirs: number(theirs), saved: number(theirs - ours) };
-    line.textContent = line.dataset.text.replace(/%\((\w+)\)s/g, (_, name) => values[name]);
+    line.textContent = filled(line.dataset.text, { ours, theirs, saved: theirs - ours });
     line.hidden = false;
   } catch (error) {
     console.info(error); // a browser that stores nothing

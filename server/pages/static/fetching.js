@@ -1,0 +1,15 @@
+/* Fetches pages as a browser does, in the language of the page that is shown. */
+
+export async function fetched(address, options) {
+  const answer = await fetch(inLanguage(address), { headers: { Accept: "text/html" }, ...options });
+  return { answer, parsed: new DOMParser().parseFromString(await answer.text(), "text/html") };
+}
+
+/* Returns the address with the language that the visitor has chosen, if no cookie can keep it. */
+export function inLanguage(address) {
+  const tag = new URLSearchParams(location.search).get("lang");
+  if (!tag || navigator.cookieEnabled) return address;
+  const url = new URL(address, location.href);
+  url.searchParams.set("lang", tag);
+  return url.href;
+}
