@@ -15,7 +15,7 @@ unknown."""
 
 @dataclass(slots=True)
 class Account:
-    """The number of requests, with retries, and the consumed capacity in RCU and WCU."""
+    """The number of requests, including retries, and the consumed capacity in RCU and WCU."""
 
     requests: int = 0
     rcu: float = 0.0
@@ -27,7 +27,7 @@ _open: ContextVar[Account | None] = ContextVar("account", default=None)
 
 @contextmanager
 def opened() -> Iterator[Account]:
-    """Count all requests that the ``with`` block sends, also in tasks that it starts."""
+    """Count all requests of the ``with`` block, and of the tasks that the block starts."""
     account = Account()
     before = _open.set(account)
     try:
@@ -55,7 +55,10 @@ def note_response(operation: str, response: dict[str, Any]) -> None:
 
 
 def note_hidden(capacity: float) -> None:
-    """Subtract the RCU of an item that the viewer may not see: RCU reveal the item's size."""
+    """Subtract the RCU of an item that the viewer may not see.
+
+    Otherwise the RCU would reveal the item's size.
+    """
     account = _open.get()
     if account is not None:
         account.rcu -= capacity

@@ -34,7 +34,7 @@ def current_deadline() -> Deadline:
 
 @contextmanager
 def deadline(at: Deadline) -> Iterator[None]:
-    """Set the deadline in the ``with`` block. It replaces the deadline that was set outside."""
+    """Set the deadline for the ``with`` block, instead of any deadline that was set outside."""
     token = _CURRENT.set(at)
     try:
         yield

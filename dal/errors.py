@@ -29,7 +29,7 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyCommentedError(DalError):
-    """The author has another comment on the product, and the table allows one for each author."""
+    """The table allows one comment per author and product, and the author has another comment."""
 
     def __init__(self, there: Any) -> None:
         super().__init__("You have another comment on this product: edit or delete it.")
@@ -45,7 +45,7 @@ class NotBoughtError(DalError):
 
 
 class AlreadyExistsError(DalError):
-    """An item or a table to create exists already."""
+    """The item or table that a request creates exists already."""
 
 
 class IdempotencyKeyReusedError(DalError):
@@ -61,7 +61,10 @@ class ConflictError(DalError):
 
 
 class ConditionFailedError(DalError):
-    """Nothing was written: conditions failed. ``failed`` has the numbers of their actions."""
+    """Nothing was written, because conditions of the write failed.
+
+    ``failed`` lists the indexes, from 0, of the actions whose conditions failed.
+    """
 
     def __init__(
         self, failed: list[int], items: Mapping[int, dict[str, Any]] | None = None
@@ -69,7 +72,7 @@ class ConditionFailedError(DalError):
         super().__init__("The item was changed meanwhile.")
         self.failed = failed
         self.items = items or {}
-        """The stored items of failed actions, by action number, if the action requested its
+        """Maps the index of a failed action to the stored item, if the action requested the
         item."""
 
 
@@ -113,8 +116,8 @@ class NoTransactionsError(StoreRefusedError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This endpoint lacks transactions (TransactWriteItems), which are needed here: run "
-            "`marginalia table create`, after which reads and writes of single items work."
+            "This endpoint lacks transactions (TransactWriteItems), and this write or command "
+            "needs them. Reads and writes of single items work after `marginalia table create`."
         )
 
 
@@ -134,4 +137,4 @@ class IteratorExpiredError(DalError):
 
 
 class ChangesLostError(DalError):
-    """Records of the table's stream expired before they were counted. A rebuild is necessary."""
+    """Records of the table's stream expired before they were counted. Rebuild the statistics."""

@@ -37,7 +37,10 @@ class FollowerInstruments(Protocol):
         """
 
     def round(self, now: datetime, *, left: bool) -> None:
-        """Report that the follower has read all shards once. ``left``: unread records remain."""
+        """Report that the follower has read all shards once.
+
+        ``left`` is True if unread records remain.
+        """
 
 
 FOLLOWER_INSTRUMENTS: ContextVar[FollowerInstruments | None] = ContextVar(

@@ -1,7 +1,7 @@
 """Every limit on clients' input and on the work it causes, each with its reason.
 
-A text is checked against its limit before any other work on it. SECURITY.md lists the limits for
-operators, each with its test.
+The server checks the length of a text before it does any other work on the text. For operators,
+SECURITY.md lists the limits, and the test of each limit.
 """
 
 # Documents
@@ -10,9 +10,9 @@ MAX_DOCUMENT = 30_000
 """Maximum characters of a GraphQL document."""
 
 MAX_TOKENS = 1_000
-"""Maximum lexical units of a document. Parsing, validation and compilation take some microseconds
-for each unit, and meanwhile the process serves no other request. GraphiQL's introspection has
-160."""
+"""Maximum lexical units of a document: its names, values, punctuation and comments. Parsing,
+validation and compilation take some microseconds for each unit, and meanwhile the process serves no
+other request. GraphiQL's introspection query has 160 units."""
 
 MAX_DEFINITIONS = 100
 """Maximum operations and fragments of a document. Validation compares some of them in pairs."""
@@ -21,23 +21,25 @@ MAX_DEPTH = 10
 """Maximum depth of fields below the first level of an operation."""
 
 MAX_ALIASES = 30
-"""Maximum aliases; a fragment's aliases count at each spread. Each alias may select the same list
-again."""
+"""Maximum aliases of an operation. A fragment's aliases count once for each spread of the fragment.
+Without this limit, a document could select the same long list many times."""
 
 MAX_FIELDS = 500
-"""Maximum fields; a fragment's fields count at each spread."""
+"""Maximum fields of an operation. A fragment's fields count once for each spread of the
+fragment."""
 
 MAX_SPREADS = 500
-"""Maximum spreads of named and inline fragments. With ``MAX_FIELDS``, it limits the steps of every
-function that visits all parts of an operation."""
+"""Maximum spreads of named and inline fragments. Together with ``MAX_FIELDS``, this limit bounds
+the time of every function that visits all parts of an operation."""
 
 MAX_PAIRS = 10_000
 """Maximum pairs of fields with the same response key. Validation compares each pair."""
 
 MAX_COMPARISONS = 20_000
-"""Maximum steps of graphql-core's check that the fields of each object can be merged. The steps
-grow with the square of an object's fields and fragments. 20,000 steps take 15 ms; graphql-core's
-own limit would allow 500,000. A page of 15 components, each with fragments, takes 7,000."""
+"""Maximum steps of one validation rule of graphql-core: fields with the same response key must be
+mergeable. The number of steps grows with the square of an object's fields and fragments. 20,000
+steps take 15 ms. A page of 15 components, each with fragments, takes 7,000 steps. graphql-core's
+own limit is 500,000 steps."""
 
 MAX_DIGITS = 40
 """Maximum characters of a number in a document. Parsing time grows with the square of the
@@ -48,16 +50,19 @@ MAX_DOCUMENT_ERRORS = 10
 
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
-"""Memory for parsed documents of clients, and the same amount for parsed trusted documents, which
-clients cannot evict. Each holds 400 documents of 300 lexical units. A document that does not fit is
-parsed and validated at each request.
+"""Maximum bytes of the two caches of parsed documents. The first cache holds clients' documents:
+about 100 documents of 300 lexical units. The second cache holds trusted documents: about 400.
+Clients' documents cannot evict trusted documents. A document that is in neither cache is parsed and
+validated for each request.
 """
 
 TRUSTED_CHARACTERS = 16_000_000
-"""Maximum characters of all trusted documents together. Their texts stay in memory."""
+"""Maximum characters of all trusted documents together. The texts of trusted documents stay in
+memory."""
 
 AUTOMATIC_BYTES = 16_000_000
-"""Memory for the documents that clients register by hash. The least recently used are dropped."""
+"""Maximum bytes of the documents that clients register by hash. Beyond it, the least recently used
+documents are dropped."""
 
 # Variables and arguments
 
@@ -66,8 +71,8 @@ MAX_VARIABLE_VALUES = 1_000
 has 300 values."""
 
 MAX_VALUES = 100
-"""Maximum values of a list in a filter, and maximum ids of `products`. A page reads at most 60
-partitions."""
+"""Maximum values of a list in a filter, and maximum ids in the field `products`. A page reads at
+most ``MAX_SEGMENTS`` partitions, so longer lists are of no use."""
 
 MAX_NODES = 100
 """Maximum ids of one ``nodes`` field."""
@@ -76,31 +81,34 @@ MAX_ROWS = 100
 """Maximum rows of a page."""
 
 MAX_POINTS = 400
-"""Maximum points of a trend: more than a year by day, seven years by week, 33 years by month."""
+"""Maximum points of a trend. 400 points are 13 months of days, 7 years of weeks or 33 years of
+months."""
 
 # Work that an operation causes
 
 MAX_SORTED_ROWS = 2_000
-"""Maximum rows that a page in the order of helpful votes is expected to read under filters: about 1
-MB. If the page needs more than twice as many, it ends with an error."""
+"""A page of filtered comments, sorted by helpful votes, must read many rows. The page is refused if
+more rows than this (about 1 MB) are expected. If the expectation is too low, the page ends with an
+error after twice as many rows."""
 
 MAX_REQUESTS = 250
 """Maximum requests to DynamoDB that an operation may be expected to send."""
 
 MAX_EVENT_REQUESTS = 5
 """Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
-read."""
+read from the table."""
 
 MAX_ANSWER_VALUES = 12_000
-"""Maximum expected values in an operation's response. Each costs some microseconds of CPU time. The
-introspection of GraphiQL and of code generators is expected to have about 10,000."""
+"""Maximum expected values in an operation's response. Each value costs some microseconds of CPU
+time. The introspection queries of GraphiQL and of code generators are expected to return about
+10,000 values."""
 
 MAX_QUESTIONS = 10
 """Maximum questions to the analytics store in one operation. Each question reads all rows of a
 product, or of the whole table."""
 
 MAX_WAITING_QUESTIONS = 16
-"""Maximum different questions, of all clients together, that the analytics store answers at the
+"""Maximum number of different questions from all clients that the analytics store answers at the
 same time."""
 
 MAX_SEGMENTS = 60
@@ -110,25 +118,25 @@ MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
 
 MAX_DROPPED = 2_000
-"""Maximum rows that a page reads and drops, about 140 RCU, when its filter selects more than
-``MAX_SEGMENTS`` partitions and the page therefore reads a coarser index. At the limit the rest of
-the page is planned once more, with the same limit."""
+"""If a filter selects more than ``MAX_SEGMENTS`` partitions, the page reads a coarser index, and
+drops the rows that do not match. This is the maximum number of dropped rows: about 140 RCU. At this
+limit, the optimizer plans the rest of the page once more, with the same limit."""
 
 TICKET_ORGANIZATIONS = 20
-"""Maximum organisations whose tickets the list `User.tickets` includes: the first by name. Each
-costs one request to DynamoDB. Other users may add a user to more organisations, so the limit must
-not turn the list into an error."""
+"""Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
+name. Each organisation costs one request to DynamoDB. A user who belongs to more organisations gets
+a shorter list and not an error, because other users can add a user to organisations."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
-"""Maximum number of a subscription's events that wait to be sent, and their maximum bytes. A client
-that is further behind reads the list again, which is faster."""
+"""Maximum number, and maximum bytes, of a subscription's events that wait to be sent. A client that
+is further behind must read the list again, which is faster than many single events."""
 
 # Identifiers and texts
 
 MAX_IDENTIFIER_BYTES = 512
-"""Maximum bytes of an escaped identifier in UTF-8. An identifier and a date fit in a sort key,
-whose maximum is 1,024 bytes."""
+"""Maximum bytes of an escaped identifier in UTF-8. An identifier of this size and a date fit
+together in a sort key of DynamoDB, whose maximum is 1,024 bytes."""
 
 MAX_OPAQUE = 1_400
 """Maximum characters of a global id or a cursor: base64 of a type name and two identifiers."""
@@ -139,12 +147,13 @@ MAX_EXPLANATION = 500
 """Maximum characters of a comment's title, of its text, and of the explanation in a report."""
 
 MAX_REPLY = 2_000
-"""Maximum characters of the shop's reply. Lists read replies together with the comments."""
+"""Maximum characters of the shop's reply. A list reads each comment with its reply, so long replies
+would consume much capacity."""
 
 MAX_PHOTOS = 10
 MAX_ALT = 200
-"""Maximum photos of a comment, and maximum characters of a photo's text. Lists read them together
-with the comments."""
+"""Maximum photos of a comment, and maximum characters of a photo's alternative text. A list reads
+each comment with its photos' URLs and texts."""
 
 MAX_UPLOAD = 10_000_000
 """Maximum bytes of an uploaded photo. Phones make photos of 2 to 6 MB."""
@@ -166,7 +175,8 @@ MAX_QUANTITY = 10_000
 """Maximum quantity of an order line."""
 
 MAX_AMOUNT = 10**12
-"""Exclusive upper bound of an amount in minor units: amounts have at most twelve digits."""
+"""Exclusive upper bound of an amount in minor units, such as cents. An amount has at most twelve
+digits."""
 
 MAX_LINES = 90
 """Maximum lines of an order. A delivery is one transaction with an action for each product, and
@@ -180,8 +190,8 @@ transaction."""
 
 MAX_ERRORS = 20
 MAX_MESSAGE = 300
-"""Maximum errors in a response, and maximum characters of each error's message. Without a limit,
-the messages of graphql-core repeat the whole input."""
+"""Maximum errors in a response, and maximum characters of each error's message. Without these
+limits, graphql-core would repeat the client's whole input in its messages."""
 
 MAX_RESPONSE = 9_000_000
 """Maximum bytes of a response. The largest page has 7.8 MB: 100 comments, each with a text of
@@ -213,15 +223,16 @@ MAX_BODY = 1_000_000
 
 MAX_HEAD = 65_536
 """Maximum bytes of a request without its body: request line, headers, chunk sizes and trailers.
-Browsers and CDNs send less than 16,000 bytes. The server needs many times these bytes in memory and
-much CPU time for tiny chunks and headers."""
+Browsers and CDNs send less than 16,000 bytes. For many tiny headers and chunks, the server needs
+much CPU time and many times their bytes of memory."""
 
 MAX_HEADERS = 100
-"""Maximum headers and trailers of a request. Browsers behind CDNs send 40. Each needs about 110
-bytes of memory."""
+"""Maximum headers and trailers of a request. A browser's request through a CDN has about 40
+headers. Each header needs about 110 bytes of memory."""
 
 MAX_PIPELINED = 100
-"""Maximum pipelined requests that wait on a connection. Each needs 2 kB of memory. Browsers do not
+"""Maximum requests that wait on a connection because the client sent them before it received
+earlier responses (HTTP pipelining). Each waiting request needs 2 kB of memory. Browsers do not
 pipeline requests."""
 
 MAX_BODIES = 64_000_000
@@ -231,8 +242,8 @@ MAX_SOCKET_MESSAGE = 131_072
 """Maximum bytes of a WebSocket message. The longest document has 30,000 characters."""
 
 MAX_FRAMES = 100
-"""Maximum WebSocket frames per second on a connection. A front end subscribes to the 20 lists of a
-page at once. Each frame costs 10 microseconds before other limits are checked."""
+"""Maximum WebSocket frames per second on a connection. A front end may subscribe to the 20 lists of
+a page at once. Each frame costs 10 microseconds before other limits are checked."""
 
 MAX_MESSAGE_FRAMES = 1_000
 """Maximum frames of one WebSocket message. Even an empty frame needs memory until the message is
@@ -247,10 +258,10 @@ full. Otherwise the server closes the connection: responses to slow clients woul
 hours."""
 
 MAX_CLIENTS = 100_000
-"""Maximum clients with a remembered request rate, in 40 MB of memory. The server forgets
-the client that has sent no request for the longest time."""
+"""Maximum clients with a remembered request rate, in 40 MB of memory. Beyond this limit, the server
+forgets the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""Parsing a new document for this CPU time counts as one more request of the client. A short
-document takes less time. A client that sends 100 requests per second, all with new documents, uses
-a fifth of a core."""
+"""Every 2 ms of CPU time that the server needs to parse and validate a client's new document count
+as one more request in the client's request rate. A short document takes less than 2 ms. A client
+that sends 100 requests per second, each with a new document, uses a fifth of a core."""

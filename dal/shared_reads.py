@@ -16,8 +16,9 @@ class SharedReads(Generic[Result]):
     its result. A later request sends its own read if the first read fails, or if the later
     request's deadline comes first. If the first request is cancelled, one later request reads, and
     the others wait for its result. A shared result may be a little older than the later request,
-    like any eventually consistent read. It includes every write that this process acknowledged
-    before the later request, because each write calls ``forget`` first.
+    like any eventually consistent read. The result still includes every write that this process
+    acknowledged before the later request, because each write calls ``forget`` before it is
+    acknowledged.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Operations on the whole table: creates and describes it, and switches its expiry and stream."""
+"""Creates and describes the table, and switches its time to live (TTL) and its stream."""
 
 import asyncio
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ async def create(table: Table, indexes: Sequence[Index]) -> bool:
 
 
 async def let_expire(table: Table) -> bool:
-    """Switch time to live on.
+    """Switch the table's time to live (TTL) on. DynamoDB then deletes expired items.
 
-    Return False if it was on already, or if the endpoint does not have it.
+    Return False if the TTL was on already, or if the endpoint does not support it.
     """
     if await expires(table):
         return False
@@ -64,9 +64,10 @@ async def expires(table: Table) -> bool:
 
 
 async def check_transactions(table: Table) -> None:
-    """Raise NoTransactionsError if the endpoint has no transactions. Send an empty transaction.
+    """Raise NoTransactionsError if the endpoint does not support transactions.
 
-    Commands that need transactions call this before their first write.
+    The check sends a transaction that writes nothing. Commands that need transactions call this
+    function before their first write.
     """
     await table.write([{"ConditionCheck": {"Key": primary_key("NOTHING"), **ABSENT}}])
 
@@ -108,8 +109,8 @@ async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[st
         except AlreadyExistsError:
             # ResourceInUseException: another update of the table is in progress.
             raise ConflictError(
-                f"The table {table.name} is being changed: wait until it is active, then run this "
-                "again."
+                f"The table {table.name} is being changed: wait until it is active, then run the "
+                "same command again."
             ) from None
 
     response = await retry_on_conflict(attempt, ACTIVE_SECONDS)
@@ -122,7 +123,7 @@ async def _active(table: Table) -> None:
     """Wait until the table is active. Raise StoreUnavailableError after ACTIVE_SECONDS."""
     end = monotonic() + ACTIVE_SECONDS
     while True:
-        # DescribeTable is eventually consistent and may not know a new table yet:
+        # DescribeTable is eventually consistent, and may not find a new table yet:
         # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         with suppress(NoTableError):
             if (await describe(table))["TableStatus"] == "ACTIVE":

@@ -62,7 +62,7 @@ class KeyedLocks:
         async with AsyncExitStack() as held:
             try:
                 async with asyncio.timeout(time_left(deadline)):
-                    # Sorted: all tasks take locks in the same order, which prevents deadlocks.
+                    # All tasks take their locks in sorted order, which prevents deadlocks.
                     for name in sorted(set(names)):
                         lock = self._locks.setdefault(name, asyncio.Lock())
                         await held.enter_async_context(lock)
@@ -86,9 +86,10 @@ class Pace:
     """Delays requests so that they consume at most ``units`` capacity units per second together.
 
     ``units`` are RCU if ``reads`` is true, otherwise WCU. None means no limit. Only a response
-    shows how many units its request consumed, which may be more than ``units``. So a request waits
-    until the time has passed that all earlier requests need at this rate. A request that has no
-    response yet counts as much as the latest response.
+    shows how many units its request consumed, and one request may consume more than ``units``. So
+    each request waits as long as its predecessors' consumption takes at this rate. For example,
+    after a request that consumed 500 units, at 100 units per second, the next request waits for
+    five seconds. A request that has no response yet counts as much as the latest response.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:
@@ -105,7 +106,8 @@ class Pace:
             yield
             return
         async with self._turns:
-            # Repeated, because ``_due`` becomes earlier if a request consumes less than expected.
+            # The wait is checked again and again, because ``_due`` becomes earlier if a request
+            # consumes less than expected.
             while (left := self._due - monotonic()) > 0:  # noqa: ASYNC110 - a wait for time
                 await sleep(min(left, _CHECK_SECONDS))
             reserved = self._expected

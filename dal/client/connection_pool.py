@@ -68,7 +68,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes. Bytes that no request has caused close the connection."""
+        """Parse received bytes. Close the connection if no request waits for a response."""
         if self._response is None:
             self.close()
             return
@@ -84,7 +84,7 @@ class HttpConnection(asyncio.Protocol):
             self._response.set_exception(ConnectionError("The connection was closed."))
 
     def on_message_begin(self) -> None:
-        """Raise an error if the endpoint sends a second response to a request."""
+        """Close the connection if the endpoint sends a second response to a request."""
         if self._response is None:
             self.close()
 
@@ -99,7 +99,7 @@ class HttpConnection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        """Give the response to the caller of ``send``, unless its status is 1xx (interim)."""
+        """Return the response to the caller of ``send``. Ignore interim responses (status 1xx)."""
         status = self._parser.get_status_code()
         if status < HTTPStatus.OK:
             return
@@ -128,7 +128,7 @@ class ConnectionPool:
         self._clock = asyncio.get_running_loop().time
 
     async def send(self, request: bytes) -> HttpResponse:
-        """Send a request and return its response. Raise OSError if there is none."""
+        """Send a request and return its response. Raise OSError if no response arrives."""
         while self._idle:
             connection = self._idle.pop()
             if connection.usable and self._clock() - connection.idle_since < IDLE_SECONDS:

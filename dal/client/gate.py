@@ -1,8 +1,8 @@
-"""Limits the calls to DynamoDB: their number at a time, their duration, and calls during an outage.
+"""Limits how many calls to DynamoDB run at a time, how long each takes, and calls in an outage.
 
-One attempt takes at most a few seconds, so that time remains for another. If a transaction has no
-response, the second attempt has the same request token. So DynamoDB executes the transaction once,
-in the first or in the second attempt.
+An attempt ends after a few seconds, so that time remains for a second attempt. If a transaction has
+no response, the second attempt sends the same request token. DynamoDB therefore executes the
+transaction only once.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/transaction-apis.html
 """
 
@@ -21,14 +21,15 @@ Response = TypeVar("Response")
 Send: TypeAlias = Callable[[], Coroutine[Any, Any, Response]]
 
 CONNECTIONS = 64
-"""Maximum calls in progress, each on its own connection. Further calls wait in order of arrival."""
+"""Maximum calls in progress, each on its own connection. More calls wait in order of arrival."""
 
 ATTEMPT_SECONDS = 2.0
-"""Maximum seconds of one attempt of a page's call. A call usually takes milliseconds."""
+"""Maximum seconds of one attempt at a call that a client's request waits for. Such a call usually
+takes milliseconds."""
 
 MAINTENANCE_SECONDS = 5.0
-"""Maximum seconds of one attempt of any other call. These calls transfer megabytes or change whole
-tables, and no page waits for them."""
+"""Maximum seconds of one attempt at any other call, such as a Scan or CreateTable. These calls
+transfer megabytes or change whole tables, and no page waits for them."""
 
 _QUICK = {"query", "get_item", "batch_get_item", *WRITES} - {"batch_write_item"}
 
@@ -41,9 +42,9 @@ class CircuitBreaker:
     """Makes calls fail at once while DynamoDB is unreachable, except one probe each PROBE_SECONDS.
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
-    a short restart of DynamoDB does not open it. The first probe that succeeds closes it. There is
-    no "half-open" state: if a probe has no response or its client disconnects, the next probe
-    follows.
+    a short restart of DynamoDB does not open it. The first probe that succeeds closes it. The next
+    probe follows after PROBE_SECONDS, even if a probe has no response or its client disconnects. So
+    this circuit breaker needs no "half-open" state.
     """
 
     def __init__(self) -> None:
@@ -129,7 +130,7 @@ class Gate:
         self._under_way.discard(task)
         self._free.release()
         if not task.cancelled():
-            # Reading the exception prevents asyncio's log line if the caller was cancelled.
+            # If the caller was cancelled, asyncio would log an exception that is never read.
             task.exception()
 
     async def _attempt(self, operation: str, send: Send[Response]) -> Response:

@@ -1,8 +1,8 @@
 """Checks DynamoDB's responses, and turns each error code into a ``dal`` error.
 
 A proxy, a load balancer or a failing machine can respond instead of DynamoDB, with status 200 or an
-error. Such a response does not prove whether a write happened. The client treats it as a lost
-response, and retries the request.
+error. After such a response, it is unknown whether a write happened. The client therefore handles
+it like a lost response: it retries the request.
 """
 
 import zlib
@@ -53,7 +53,7 @@ _BY_CODE: dict[str, tuple[type[errors.DalError], str]] = {
     "TransactionInProgressException": _CONTENDED,
     "UnknownOperationException": (
         errors.UnknownOperationError,
-        "This endpoint lacks an operation of DynamoDB that is needed here.",
+        "This endpoint does not support an operation of DynamoDB that is needed.",
     ),
     "ExpiredIteratorException": (
         errors.IteratorExpiredError,
@@ -105,7 +105,7 @@ _KNOWN = frozenset(
         "UnrecognizedClientException",
     }
 )
-"""The error codes of DynamoDB, DynamoDB Streams and AWS that the client's operations can have.
+"""The error codes of DynamoDB, DynamoDB Streams and AWS that the client's operations can return.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/CommonErrors.html"""
 
@@ -126,9 +126,9 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "DescribeTable": {"Table": dict},
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
-"""Members that a complete response has, by operation. Every request asks DynamoDB for the consumed
-capacity. Without this check, an empty object would look like GetItem's response for a missing
-item."""
+"""The members of a complete response to each operation, and their types. Every request asks
+DynamoDB for the consumed capacity. Without this check, an empty object would look like GetItem's
+response for a missing item."""
 
 
 def parse_response(
@@ -145,9 +145,9 @@ def parse_response(
     for member, kind in members.items():
         optional = member == _CAPACITY and not has_capacity and member not in response
         if not optional and not isinstance(response.get(member), kind):
-            raise _malformed(f"it lacks members of {operation}'s responses")
+            raise _malformed(f"it lacks members of a response to {operation}")
     if members is _ROWS and len(response.get("Items", ())) not in {0, response["Count"]}:
-        raise _malformed("its count differs from its rows")
+        raise _malformed("its count differs from its number of rows")
     return response
 
 
@@ -162,7 +162,7 @@ def parse_error(status: int, body: bytes, checksum: bytes, content_type: str) ->
     code = str(parsed.get("__type")).partition(":")[0].rpartition("#")[2]
     reasons = parsed.get("CancellationReasons") or []
     if code not in _KNOWN:
-        raise _malformed(f"DynamoDB has no error {code}")
+        raise _malformed(f"DynamoDB has no error code {code}")
     message = parsed.get("message") or parsed.get("Message") or ""
     if not isinstance(reasons, list) or (code == _CANCELLED and not reasons):
         raise _malformed("it lacks the reasons of a cancelled transaction")
@@ -195,10 +195,10 @@ def check_sdk_response(
     has_capacity: bool,
     **_: Any,
 ) -> None:
-    """Raise DalError for an error or an incomplete response. botocore calls it before it parses.
+    """Raise DalError for an error or an incomplete response.
 
-    This function also parses the rows, in half the time of botocore's parser. botocore handles an
-    empty body.
+    botocore calls this function before it parses a response. This function also parses the rows of
+    a Query or a Scan, in half the time of botocore's parser, and leaves an empty body to botocore.
     """
     status, body = response_dict["status_code"], response_dict["body"]
     headers = response_dict["headers"]
@@ -215,7 +215,7 @@ def check_sdk_response(
 def _malformed(reason: str) -> errors.StoreUnavailableError:
     return errors.StoreUnavailableError(
         f"Malformed response from DynamoDB ({reason}): check the proxies and load balancers in "
-        "front of it, then try again."
+        "front of DynamoDB, then try again."
     )
 
 
@@ -255,7 +255,7 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
 
 
 def unusable(error: Exception) -> errors.StoreRefusedError:
-    """Return the error for AWS settings that do not allow any request."""
+    """Return the error for AWS settings with which the client cannot send any request."""
     return errors.StoreRefusedError(f"The AWS settings do not work: {error}")
 
 

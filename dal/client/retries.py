@@ -37,7 +37,7 @@ MAINTENANCE_DEADLINE = 60.0
 """Maximum seconds in which a bulk write or a rebuild retries conflicts on the same items."""
 
 REPORT_SECONDS = 10.0
-"""Seconds between two reports of a command that waits for DynamoDB without a limit."""
+"""Seconds between two reports of a command that waits for DynamoDB without a time limit."""
 
 LOG_SECONDS = 1.0
 """Minimum seconds between two log lines about the same kind of failure."""
@@ -62,7 +62,7 @@ _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 
 
 class Patience:
-    """Lets a command wait for DynamoDB without a limit, after DynamoDB has answered once.
+    """Lets a command wait for DynamoDB without a time limit, after DynamoDB has answered once.
 
     ``report`` receives the seconds that a request has waited, and the latest error.
     """
@@ -85,7 +85,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """Let requests without a deadline in the ``with`` block wait for DynamoDB without a limit."""
+    """Remove the time limit of the requests in the ``with`` block that have no deadline."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -94,7 +94,7 @@ def patient(patience: Patience) -> Iterator[None]:
 
 
 def waits() -> bool:
-    """Return whether requests wait for DynamoDB without a limit."""
+    """Return whether requests wait for DynamoDB without a time limit."""
     patience = _PATIENCE.get()
     return patience is not None and patience.answered and time_left() is None
 
@@ -102,12 +102,12 @@ def waits() -> bool:
 async def retry(
     attempt: Callable[[], Coroutine[Any, Any, Response]], operation: str = "request"
 ) -> Response:
-    """Retry until an attempt succeeds, and return its response; at the deadline raise an error.
+    """Repeat ``attempt`` until it succeeds, and return its response.
 
-    Throttling, lost responses and conflicts are retried. An open circuit is retried only if the
-    caller has no deadline. If the response to a write was lost and a later attempt fails, the write
-    may have happened, so the error is StoreUnavailableError. A failed condition is raised as it is,
-    and the caller interprets it.
+    Throttling, lost responses and conflicts are retried. At the deadline, an error is raised. An
+    open circuit is retried only if the caller has no deadline. If the response to a write was lost
+    and a later attempt fails, the write may have happened, so the error is StoreUnavailableError.
+    ConditionFailedError is raised unchanged, and the caller interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:
@@ -175,7 +175,7 @@ class _Attempts(Generic[Response]):
     def outcome(self, error: errors.DalError) -> errors.DalError:
         """Return the error to raise after the last attempt.
 
-        If the response to an attempt at a write was lost, this is the error of that attempt.
+        If an attempt at a write had no response, the error is the error of that attempt.
         """
         if self._operation not in WRITES or isinstance(error, errors.ConditionFailedError):
             return error
@@ -185,9 +185,10 @@ class _Attempts(Generic[Response]):
 async def _retry_after(
     failure: errors.DalError, attempt: Callable[[], Coroutine[Any, Any, Response]], **options: Any
 ) -> Response:
-    """Retry after a failed first attempt, by tenacity with these options.
+    """Retry after a failed first attempt. ``options`` are tenacity's options.
 
-    Only retries use tenacity, because it would take a third of the time of a successful call.
+    The caller makes the first attempt without tenacity, because tenacity would take a third of the
+    time of a successful call.
     """
     failures = [failure]
 
@@ -210,11 +211,11 @@ async def retry_on_conflict(
 ) -> Response:
     """Repeat ``attempt`` until it raises no ConflictError, and return its response.
 
-    It raises the latest ConflictError after ``deadline`` seconds, or at the deadline of the current
-    request. Without ``deadline``, the limit of a request applies.
+    Raises the latest ConflictError after ``deadline`` seconds, or at the deadline of the current
+    request if that is earlier. The default of ``deadline`` is DEADLINE.
     """
     most, began = time_left(DEADLINE if deadline is None else deadline), time.monotonic()
-    assert most is not None  # noqa: S101 - it was given one
+    assert most is not None  # noqa: S101 - None means no limit
     try:
         return await attempt()
     except errors.ConflictError as error:
@@ -237,7 +238,7 @@ class _Kind:
 class FailureLog:
     """Logs failures of DynamoDB: at most one line per second for each kind of failure.
 
-    A line has the number of lines that were omitted before it.
+    Each line shows how many lines were omitted before it.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""Parallel scans of the whole table, for maintenance only. A scan has several scan segments."""
+"""Scans the whole table, for maintenance only. The scan segments are read in parallel."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from time import time
@@ -12,16 +12,16 @@ from dal.table.items import Item, primary_key
 SCAN_SEGMENTS = 4
 
 Progress: TypeAlias = Callable[[int], None]
-"""Receives how many items a scan has read since the last call."""
+"""Receives the number of items that a command has processed so far."""
 
 
 async def scan_pages(
     table: Table, segment: int, start: Item | None = None
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
-    """Yield the pages of one scan segment, each with its last key; the last page has the key None.
+    """Yield each page of a scan segment with the page's last key, or None at the end.
 
-    The scan begins after the key ``start``. Each page is read consistently. An item that exists
-    during the whole scan is yielded once.
+    The scan begins after the key ``start``. Reads are consistent. An item that exists during the
+    whole scan is yielded once.
     """
     while True:
         async with table.read_pace.turn():
@@ -49,9 +49,10 @@ async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]]
 class ResumableScan:
     """A scan that continues after an interruption at the place where it stopped.
 
-    The table holds its progress: the item ``<work>`` / ``SEGMENT#<n>/<of>`` has ``last`` (M), the
-    last key that was processed, or ``done`` (BOOL). The item expires ``kept_seconds`` after the
-    last page.
+    The table stores the progress of each scan segment in one item. The item's PK is ``work``, and
+    its SK is ``SEGMENT#<number>/<SCAN_SEGMENTS>``. Its attribute ``last`` (M) is the last processed
+    key. At the end of the scan segment, the item has ``done`` (BOOL) instead. The item expires
+    ``kept_seconds`` after the last page.
     """
 
     def __init__(self, table: Table, work: str, kept_seconds: int) -> None:
@@ -61,14 +62,14 @@ class ResumableScan:
             primary_key(work, f"SEGMENT#{segment}/{SCAN_SEGMENTS}")
             for segment in range(SCAN_SEGMENTS)
         ]
-        """The primary keys of the items with the progress."""
+        """The primary keys of the items that store the progress."""
 
     async def run(
         self, process: Callable[[Sequence[Item]], Awaitable[None]], progress: Progress
     ) -> None:
         """Pass every page of the table to ``process``.
 
-        After an interruption, pages that were processed shortly before it are processed again.
+        A page is processed twice if an interruption comes before the page's progress is stored.
         """
         count = 0
 

@@ -1,6 +1,7 @@
 """The AWS SDK: sends any operation of DynamoDB, and reads this machine's AWS settings.
 
-No other module imports the SDK. botocore's own retries are off, because ``retries`` retries.
+No other module imports the SDK. botocore's own retries are off, because the module ``retries``
+retries requests.
 """
 
 import asyncio
@@ -149,8 +150,8 @@ class S3:
     ) -> tuple[str, dict[str, str]]:
         """Return the URL and the fields of a form that uploads one file.
 
-        S3 refuses another key, another type, a larger file, and a form that has expired. Signing
-        sends no request.
+        S3 refuses an upload with another key, another content type, or more than ``largest`` bytes,
+        and every upload after ``seconds``. This method signs the form and sends no request.
         """
         fields = {"Content-Type": content_type}
         conditions = [fields, ["content-length-range", 1, largest]]
@@ -199,7 +200,8 @@ class S3:
 @asynccontextmanager
 async def open_s3(bucket: str) -> AsyncIterator[S3]:
     """Open the SDK's client of S3 with this machine's AWS settings."""
-    # Only the virtual style gives the region's address; the global one redirects browsers.
+    # With the virtual addressing style, a form's URL is the address of the bucket's region. S3's
+    # global address would redirect browsers.
     config = Config(
         retries={"total_max_attempts": 2, "mode": "standard"},
         connect_timeout=CONNECT_SECONDS,
@@ -219,7 +221,7 @@ async def open_s3(bucket: str) -> AsyncIterator[S3]:
 
 
 class _VerifiedSession(AioSession):  # type: ignore[misc]
-    """A session that verifies TLS in all its clients, also in clients that fetch credentials."""
+    """A session that verifies TLS in all its clients, including clients that fetch credentials."""
 
     def create_client(self, *arguments: Any, config: Any = None, **settings: Any) -> Any:
         """Open a client. The HTTP class is set last, because ``Config.merge`` drops it."""
@@ -281,14 +283,14 @@ class LastingCredentials(AioDeferredRefreshableCredentials):  # type: ignore[mis
         return self._frozen_credentials
 
     async def get_account_id(self) -> Any:
-        """Return the account id. botocore may use it in the name of an endpoint."""
+        """Return the id of the AWS account. botocore may use it in the name of an endpoint."""
         return (await self.get_frozen_credentials()).account_id
 
     async def _refreshed(self) -> Exception | None:
         try:
             async with asyncio.timeout(REFRESH_SECONDS):
                 await self._protected_refresh(is_mandatory=True)
-        except Exception as error:  # noqa: BLE001 - providers run programs and read files
+        except Exception as error:  # noqa: BLE001 - a provider may raise any error
             if not self.refresh_needed(0):
                 logger.warning(
                     "The AWS credentials cannot be refreshed (%s). They are used until they "

@@ -38,25 +38,26 @@ def latest_stream(table: Mapping[str, Any]) -> str | None:
 
 
 def whole_stream(table: Mapping[str, Any]) -> str | None:
-    """As ``latest_stream``.
+    """Return the ARN of the table's stream; None if it is off.
 
-    Raise StoreRefusedError if the stream's records do not contain the items.
+    Raise StoreRefusedError if the stream's records lack the item before and after the change.
     """
     arn = latest_stream(table)
     if arn is not None and table["StreamSpecification"] != WHOLE_IMAGES:
         raise StoreRefusedError(
-            f"The stream of {table['TableName']} lacks images: switch it off and on again with "
-            f"{WHOLE_IMAGES['StreamViewType']}, then run `marginalia stats rebuild`."
+            f"The stream of {table['TableName']} lacks images of the items: switch the stream off, "
+            f"then on with {WHOLE_IMAGES['StreamViewType']}, then run `marginalia stats rebuild`."
         )
     return arn
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard of a stream. ``parent`` is the shard before it, which the stream may no longer list.
+    """A shard of a stream.
 
+    ``parent`` is the id of the shard before this shard. The stream may no longer list that shard.
     ``last`` is the sequence number of a closed shard's last record. The embedded engine also
-    reports a ``last`` for an open shard, which may get further records.
+    reports ``last`` for an open shard, although more records may follow.
     """
 
     shard_id: str
@@ -115,7 +116,7 @@ class Streams:
         return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
-        """Return a stream with all its shards. It takes one request per 100 shards."""
+        """Return a stream with all its shards. This sends one request per 100 shards."""
         shards: list[Shard] = []
         arguments = {"StreamArn": arn}
         while True:
@@ -149,7 +150,7 @@ class Streams:
         return str(response["ShardIterator"])
 
     async def records(self, iterator: str) -> Records:
-        """Return up to 1,000 records of the iterator: none if an open shard has no new records.
+        """Return up to 1,000 records from the iterator; none if an open shard has no new records.
 
         Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
         have expired.

@@ -29,8 +29,8 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Requests the consumed capacity. The capacity in a response proves that DynamoDB sent the
-response, and not a proxy that answers with an empty object."""
+"""Asks DynamoDB to report the consumed capacity. A response with a capacity is from DynamoDB, and
+not an empty object from a proxy."""
 
 # BatchGetItem's maximum number of keys:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
@@ -38,7 +38,7 @@ _GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
-"""The actions that have the same result when they are repeated, each with its operation."""
+"""Maps an action that can safely be repeated to the operation that executes it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TableAddress:
     table: str = "marginalia"
     endpoint_url: str | None = None
     embedded: bool = False
-    """Whether an embedded engine serves the table. It gets fixed credentials."""
+    """Whether an embedded engine serves the table. Requests to it use fixed credentials."""
 
 
 @asynccontextmanager
@@ -75,7 +75,7 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
 def _open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
 ) -> AbstractAsyncContextManager[Sdk]:
-    from dal.client.sdk import open_sdk  # noqa: PLC0415 - it takes a third of a server's start
+    from dal.client.sdk import open_sdk  # noqa: PLC0415 - takes a third of the start's time
 
     return open_sdk(service, endpoint_url, embedded=embedded, **settings)
 
@@ -144,7 +144,7 @@ class Table:
         return response.get("Item")
 
     async def get_many(self, keys: Sequence[Item], *, consistent: bool = True) -> list[Item]:
-        """Return the items with these distinct primary keys, as far as they exist, in any order."""
+        """Return the existing items with these distinct primary keys, in any order."""
         batches = batched(keys, _GET_BATCH)
         found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
         return [item for items in found for item in items]
@@ -171,11 +171,12 @@ class Table:
         ConditionFailedError with the numbers of the actions whose conditions failed, and
         StoreUnavailableError if the outcome is unknown.
 
-        After a lost response the write is sent again. Then the second attempt's condition can fail
-        because the first attempt succeeded: a single write has no request token, and the embedded
-        engine loses its tokens when it is killed. So this method reads the items. If the items are
-        as the write leaves them, the write has succeeded. Otherwise the outcome is unknown, because
-        later writes may have changed the items.
+        After a lost response, this method sends the write again. The condition of the second
+        attempt can then fail because the first attempt succeeded. A request token does not always
+        prevent this: a single write has no token, and the embedded engine loses all tokens when it
+        is killed. So this method reads the items after a failed condition. If they are as the write
+        leaves them, the write has succeeded. Otherwise the outcome is unknown, because later writes
+        may have changed the items.
         """
         named = [
             {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
@@ -213,9 +214,10 @@ class Table:
             raise errors.NoTransactionsError from None
 
     async def _is_done(self, actions: Sequence[Action]) -> bool:
-        """Return whether the items are as these actions leave them.
+        """Return whether the items of all Puts and Deletes are as these actions leave them.
 
-        False if one of the actions is neither a Put nor a Delete.
+        Other actions are not checked, because a transaction writes all items or none. Return False
+        if there is no Put and no Delete.
         """
         done = False
         for entry in actions:
@@ -232,9 +234,9 @@ class Table:
         return done
 
     async def update(self, update: Item) -> None:
-        """Change one item by UpdateItem, with half the capacity of a transaction.
+        """Change one item with UpdateItem, which consumes half the capacity of a transaction.
 
-        Raises ConditionFailedError also if an earlier attempt succeeded and its response was lost.
+        After a lost response, ConditionFailedError may mean that an earlier attempt succeeded.
         """
         await self.call("update_item", **update, **_CAPACITY)
 

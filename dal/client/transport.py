@@ -1,7 +1,8 @@
-"""Protocols of the clients that send operations to DynamoDB; the ``Sdk`` of the embedded engine.
+"""Defines how clients send operations to DynamoDB, and implements ``EmbeddedSdk``.
 
-A ``Table`` sends its operations through a ``Service``, which is the wire or the AWS SDK. The wire
-gets region, credentials and certificates from an ``Sdk``.
+A ``Table`` sends its operations through a ``Service``. This is the wire (a fast HTTP client, see
+``dal.client.wire``) or the AWS SDK. The wire gets region, credentials and certificates from an
+``Sdk``.
 """
 
 import asyncio
@@ -35,7 +36,7 @@ class Sdk(Service, Protocol):
     """Whether every response reports its consumed capacity. Amazon and the embedded engine report
     it."""
     required: bool
-    """Whether the wire must not be used: a proxy is set, or credentials are missing. The SDK
+    """True if the wire must not be used, because a proxy is set or credentials are missing. The SDK
     supports proxies, and raises an error for missing credentials."""
     certificates: str | None
     """The file with the trusted certificate authorities; None means the system's authorities."""
@@ -51,7 +52,7 @@ EMBEDDED_CREDENTIALS = Credentials("embedded", "embedded")
 
 SCAN_LIMIT = 2_000
 """Maximum items in a Scan's response from the embedded engine. Without this limit, the engine loads
-the rest of the table for each response, although it returns 1 MB."""
+the rest of the table for each response, although it returns only 1 MB."""
 
 _NO_ITEMS = {"Items": [], "Count": 0, "ScannedCount": 0, "ConsumedCapacity": {"CapacityUnits": 0.0}}
 
@@ -88,9 +89,9 @@ class EmbeddedSdk:
         """Send an operation. Raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The reason: the engine's own scan segments are in the order of hashes, and a scan
-        segment ends early if the last item read is deleted meanwhile. A scan in the order of keys
-        can continue after any key, and is as fast.
+        are empty. The engine's own scan segments are not used, because they are in the order of
+        hashes: such a segment ends early if the last item that was read is deleted meanwhile. A
+        scan in the order of keys can continue after any key, and is equally fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

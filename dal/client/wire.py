@@ -1,8 +1,8 @@
 """The wire: sends signed JSON over HTTP/1.1 to DynamoDB, on persistent connections.
 
-It sends the operations of pages, of the server's start and of the demo's load. It uses much less
-CPU than the AWS SDK, which sends all other operations. A test sends each operation through both and
-compares the outcomes.
+The wire sends the operations that pages, the server's start and the loading of demo data need. It
+uses much less CPU time than the AWS SDK, which sends all other operations. A test sends each
+operation through the wire and through the SDK, and compares the outcomes.
 """
 
 import hmac
@@ -40,15 +40,15 @@ _OPERATIONS = {
     "create_table": "CreateTable",
     "update_time_to_live": "UpdateTimeToLive",
 }
-"""The operations that the wire sends: the SDK's name of each, and DynamoDB's name."""
+"""The operations that the wire sends. Maps the SDK's name of an operation to DynamoDB's name."""
 
 
 @asynccontextmanager
 async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     """Open the wire to the SDK's endpoint.
 
-    Return the SDK itself if the wire cannot send: without credentials, through a proxy, or to an
-    endpoint with a path or a query string in its URL.
+    Yield the SDK itself if the wire cannot be used. This is so without credentials, behind a proxy,
+    and for an endpoint whose URL has a path or a query string.
     """
     url = urlsplit(sdk.endpoint_url)
     if sdk.required or url.path not in {"", "/"} or url.query:
@@ -71,7 +71,7 @@ async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
 
 
 class Wire:
-    """A ``Service`` that sends some operations itself, and the others by the SDK."""
+    """A ``Service`` that sends some operations itself, and the others through the SDK."""
 
     def __init__(self, sdk: Sdk, pool: ConnectionPool) -> None:
         self._sdk = sdk
