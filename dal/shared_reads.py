@@ -16,9 +16,8 @@ class SharedReads(Generic[Result]):
     its result. A later request sends its own read if the first read fails, or if the later
     request's deadline comes first. If the first request is cancelled, one later request reads, and
     the others wait for its result. A shared result may be a little older than the later request,
-    like any eventually consistent read. The result still includes every write that this process
-    acknowledged before the later request, because each write calls ``forget`` before it is
-    acknowledged.
+    like any eventually consistent read. If the key contains ``Table.writes``, the result includes
+    every write that this process acknowledged before the later request.
     """
 
     def __init__(self) -> None:
@@ -46,7 +45,3 @@ class SharedReads(Generic[Result]):
             if self._in_progress.get(key) is mine:
                 del self._in_progress[key]
         return result
-
-    def forget(self) -> None:
-        """Stop sharing the reads in progress, so that later requests read again."""
-        self._in_progress.clear()

@@ -24,6 +24,7 @@ class Stores:
     """The repositories of one table. ``observer`` receives every write of a comment."""
 
     def __init__(self, table: Table, observer: CommentObserver | None = None) -> None:
+        self._table = table
         self.maintenance = MaintenanceStore(table)
         self.boards = Boards(table)
         self.folds = HelpfulFolds(table)
@@ -43,3 +44,8 @@ class Stores:
         self.tickets = TicketRepository(table)
         self.markers = MarkerRepository(table)
         self.documents = DocumentRepository(table)
+
+    @property
+    def writes(self) -> int:
+        """The number of successful write requests of this process. See ``Table.writes``."""
+        return self._table.writes

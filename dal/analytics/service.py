@@ -65,6 +65,11 @@ class Analytics:
         self._kept: LRUCache[object, Any] = LRUCache(KEPT)
         self._shared = SharedReads[Any]()
 
+    @property
+    def available(self) -> bool:
+        """Whether a store is set up."""
+        return self._open is not None
+
     async def trend(self, question: TrendQuestion) -> Trend:
         """Return a product's comments over time, with a point for each period.
 

@@ -15,7 +15,7 @@ from math import nan
 from typing import Any
 
 from dal import errors
-from dal.account import note_request, note_response
+from dal.account import WRITES, note_request, note_response
 from dal.client.concurrency import Pace, batched, in_parallel
 from dal.client.gate import Gate
 from dal.client.retries import retry
@@ -94,6 +94,9 @@ class Table:
         """Limits the RCU per second of scans."""
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """Functions that ``drain`` awaits before the client closes."""
+        self.writes = 0
+        """The number of successful write requests. It changes before a write is acknowledged, so a
+        read that began at another number may not include the write."""
         self.damage: errors.StoreDamagedError | None = None
         """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""
@@ -298,6 +301,8 @@ class Table:
                 self.damage = error
                 logger.critical("%s", error)
             raise
+        if operation in WRITES:
+            self.writes += 1
         note_response(operation, response)
         return response
 

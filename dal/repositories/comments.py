@@ -1,6 +1,6 @@
 """Reads of comments: pages, totals, and comments by id."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -105,7 +105,7 @@ class CommentRepository(CommentWriter):
         folds: HelpfulFolds,
         observer: CommentObserver | None = None,
     ) -> None:
-        super().__init__(table, self._written, maintenance, boards, folds, observer)
+        super().__init__(table, statistics.forget, maintenance, boards, folds, observer)
         self._statistics = statistics
         self._maintenance = maintenance
         provider = ProductStatisticsProvider(table.query, statistics, maintenance)
@@ -127,7 +127,7 @@ class CommentRepository(CommentWriter):
         """
         pages = self._pages if selection.order is None else self._in_order
         read = partial(pages.read, _query_of(selection), cut)
-        return await self._shared.read((selection, cut, since), read)
+        return await self._shared.read((selection, cut, since, self._table.writes), read)
 
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
         """Return one page of an author's comments.
@@ -140,10 +140,6 @@ class CommentRepository(CommentWriter):
         """Return an author's newest comment, by one Query of one row."""
         page = await self.page_of_author(AuthorSelection(username), Slice(limit=1))
         return page.nodes[0] if page.edges else None
-
-    def _written(self, product_ids: Iterable[str]) -> None:
-        self._statistics.forget(product_ids)
-        self._shared.forget()
 
     async def counted_page(
         self, selection: Selection, cut: Slice, since: Hashable = None

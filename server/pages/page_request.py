@@ -1,6 +1,6 @@
 """A request for a page: its session, its documents, and its response."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -130,6 +130,21 @@ class PageRequest:
         if tag is not None and tag in self.http.headers.get("if-none-match", ""):
             return self._kept(Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers))
         return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
+
+    async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
+        """Return a page for a visitor who is not signed in.
+
+        Simultaneous requests for the same address share one page. ``page`` may depend on the
+        address, the language and stored data only.
+        """
+        if self.session.ended or "if-none-match" in self.http.headers:
+            return await page()
+        asked = sessions.kept(self.http, sessions.LANGUAGE_COOKIE)
+        writes = self.session.context.stores.writes
+        key = (self.site, str(self.http.url), i18n.spoken(), asked, writes)
+        one = await self.http.app.state.shared_pages.read(key, page)
+        # A copy, because middleware adds headers to each response.
+        return Response(one.body, one.status_code, dict(one.headers))
 
     def _facts(self) -> dict[str, Any]:
         """Return the variables that all templates use: addresses, the user, and messages."""

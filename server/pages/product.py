@@ -68,7 +68,9 @@ Point = dict[str, Any]
 
 async def show(request: PageRequest) -> Response:
     """Return one page of comments."""
-    return await _page(request, CommentForm() if request.session.username else None)
+    if request.session.username:
+        return await _page(request, CommentForm())
+    return await request.shared(lambda: _page(request, None))
 
 
 async def add(request: PageRequest) -> Response:
@@ -320,6 +322,8 @@ async def _draw_trend(
 
     Return None if there is no analytics store, it fails, or the trend has too few points.
     """
+    if not request.session.context.analytics.available:
+        return None
     try:
         result = await request.run("product.trend", productId=product_id, language=languages)
     except PageFault:

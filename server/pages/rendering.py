@@ -6,7 +6,7 @@ contain values. So messages are translated when a template is compiled, and not 
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from typing import Any
 
@@ -110,6 +110,13 @@ class _Environment(jinja2.Environment):
         if type(obj) is dict and attribute in obj:
             return obj[attribute]
         return super().getattr(obj, attribute)
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return the variables of a template: the environment's and ``d``, in one dict.
+
+        Jinja's ChainMap would be searched for each name again when a template is imported.
+        """
+        return {**self.globals, **(d or {})}
 
     def _generate(self, source: nodes.Template, *args: Any, **options: Any) -> str:
         return super()._generate(_Translation().visit(source), *args, **options)

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from dal.shared_reads import SharedReads
 from server.auth.authenticator import DemoAccount
 from server.auth.sign_in import SignIn
 from server.http import graphiql
@@ -101,5 +102,6 @@ def pages_app(
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.provider = provider
+    app.state.shared_pages = SharedReads[Response]()
     app.state.loading = loading or (lambda: None)
     return app

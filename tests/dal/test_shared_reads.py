@@ -53,17 +53,6 @@ async def test_concurrent_requests_share_a_read_and_later_requests_do_not() -> N
     assert await shared.read("a", slow) == 3
 
 
-async def test_a_request_after_a_write_does_not_share_an_earlier_read() -> None:
-    slow, shared = Slow(), SharedReads[int]()
-    before = asyncio.create_task(shared.read("a", slow))
-    await begun(before)
-    shared.forget()
-    after = [asyncio.create_task(shared.read("a", slow)) for _ in range(2)]
-    await begun(*after)
-    slow.go.set()
-    assert [await before, *await asyncio.gather(*after)] == [1, 2, 2]
-
-
 async def test_if_a_shared_read_fails_the_other_requests_read_themselves() -> None:
     slow, shared = Slow(ThrottledError("busy")), SharedReads[int]()
     first, *others = (asyncio.create_task(shared.read("a", slow)) for _ in range(3))

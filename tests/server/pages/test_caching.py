@@ -1,9 +1,13 @@
-"""Repeat visits, and the headers of every page."""
+"""Repeat visits, simultaneous visits, and the headers of every page."""
+
+import asyncio
+from typing import Any
 
 import httpx
 import pytest
 
 from dal.client.table import Table
+from server.pages import rendering
 from tests.server.pages.conftest import COMMENT, numbered, stored
 
 PAGES = ("/", "/products/cache", "/products/cache?rating=1", "/comments/cache-00001", "/sign-in")
@@ -45,6 +49,70 @@ async def test_pages_of_signed_in_users_are_not_shared(ann: httpx.AsyncClient) -
     answer = await ann.get("/products/cache")
     assert answer.headers["cache-control"] == "private, no-cache"
     assert "etag" not in answer.headers
+
+
+@pytest.fixture
+def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The templates that the server renders."""
+    render, templates = rendering.render, list[str]()
+
+    def noted(template: str, facts: dict[str, Any]) -> str:
+        templates.append(template)
+        return render(template, facts)
+
+    monkeypatch.setattr(rendering, "render", noted)
+    return templates
+
+
+async def test_simultaneous_visitors_share_a_page(
+    client: httpx.AsyncClient, rendered: list[str]
+) -> None:
+    answers = await asyncio.gather(*(client.get("/products/cache") for _ in range(5)))
+    assert len(rendered) == 1
+    (page,) = {one.content for one in answers}
+    assert page
+    headers = [{**one.headers, "x-request-id": ""} for one in answers]
+    assert headers == [headers[0]] * 5
+    assert len({one.headers["x-request-id"] for one in answers}) == 5
+
+
+async def test_visitors_share_no_page_of_another_address_language_or_user(
+    client: httpx.AsyncClient, ann: httpx.AsyncClient, rendered: list[str]
+) -> None:
+    answers = await asyncio.gather(
+        client.get("/products/cache"),
+        client.get("/products/cache?rating=1"),
+        client.get("/products/cache", headers={"Accept-Language": "de"}),
+        client.get("/products/cache?lang=de"),
+        client.get("/products/cache", headers={"Host": "other.localhost"}),
+        ann.get("/products/cache"),
+        ann.get("/products/cache"),
+    )
+    assert len(rendered) == 7
+    assert ["Signed in as" in one.text for one in answers] == [False] * 5 + [True] * 2
+    assert ["set-cookie" in one.headers for one in answers] == [False] * 3 + [True] + [False] * 3
+
+
+async def test_a_page_that_is_requested_after_a_write_includes_it(
+    client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send, read, go_on = table._send, asyncio.Event(), asyncio.Event()
+
+    async def late(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        response = await send(operation, arguments)
+        read.set()
+        await go_on.wait()
+        return response
+
+    with monkeypatch.context() as patch:
+        patch.setattr(table, "_send", late)
+        before = asyncio.create_task(client.get("/products/cache-write"))
+        await read.wait()
+    await stored(table, numbered("cache-write", 1))
+    after = await client.get("/products/cache-write")
+    go_on.set()
+    shown = ["cache-write-00000" in page.text for page in (await before, after)]
+    assert shown == [False, True]
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/comments/none", "/products/1?rating=x", "/nowhere"])
