@@ -48,8 +48,8 @@ HURTFUL = {
     "fragments that double what is not there, spread by nothing": "{__typename}"
     + doubling("...nope").partition("\n")[2],
     "fragments of one name": "{...a} fragment a on Query{id} fragment a on Query{...a ...a}",
-    "a string that never ends": '{product(productId:"' + '\\"' * 14_000,
-    "a block string that never ends": '{product(productId:"""' + '\\"""' * 7_000,
+    "a string that never ends": '{product(productId:"' + '\\"' * 9_900,
+    "a block string that never ends": '{product(productId:"""' + '\\"""' * 4_900,
     "fragments that double": doubling("__typename"),
     "fragments that double aliases": doubling("a:__typename"),
     "fragments that double fields": doubling('product(productId:"1"){id}'),

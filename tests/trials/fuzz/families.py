@@ -75,7 +75,7 @@ def _spreads(rng: random.Random) -> Sent:
 
 
 def _strings(rng: random.Random) -> Sent:
-    return by_post(_repeated(rng, rng.choice(_QUOTES), 30_000))
+    return by_post(_repeated(rng, rng.choice(_QUOTES), 20_000))
 
 
 def _fields(rng: random.Random) -> Sent:
