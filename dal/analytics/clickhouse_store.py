@@ -29,7 +29,7 @@ from dal.analytics.store import Export, Question, Result
 SECONDS = 60.0
 """Seconds after which a request fails. Questions have a shorter deadline: see ``service``."""
 
-REPLACED = "Another refresh has replaced this one: run it again."
+REPLACED = "Another refresh has replaced this one: run `marginalia analytics refresh` again."
 
 BATCH = 50_000
 """Rows per INSERT request."""
@@ -50,8 +50,9 @@ class ClickHouseStore:
 
     The names of its tables begin with ``prefix``.
 
-    ``url`` is the address of the HTTP interface, with user and password if required. ``?database=``
-    in it selects another database than the user's default.
+    ``url`` is the address of the HTTP interface, with user and password if required.
+    ``?database=NAME`` in the URL selects a database. Without it, the store uses the user's default
+    database.
     """
 
     name = "ClickHouse"
@@ -88,7 +89,7 @@ class ClickHouseStore:
         return Result(answer["data"], sql, answer["statistics"]["rows_read"])
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Insert an export into a new table. Make it the current one, and drop the other tables."""
+        """Insert an export into a new table. Make it the current table, and drop the others."""
         try:
             return await self._fill(parquet, began)
         except _NoTableError as error:
@@ -130,7 +131,7 @@ class ClickHouseStore:
     async def _do(self, sql: str, rows: bytes = b"") -> bytes:
         """Execute one statement.
 
-        Raise AnalyticsFailedError with the server's message if it fails.
+        If it fails, raise AnalyticsFailedError with the server's message.
         """
         url = self._url.copy_merge_params({"query": sql}) if rows else self._url
         try:
@@ -146,7 +147,7 @@ class ClickHouseStore:
         if _NO_TABLE.search(answer.text):
             raise _NoTableError
         raise AnalyticsFailedError(
-            f"ClickHouse at {self._url.host} refused: {answer.text.strip()[:200]}"
+            f"ClickHouse at {self._url.host} refused the statement: {answer.text.strip()[:200]}"
         )
 
 

@@ -1,7 +1,7 @@
 """The embedded analytics store: DuckDB reads a Parquet file in the data directory, in threads.
 
-A folder contains the Parquet file and ``base.json``, which names it. Every file is written under a
-temporary name and then renamed, so a file with its final name is complete.
+A folder contains the Parquet file, and ``base.json`` with the name of the Parquet file. Every file
+is written under a temporary name and then renamed, so a file with its final name is complete.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ from dal.analytics.errors import AnalyticsFailedError
 from dal.analytics.store import Export, Question, Result
 
 THREADS = 2
-"""Maximum questions at the same time, and the number of DuckDB's threads for all of them."""
+"""Maximum questions at the same time, and the number of threads that DuckDB uses for all questions
+together."""
 
 MEMORY = "1GB"
 """DuckDB's memory limit. A question that needs more writes temporary files to the same folder."""
@@ -50,8 +51,8 @@ class DuckDBStore:
         settings: dict[str, Any] = {
             "threads": THREADS,
             "memory_limit": MEMORY,
-            # Each process needs its own folder, because DuckDB uses the same file names in every
-            # process.
+            # Each process needs its own folder for temporary files, because DuckDB gives these
+            # files the same names in every process.
             "temp_directory": str(path / f"spilled-{secrets.token_hex(8)}"),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -76,7 +77,7 @@ class DuckDBStore:
         self._database.close()
 
     async def _run(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Run ``work`` in a thread. If the caller is cancelled, interrupt it."""
+        """Run ``work`` in a thread. If the caller is cancelled, interrupt ``work``."""
         with self._database.cursor() as cursor:
             running = self._pool.submit(_converting_errors, work, cursor)
             try:

@@ -13,8 +13,8 @@ from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
 
 AT_LEAST = 5
-"""A product is ranked by its average only if it has this many comments in both periods. With fewer,
-a single comment can change the average by a whole star."""
+"""A product is ranked by its average only if it has at least this many comments in both periods.
+With fewer comments, a single comment can change the average by a whole star."""
 
 
 class Interval(StrEnum):
@@ -79,8 +79,8 @@ class Span:
     def of(cls, interval: Interval, start: datetime | None, end: datetime | None) -> "Span":
         """Return the periods that overlap the time from ``start`` (included) to ``end`` (excluded).
 
-        Raises InvalidArgumentError if there is no such period, or more of them than a trend may
-        have.
+        Raises InvalidArgumentError if there is no such period, or if there are more than
+        MAX_POINTS.
         """
         if start is not None and end is not None and start >= end:
             raise InvalidArgumentError("from", "`from` must be earlier than `to`.")
@@ -115,7 +115,7 @@ class TrendQuestion:
 
 
 class MovedBy(StrEnum):
-    """The measure by which products are ranked: its change."""
+    """What changed: a product's average rating, or its number of comments (volume)."""
 
     AVERAGE = "AVERAGE"
     VOLUME = "VOLUME"
@@ -171,7 +171,7 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a result comes from: the store, the SQL, and the time that it took.
+    """Where a result comes from: the store, the SQL, the rows, and the time of the query.
 
     ``rows_exported`` is the number of rows in the export.
     """
@@ -187,7 +187,7 @@ class Source:
 class Trend:
     """A point for each period, also for periods without comments.
 
-    It includes every comment written before ``as_of``.
+    The trend includes every comment written before ``as_of``.
     """
 
     interval: Interval

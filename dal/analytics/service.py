@@ -74,8 +74,8 @@ class Analytics:
         """Return a product's comments over time, with a point for each period.
 
         If the question has no end, the trend ends with the last period that has a comment. If it
-        has no start, the trend begins with the first such period, but at most MAX_POINTS before the
-        end. Raises InvalidArgumentError if the question asks for more points.
+        has no start, the trend begins with the first period that has a comment, but has at most
+        MAX_POINTS periods. Raises InvalidArgumentError if the question asks for more points.
         """
         return await self._answer(question, _trend)
 
@@ -87,7 +87,7 @@ class Analytics:
         return await self._answer(question, _movers)
 
     def start(self) -> None:
-        """Begin to open the store, because a page does not wait long for its first question."""
+        """Begin to open the store early, so that the first question does not wait for this."""
         if self._open is not None:
             self._begin_to_open(self._open)
 
@@ -105,7 +105,8 @@ class Analytics:
             raise AnalyticsMissingError(NOT_SET_UP)
         try:
             async with asyncio.timeout(DEADLINE):
-                # A cancelled question does not stop the opening, for which later ones wait too.
+                # Later questions wait for the opening too, so a cancelled question must not stop
+                # it.
                 store = await asyncio.shield(self._begin_to_open(self._open))
                 export: Export | None = await self._shared.read(None, store.export)
                 if export is None:
@@ -119,7 +120,7 @@ class Analytics:
             raise AnalyticsUnavailableError(SLOW) from None
 
     def _begin_to_open(self, open_store: OpenStore) -> "asyncio.Task[AnalyticsStore]":
-        """Return the task that opens the store. A store that could not be opened is tried again."""
+        """Return the task that opens the store. If an earlier attempt failed, start a new one."""
         opening = self._opening
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception())):
             opening = self._opening = asyncio.create_task(open_store())
@@ -154,8 +155,8 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
                 from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
 
                 return ClickHouseStore(url, table)
-            from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s, in this thread
-            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - both are extras
+            from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s
+            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - optional packages
 
             return DuckDBStore(folder_of(directory, table))
         except ImportError:
@@ -227,8 +228,8 @@ async def _movers(question: MoversQuestion, store: AnalyticsStore, export: Expor
     if earlier >= later:
         raise InvalidArgumentError(
             "from",
-            f"`from` must be in an earlier {interval} than `to`: each is an instant within one "
-            "of the two periods to compare.",
+            f"`from` must be in an earlier {interval} than `to`: `from` selects the first of the "
+            "two periods to compare, and `to` the second.",
         )
     periods = period(interval, earlier), period(interval, later)
 

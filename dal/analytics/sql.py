@@ -38,7 +38,11 @@ def trend(
     period: tuple[datetime | None, datetime | None],
     languages: Iterable[str] | None,
 ) -> exp.Select:
-    """Return the SQL of a trend: a row per period that has comments, with its start and counts."""
+    """Return the SQL of a trend.
+
+    The SQL returns one row for each period with comments: the start of the period, and the count of
+    each rating.
+    """
     start = exp.DateTrunc(  # type: ignore[no-untyped-call]
         this=_CREATED.copy(), unit=exp.Literal.string(interval)
     )
@@ -63,7 +67,11 @@ def movers(
     limit: int,
     at_least: int,
 ) -> exp.Select:
-    """Return the SQL of the largest changes: product id, then count and stars of both periods."""
+    """Return the SQL of the products that changed most.
+
+    Each row has the product's id, and for both periods the number of comments (``count``) and the
+    sum of their ratings (``stars``).
+    """
     within = [exp.and_(*_within(one.start, one.end)) for one in periods]
     names = ("earlier", "later")
     sums = [
@@ -83,8 +91,8 @@ def movers(
         move: exp.Expression = exp.Abs(this=later_count - count)
         enough: list[exp.Expression] = []
     else:
-        # A single division of integers comes last, so that equal changes give equal results on
-        # every engine.
+        # The difference of two averages is computed with a single division of integers, so that
+        # equal changes give equal results on every engine.
         crosswise = exp.Abs(this=exp.paren(later_stars * count) - exp.paren(stars * later_count))
         move = exp.Div(this=crosswise, expression=exp.paren(later_count * count))
         enough = [one >= at_least for one in (count, later_count)]
@@ -130,8 +138,8 @@ def _older(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DateTrunc):
         return exp.Anonymous(this=_STARTS[node.unit.name], expressions=[node.this])
     if isinstance(node, exp.Cast) and node.is_type(exp.DataType.Type.TIMESTAMP):
-        # Texts of equal length sort like instants. The tables contain no comment outside this
-        # range.
+        # Texts of equal length sort in the order of their instants. The tables contain no comment
+        # outside this range.
         text = min(max(node.this.name, f"{FIRST:{_SECOND}}"), f"{END:{_SECOND}}")
         return exp.Anonymous(
             this="toDateTime", expressions=[*map(exp.Literal.string, (text, "UTC"))]

@@ -1,4 +1,4 @@
-"""The protocol of an analytics store, which has a copy of all comments to ask questions about."""
+"""The protocol of an analytics store: a database that answers questions about all comments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -9,17 +9,17 @@ from typing import Any, Protocol
 import orjson
 
 Question = Callable[[Any], Any]
-"""A function that receives the relation of all comments, and returns the SQL of one question to the
-analytics store: see ``dal.analytics.sql``."""
+"""Returns the SQL of one question to the analytics store. The argument is the relation of all
+comments: see ``dal.analytics.sql``."""
 
 Row = Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A copy of all comments in the store: when it began, its name in the store, and its rows.
+    """A copy of all comments in the store: its start, its name there, and its number of rows.
 
-    It includes every change that was made before ``began``.
+    The copy includes every change that was made before ``began``.
     """
 
     began: datetime
@@ -39,7 +39,7 @@ class Export:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The rows that answer a question, its SQL, and how many rows the engine read for it."""
+    """The rows that answer a question, the question's SQL, and how many rows the engine read."""
 
     rows: Sequence[Row]
     sql: str

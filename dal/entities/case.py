@@ -1,10 +1,10 @@
-"""Cases and reports as items: a comment's reports, and a moderator's latest decision on it.
+"""Cases and reports as items. A report is a user's complaint about a comment.
 
-All these items of a comment are in one partition: first the case, then the reports by user name. A
-case stores its decision in the packed attribute ``data`` (S). It is also in the moderator's
-partition of ``byAuthor``. While the case is open and the comment published, ``GSI1`` lists the case
-in the queue of reported comments. A report has ``data`` (S) too, and is in its reporter's partition
-of ``byAuthor``.
+A comment's case stores the latest decision of a moderator on the comment. One partition contains a
+comment's case, followed by its reports in the order of user names. Cases and reports store their
+values in the packed attribute ``data`` (S). In ``byAuthor``, a case is in the partition of the
+moderator who decided, and a report is in the partition of the user who reported. While a case is
+open and its comment is published, ``GSI1`` lists the case in the queue of reported comments.
 """
 
 from dataclasses import dataclass
@@ -42,9 +42,10 @@ CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A moderator's decision on the version ``seen`` of a comment. A rejection has a reason.
+    """A moderator's decision on a comment.
 
-    ``by`` is None after the moderator's data was erased.
+    ``seen`` is the version of the comment that the moderator decided on. A rejection has a
+    ``reason``, and an approval has none. ``by`` is None after the moderator's data was erased.
     """
 
     by: str | None
@@ -55,10 +56,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The case of a comment: the time since which the case is open, and the latest decision.
+    """The case of a comment: since when it is open, and a moderator's latest decision.
 
-    A closed case has no such time. While the comment is not published, an open case is ``hidden``:
-    the queue does not list it.
+    ``opened_at`` is None if the case is closed. An open case is ``hidden`` while its comment is not
+    published. The queue does not list hidden cases.
     """
 
     comment_id: str
@@ -113,7 +114,7 @@ def case_in(item: Item) -> Case:
 
 
 def encode_report(report: Report) -> Item:
-    """Return the table item of a report. A person has one report per comment."""
+    """Return the table item of a report. A user has one report per comment."""
     at = format_instant(report.at)
     data = {
         "reason": report.reason,

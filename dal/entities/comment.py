@@ -1,4 +1,4 @@
-"""Comments as items: keys, indexes, codec.
+"""Comments as items: their keys, indexes and codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S), and the
 packed attribute ``data`` (S). ``data`` contains title, text, username, the shop's reply, the number
@@ -84,7 +84,8 @@ COUNTED = "counted"
 
 FOLDED = "folded"
 """The attribute (BOOL) of a comment whose last write changed only its number of helpful votes. The
-pipe of events skips these writes. Every other write removes the attribute."""
+EventBridge pipe (see ``deploy``) publishes no events for these writes. Every other write removes
+the attribute."""
 
 KEYED = "keyed"
 """The attribute (S) of a comment that was added with an idempotency key, and of its tombstone."""
@@ -93,8 +94,9 @@ STATE = "state"
 """The attribute (S) with the state of an unpublished comment. Published comments do not have it."""
 
 _COUNT_DIGITS = 12
-"""The number of digits of the votes in a position. In a position by date, no ``#`` follows so many
-characters, so the two kinds of positions can be distinguished."""
+"""The number of digits of the votes in a position by votes. These digits are followed by ``#``. In
+a position by date, the character at the same place is never ``#``, so the two kinds of positions
+can be distinguished."""
 
 _COMMENT = "COMMENT#"
 _NO_COMMENT = (AttributeError, KeyError, TypeError, ValueError)

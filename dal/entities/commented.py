@@ -1,7 +1,9 @@
-"""Reservations: items that reserve a product for one comment of a person, if only one is allowed.
+"""Reservations: items that limit each user to one comment on a product.
 
-``USER#<name>`` / ``COMMENTED#<product>`` has ``comment`` (S), the id of the person's comment on the
-product, in any state. The transaction that writes the comment writes its reservation too.
+A reservation has the PK ``USER#<name>`` and the SK ``COMMENTED#<product>``. Its attribute
+``comment`` (S) is the id of the user's comment on the product, in any state. If the table allows
+only one comment per user and product, the transaction that writes a comment also writes its
+reservation.
 """
 
 from dal.entities.submission import stored
@@ -25,7 +27,7 @@ def is_commented(key: Item) -> bool:
 
 
 def commented(one: Comment | Submission) -> Item:
-    """Return the reservation of the product for this comment."""
+    """Return the item that reserves the product for this comment."""
     return commented_key(one) | {NAMED: {"S": one.comment_id}}
 
 
@@ -38,8 +40,9 @@ def named_actions(old: Item | None, new: Item | None, *, elsewhere: bool) -> lis
     """Return the actions on reservations when a comment changes from ``old`` to ``new``.
 
     A new comment reserves its product, on condition that no other comment of the author has
-    reserved the product. A deleted comment removes its reservation. With ``elsewhere``, the old
-    reservation belongs to another comment or does not exist, and the actions only check this.
+    reserved the product. A deleted comment removes its reservation. Pass ``elsewhere`` if the old
+    reservation belongs to another comment or does not exist. The actions then check that this is
+    still true.
     """
     before, after = stored(old), stored(new)
     if before is not None and after is not None and of_same_person(before, after):

@@ -18,24 +18,27 @@ UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueEr
 
 
 class Row(NamedTuple):
-    """An item in a list: its position, its attributes, and the field values of its segment."""
+    """An item in a list: its position in the list's order, its attributes, and field values."""
 
     position: str
     item: Item
     values: Mapping[str, str]
-    """The field values that all rows of the segment share. The index need not project these
-    fields."""
+    """The values of the fields in the segment's keys. All rows of the segment share these values,
+    so the index need not project these fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity(Generic[Model]):
     """One kind of item of the table.
 
-    The first of ``indexes`` contains every item of this kind. ``positions`` returns an object's
-    position for each order of lists, or None if no list of that order contains the object.
-    ``attributes`` returns the attributes of the object's item, without keys. ``fields`` returns the
-    values of the filter fields as keys contain them. If an index projects an attribute with a
-    field's name, the field can also be a residual filter of that index.
+    * ``fields`` has a function for each filter field, which returns an object's value of the field,
+      in the form that keys contain. If an index projects an attribute with the field's name, a
+      Query of the index can also filter rows by the field after it has read them (a residual
+      filter).
+    * ``positions`` has a function for each order in which lists are sorted. The function returns an
+      object's position, or None if no list in this order contains the object.
+    * ``indexes``: the first of these indexes contains every item of this kind.
+    * ``attributes`` returns the attributes of the object's item, without keys.
     """
 
     key: Callable[[Model], Item]
@@ -50,7 +53,7 @@ class Entity(Generic[Model]):
     too."""
     never: tuple[str, ...] = ()
     """Attributes that items of this entity never have. A conditional update compares them too, so
-    that it fails if the item has become one of another entity."""
+    that the update fails if the item now belongs to another entity."""
 
     def values(self, model: Model) -> dict[str, str]:
         """Return the value of each filter field."""
@@ -73,10 +76,11 @@ class Entity(Generic[Model]):
         return self.decode_row(Row(position, item, whole.values_of(item)))
 
     def recover(self, item: Item) -> Model | None:
-        """Return the object of a table item with the keys of at least one index; otherwise None.
+        """Return the object of a table item that has the keys of any index; None for other items.
 
-        An older version may have written the item without the keys of a newer index, and another
-        program may have written any item.
+        This method also accepts items that ``decode`` does not accept. An older version may have
+        written the item without the keys of a newer index, and another program may have written any
+        item.
         """
         for index in self.indexes:
             with suppress(*UNREADABLE):
@@ -86,7 +90,10 @@ class Entity(Generic[Model]):
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The attributes that a conditional update compares: all but keys derived from others."""
+        """The attributes that a conditional update compares.
+
+        The other keys are derived from these attributes, so they need no comparison.
+        """
         whole = self.indexes[0]
         projected = [name for index in self.indexes for name in index.projects]
         keys = (whole.partition_key, whole.sort_key)
@@ -95,14 +102,17 @@ class Entity(Generic[Model]):
     def unchanged(self, item: Item, *, unpacked: bool = False) -> dict[str, Any]:
         """Return the condition that an item has not changed.
 
-        With ``unpacked``, ``data`` may change.
+        With ``unpacked``, the attribute ``data`` is not compared.
         """
         names = [name for name in self.compared if name != "data" or not unpacked]
         return unchanged(item, tuple(names))
 
 
 def packed(values: Mapping[str, Any]) -> Item:
-    """Return the attribute ``data``: values as compact JSON, which AWS's console shows as text."""
+    """Return the attribute ``data``: the values as compact JSON.
+
+    The AWS console shows it as readable text.
+    """
     return {"data": {"S": orjson.dumps(values).decode()}}
 
 

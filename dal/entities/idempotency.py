@@ -1,12 +1,13 @@
-"""Idempotency keys: adding a comment again with the same key adds no second comment.
+"""Idempotency keys: a client that adds a comment twice with one key adds only one comment.
 
 This holds after a restart too. The id of a comment that is added with a key is a hash of the author
 and the key, so a second add finds the item of the first add. The item has the attribute ``keyed``
 (S), ``<until>#<digest>``: the Unix time until which the key is kept, and a digest of the first
 add's values. No index projects it.
 
-If the comment is deleted before that time, a tombstone replaces it: an item with the same primary
-key, ``keyed`` and ``expires`` (N), in no index. So a late retry does not restore the comment.
+If the comment is deleted before that time, a tombstone replaces its item, so that a late retry does
+not restore the comment. A tombstone has the same primary key, ``keyed`` and ``expires`` (N), and is
+in no index.
 """
 
 import hashlib
@@ -24,7 +25,7 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, key_of
 
 KEPT_SECONDS = 30 * 24 * 3600
-"""Minimum seconds for which a key is kept. It is also kept as long as its comment exists."""
+"""Minimum seconds for which a key is kept. A key is also kept while its comment exists."""
 
 _DIGITS = 32
 """The number of hexadecimal digits of a hash: 128 bits."""
@@ -44,9 +45,9 @@ def mark(comment: Comment) -> Item:
 
 
 def kept_mark(item: Item | None) -> Item:
-    """Return the attribute ``keyed`` of an item, if any.
+    """Return the attribute ``keyed`` of an item, or an empty item if it has none.
 
-    The item that replaces it keeps the attribute.
+    A write that replaces the item must keep this attribute.
     """
     return {KEYED: item[KEYED]} if item is not None and KEYED in item else {}
 
@@ -54,7 +55,7 @@ def kept_mark(item: Item | None) -> Item:
 def tombstone(item: Item, *, digest: bool = True) -> Item | None:
     """Return the item that replaces a deleted comment; None if no idempotency key must be kept.
 
-    Without the digest, the item contains nothing of the comment, and every retry is refused.
+    Without ``digest``, the tombstone contains no data from the comment, and every retry is refused.
     """
     if KEYED not in item:
         return None
@@ -68,7 +69,8 @@ def tombstone(item: Item, *, digest: bool = True) -> Item | None:
 def check_same(item: Item, comment: Comment) -> None:
     """Raise IdempotencyKeyReusedError if the first add with this key had other values.
 
-    A comment from a file has no digest of the first values. Then its current values are compared.
+    A comment that was loaded from a file has no digest of the first values. In this case, the
+    comment's current values are compared.
     """
     marked = item.get(KEYED, {}).get("S", "").partition("#")[2]
     there = stored(item)

@@ -2,8 +2,8 @@
 
 An item has its keys, ``status`` (S, for other programs that read the table), and the packed
 attribute ``data`` (S) with the lines, so that one Query reads an order with its lines. ``data``
-also has the customer's name if it differs from the username. ``OrderStatusDate`` contains status
-and date, and the other indexes project it.
+also has the customer's name if it differs from the username. The key attribute ``OrderStatusDate``
+contains status and date, and the other indexes project this attribute.
 """
 
 from functools import partial

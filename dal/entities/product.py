@@ -2,8 +2,8 @@
 
 The details have the keys ``PRODUCT#<p>`` and ``DETAILS``, so that one Query reads them together
 with the counters. ``data`` contains title, pictureUrl, url and group, if they are set. Details with
-a title are also in ``GSI1``, in a partition for the title's first character. A position there is
-the folded title, a tab and the product's id.
+a title are also in ``GSI1``, in a partition for the title's first character. A position in this
+index is the case-folded title, a tab and the product's id.
 
 While a product has comments rated 5, its counters also have keys in the index ``byLangAndRating``,
 which lists comments too. A position on a leaderboard is ``<count_5>#<product>``.
@@ -115,7 +115,7 @@ LEADERS, LEADERS_BY_LANGUAGE = (
 
 
 def board_of(language: str | None) -> tuple[Index, dict[str, str]]:
-    """Return the index and partition values of a leaderboard; None is that of all languages."""
+    """Return the index and the partition's values of a leaderboard; None means all languages."""
     if language is None:
         return LEADERS, {}
     return LEADERS_BY_LANGUAGE, {"language": language}
@@ -127,6 +127,6 @@ def rank_position(product_id: str, fives: int) -> str:
 
 
 def decode_rank(row: Row) -> ProductRank:
-    """Return a product and its count from a leaderboard's row. The rank is None."""
+    """Return a product and its count from a leaderboard's row, which does not contain the rank."""
     count, product = row.position[:COUNT_LENGTH], row.position[COUNT_LENGTH + 1 :]
     return ProductRank(Product(unescape(product)), parse_count(count))

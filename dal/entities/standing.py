@@ -1,7 +1,8 @@
-"""Standings as items. A standing restricts a user's writes; most users have none.
+"""Standings as items. A standing restricts a user's writes. Most users have no standing.
 
 An item stores its values in the packed attribute ``data`` (S). The item of a blocked user is also
-in ``GSI1``, which lists all blocked users, and in the moderator's partition of ``byAuthor``.
+in ``GSI1``, which lists all blocked users. In ``byAuthor``, it is in the partition of the moderator
+who blocked the user.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,12 +31,12 @@ IS_BLOCKED = {"standing": frozenset({_BLOCKED})}
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The restrictions of a user's writes: a block, or the erase of the user's data."""
+    """The restrictions of a user's writes: a block, or a running erasure of the user's data."""
 
     username: str
     block: Block | None = None
     erasing: Mapping[str, Any] | None = None
-    """The progress of erasing the user's data; None if no erase is running."""
+    """The progress of the erasure of the user's data; None if no erasure is running."""
 
 
 def standing_key(username: str) -> Item:
@@ -54,7 +55,7 @@ def standing_in(item: Item) -> Standing:
 
 
 def permission_in(items: Iterable[Item]) -> Permission:
-    """Return what a user may write, from the items of the user's standing and purchase, if any."""
+    """Return what a user may write. ``items`` are the user's standing and purchase, if any."""
     standings, bought = [], False
     for item in items:
         if is_standing(item):

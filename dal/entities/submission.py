@@ -1,9 +1,9 @@
-"""Submissions as items: comments that are not published. Their keys are those of comments.
+"""Submissions (comments that are not published) as items. They have the keys of comments.
 
 An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. It has no
 attributes such as ``rating``, and no key of an index by product, so no list of comments shows it.
-In ``byAuthor`` its partition key ends in ``/held``. ``GSI1`` lists the submissions that wait for a
-moderator.
+In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the submissions that
+wait for a moderator.
 """
 
 from typing import Any

@@ -2,8 +2,8 @@
 
 In ``GSI1``, an organisation's user and the user's tickets are in one partition: first the tickets
 by time, then the user's own item. So a Query in descending order returns the user first. The keys
-of other lists do not contain the user, so the packed ``data`` contains organisation and username
-too.
+of some other indexes do not contain the user, so the packed ``data`` contains organisation and
+username too.
 """
 
 from dal.entities.entity import Entity, Row, packed, unpacked

@@ -1,7 +1,8 @@
-"""Votes as items: a user found a comment helpful.
+"""Votes as items. A vote says that a user found a comment helpful.
 
-A vote has only keys: the comment's partition and the user, and the user's partition of ``byAuthor``
-with the product and the comment. The number of a comment's votes is the number of these items.
+The item of a vote has only keys. Its PK contains the comment, and its SK the user. Its keys in
+``byAuthor`` are the user's partition, and a sort key with the product and the comment. The number
+of a comment's votes is the number of these items.
 """
 
 from dal.entities.comment import BY_AUTHOR
@@ -34,7 +35,7 @@ def is_vote(key: Item) -> bool:
 
 
 def voted_id(key: Item) -> str:
-    """Return the comment of a vote."""
+    """Return the id of the comment that a vote is for."""
     return unescape(key["PK"]["S"][len(_VOTES) :])
 
 

@@ -1,8 +1,8 @@
 """Changes of comments, the events that subscriptions receive, and event cursors.
 
 A broker sends a change to other processes as one JSON object: ``{"product": …, "position": …,
-"was": [rating, language, version] or null, "now": item or null}``. An object with only ``product``
-means that the outcome of a write to this product is unknown.
+"was": [rating, language, version, verified, has_photos] or null, "now": item or null}``. An object
+with only ``product`` means that the outcome of a write to this product's comments is unknown.
 """
 
 import binascii
@@ -131,7 +131,7 @@ class CommentEvent:
 
     @property
     def comment_edge(self) -> Edge[Comment] | None:
-        """The comment with its position in the list; None if it is not in the list now."""
+        """The comment with its position in the list; None if the list does not contain it now."""
         if self.kind is CommentEventKind.DELETED or self.change is None or self.change.now is None:
             return None
         return Edge(self.change.now, self.change.position)
@@ -206,10 +206,11 @@ def decode(line: bytes) -> LogEntry:
 def event_for(
     selection: Selection, position: EventPosition, entry: LogEntry
 ) -> CommentEvent | None:
-    """Return a list's event for a log entry. None if the list contains neither of the two versions.
+    """Return the event that a log entry causes for a list, or None.
 
     An edit that moves a comment into the list is ADDED, and an edit that moves it out of the list
-    is DELETED.
+    is DELETED. If the list contains the comment neither before nor after the change, there is no
+    event.
     """
     if isinstance(entry, UncertainWrite) or entry.late:
         return CommentEvent(CommentEventKind.RELOAD, position)

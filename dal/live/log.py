@@ -24,8 +24,9 @@ from dal.repositories.comments import Selection
 
 MAX_KEPT = 10_000
 MAX_KEPT_BYTES = 16_000_000
-"""Maximum number and bytes of the changes that the log keeps, of all products together. With many
-writes these are the changes of about a minute. A listener can continue after each kept change.
+"""Maximum number, and maximum bytes, of the changes that the log keeps, for all products together.
+On a busy server, these are the changes of about one minute. A client that reconnects can continue
+after any change that the log still has.
 """
 
 
@@ -36,7 +37,7 @@ class SlowListenerError(Exception):
 class Listener:
     """An async iterator of the events of one selection.
 
-    Its queue is limited in number and bytes.
+    The number and the bytes of its queued events are limited.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Listener:
 
 
 class Log:
-    """The latest changes with their numbers. ``append`` delivers each to its listeners at once.
+    """The latest changes with their numbers. ``append`` delivers a change to its listeners at once.
 
     If two processes write the same comment, their changes can arrive in the wrong order. Every
     change contains the version that it replaced, so the log recognizes a change that arrives late.
@@ -120,9 +121,9 @@ class Log:
 
     @property
     def floor(self) -> EventPosition:
-        """The position of the last entry that the log dropped.
+        """The position of the last entry that the log has dropped.
 
-        A client can continue from here or later.
+        A client can continue after this position, or after a later one.
         """
         return EventPosition(self.last.epoch, self._floor)
 
@@ -148,8 +149,8 @@ class Log:
         self._bytes += entry.size
         if isinstance(entry, Change) and entry.was is not None:
             before = entry.was.version
-            # A load may change a comment without a new version. Then versions do not show the
-            # order.
+            # A load from a file may change a comment without a new version. Then versions do not
+            # show the order of the changes.
             if entry.now is None or version(entry.now) != before:
                 self._next[entry.position, before] = entry
         while len(self._entries) > self._kept or self._bytes > self._kept_bytes:

@@ -1,9 +1,9 @@
-"""The broker of several processes: a stream in Redis, or in a server with the protocol of Redis.
+"""The broker for several processes. It uses a stream in Redis, or in a compatible server.
 
-The id of a stream entry is ``<epoch>-<number>``, the position of its event. Number 0 begins an
-epoch. A script in Redis assigns the numbers, so every process reads the same events in the same
-order. The stream keeps only those entries that the processes' logs keep. While Redis is
-unreachable, the broker keeps its changes in memory.
+The id of a stream entry is ``<epoch>-<number>``, which is also the position of its event. An entry
+with the number 0 begins an epoch. A script in Redis assigns the numbers, so every process reads the
+same events in the same order. The stream keeps only those entries that the processes' logs keep.
+While Redis is unreachable, the broker keeps its changes in memory.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ from dal.live.log import Broker
 logger = logging.getLogger(__name__)
 
 MAX_BACKLOG = 8_000_000
-"""Maximum bytes of changes that wait for Redis. Beyond it, the broker drops them, and all listeners
-must reload."""
+"""Maximum bytes of changes that wait for Redis. Beyond this limit, the broker drops all waiting
+changes, and all listeners must reload."""
 
 HEARTBEAT_INTERVAL = 4.0
 """Seconds between two heartbeats of a process that has no change to publish."""
@@ -39,7 +39,8 @@ DEAD_AFTER = 15.0
 changes of a dead process may be lost."""
 
 RESPONSE_TIMEOUT = 5.0
-"""Seconds after which a request to Redis fails. A blocking read is shorter."""
+"""Seconds after which a request to Redis fails. A read that waits for entries ends earlier: see
+``_BLOCK``."""
 
 LEAVE_TIMEOUT = 2.0
 """Maximum seconds in which a stopping process publishes its last changes."""
@@ -98,7 +99,7 @@ class RedisBroker(Broker):
                 await self._join()
                 failures = 0
                 await self._publish_and_read()
-            except Exception as error:  # noqa: BLE001 - writes continue whatever fails here
+            except Exception as error:  # noqa: BLE001 - no error here may stop writes
                 self._report(error)
             failures += 1
             await asyncio.sleep(_BACKOFF.compute(failures))
@@ -167,7 +168,7 @@ class RedisBroker(Broker):
     async def _publish_unless_left(self) -> None:
         """Publish the queued changes, unless this process has left the stream.
 
-        Changes that Redis has not confirmed are published again in a new epoch.
+        If Redis does not confirm changes, they are published again, in a new epoch.
         """
         async with self._publishing:
             if self._left:
@@ -242,7 +243,7 @@ async def joined(url: str, table: str) -> AsyncIterator[RedisBroker]:
     """
     client = client_of(url)
     parts = urlsplit(url)
-    # without user and password, because it is logged
+    # The address is logged, so it must not contain the user and the password.
     address = f"{parts.netloc.rpartition('@')[2]}{parts.path}"
     broker = RedisBroker(client, address=address, table=table)
     running = asyncio.create_task(broker.run())
@@ -273,6 +274,6 @@ def client_of(url: str) -> Redis:
 
 
 def _cancelled() -> bool:
-    """Return whether this task was cancelled. redis-py may catch the CancelledError."""
+    """Return whether this task was cancelled, because redis-py may catch the CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
