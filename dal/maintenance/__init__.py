@@ -1,1 +1,1 @@
-"""Operations on the whole table: upgrade, rebuild, verify, export."""
+"""Operations on the whole table: create, upgrade, rebuild, verify, export and erase."""

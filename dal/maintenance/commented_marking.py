@@ -1,16 +1,16 @@
-"""Turns on or off, while servers write, that a person may have only one comment on each product.
+"""Turns the limit of one comment per user and product on or off, while servers write.
 
-1. *Announce*: the maintenance item says ``marking``. After SETTLE_SECONDS, each add writes the
-   reservation of its author and product. An add is refused if the reservation is for another
-   comment.
-2. *Mark*: a scan writes reservations for the older comments. If a person has several comments on a
-   product, the reservation is for the newest one. The table keeps the ids of the others under
-   ``COMMENTED``.
-3. The maintenance item says ``on``. For writers this is the same as ``marking``.
+1. *Announce*: the command writes ``marking`` to the maintenance item. After SETTLE_SECONDS, every
+   server has read it. From then on, each add of a comment also writes a reservation for its author
+   and product. An add is refused if the author has reserved the product for another comment.
+2. *Mark*: a scan writes reservations for the older comments. If a user has several comments on a
+   product, the reservation is for the newest comment. The partition ``COMMENTED`` keeps the ids of
+   the user's other comments.
+3. The command writes ``on`` to the maintenance item. Servers treat ``on`` and ``marking`` alike.
 
-An interrupted command continues when it is run again. Turning off leaves the reservations in the
-table, and the next marking corrects them. ``Names`` corrects reservations that another program has
-made wrong.
+An interrupted command continues when it is run again. If the limit is turned off, the reservations
+stay in the table, and the next marking corrects them. ``Names`` corrects reservations that another
+program has made wrong.
 """
 
 from collections.abc import Collection, Sequence
@@ -47,8 +47,8 @@ _FURTHER = "COMMENTED"
 """The partition with the ids of comments whose author has a newer comment on the same product."""
 
 _OWNERS_AT_ONCE = 50
-"""Comments of one transaction. Each needs two actions: a reservation, and a check of the
-comment."""
+"""Maximum comments of one transaction. Each comment needs two actions: a reservation, and a check
+of the comment."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
 """An interrupted command can continue its scan for these seconds."""
@@ -60,11 +60,11 @@ Held = tuple[Comment | Submission, Item]
 async def switch_on(
     table: Table, wait_for_writers: WaitForWriters, progress: Progress
 ) -> list[Comment | Submission]:
-    """Allow only one comment per person and product. Return the older comments of each person.
+    """Allow only one comment per user and product. Return the older comments of each user.
 
-    The older comments stay as they are. Raises NoTransactionsError if the endpoint has no
+    The older comments are not changed. Raises NoTransactionsError if the endpoint does not support
     transactions, StoreRefusedError during a rebuild or an upgrade, and ConflictError if another
-    command has turned the rule off meanwhile.
+    command has turned the limit off meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()
@@ -79,7 +79,8 @@ async def switch_on(
         # Between two announcements, adds may have written comments without reservations.
         if latest.since != state.since:
             raise ConflictError(
-                "Another command has changed the maintenance mode of this table: run this again."
+                "Another command has changed the maintenance mode of this table: run the same "
+                "command again."
             )
         await store.announce(latest, one_per_person=OnePerPerson.ON)
         with suppress(DalError):  # after an error the progress stays until it expires
@@ -88,7 +89,7 @@ async def switch_on(
 
 
 async def switch_off(table: Table) -> None:
-    """Allow any number of comments per person and product."""
+    """Allow any number of comments per user and product."""
     store = MaintenanceStore(table)
     state = await store.read()
     if state.one_per_person is not OnePerPerson.OFF:
@@ -96,7 +97,7 @@ async def switch_off(table: Table) -> None:
 
 
 class Names:
-    """Corrects reservations by a scan, if the table allows one comment per person and product.
+    """Corrects reservations by a scan, if the table allows only one comment per user and product.
 
     ``added`` and ``removed`` count the written and the deleted reservations.
     """
@@ -107,7 +108,7 @@ class Names:
         self.removed = 0
 
     async def correct(self) -> None:
-        """Write missing reservations, and remove those of deleted comments."""
+        """Write missing reservations, and remove reservations of deleted comments."""
         if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
             return
         further: set[str] = set()
@@ -121,7 +122,8 @@ class Names:
                 await self._remove([item for item in items if is_commented(item)])
 
         removed = -1
-        # Another scan after removals: the author of a removed reservation may have another comment.
+        # After removals, scan again, because the author of a removed reservation may have another
+        # comment, which needs a reservation.
         while removed != self.removed:
             removed = self.removed
             await in_parallel([correct(segment) for segment in range(SCAN_SEGMENTS)])
@@ -154,8 +156,8 @@ class Names:
 async def _name(table: Table, items: Sequence[Item]) -> None:
     """Write reservations for a page of the scan.
 
-    If a comment changes meanwhile, read the comments again. Raise ConflictError if this happens too
-    often.
+    If a comment changes meanwhile, this function reads the comments again. If this happens too
+    often, it raises ConflictError.
     """
     read = list(items)
 
@@ -172,7 +174,7 @@ async def _name(table: Table, items: Sequence[Item]) -> None:
             keys = [key_of(item) for held in by_owner.values() for _, item in held]
             read = await table.get_many(keys)
             raise ConflictError(
-                "Other programs keep changing the same comments: run this again."
+                "Other programs keep changing the same comments: run the same command again."
             ) from None
 
     await retry_on_conflict(attempt, MAINTENANCE_DEADLINE)
@@ -212,8 +214,8 @@ def _age(held: Held) -> tuple[datetime, str]:
 async def _further(table: Table) -> list[Comment | Submission]:
     """Return the older comments whose ids the table keeps. Remove outdated ids.
 
-    An id stays even if the author has no reservation of the product now: the author's next comment
-    on the product will make one.
+    An id stays even if the author has no reservation of the product now, because the author's next
+    comment on the product will write a reservation.
     """
     request = QueryRequest(TABLE, _FURTHER, consistent=True)
     further: list[Comment | Submission] = []

@@ -1,12 +1,12 @@
 """Erasure: deletes a user's data, or removes the user's name from it, while servers run.
 
-1. *Announce*: the user's standing gets ``erasing``, with the operator's choices. From then on,
-   servers refuse the user's comments, edits, reports and votes. The erasure waits for writes in
-   progress.
+1. *Announce*: the erasure stores ``erasing``, with the operator's choices, in the user's standing
+   (see ``dal.entities.standing``). From then on, servers refuse the user's comments, edits, reports
+   and votes. The erasure waits for writes in progress.
 2. *Erase*: the erasure repeatedly queries the user's items and erases them, until it finds none.
-3. *Prove*: a scan of the whole table must find no item that names the user. Otherwise these items
-   are erased too, and steps 2 and 3 are repeated. Without a scan, the queries must find nothing
-   again after a pause.
+3. *Prove*: a scan of the whole table must find no item that names the user. If it finds such items,
+   the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the queries
+   must find nothing again after a pause.
 4. *Record*: the item ``ERASURE#<random>`` stores the time and the number of erased items of each
    kind, without the name. The standing is deleted.
 
@@ -50,22 +50,24 @@ CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]
 
 PAUSE_SECONDS = 60.0
-"""Seconds between the two rounds of queries that prove an erasure without a scan. Indexes lag less
-than this."""
+"""Seconds between the two rounds of queries that prove an erasure without a scan. This assumes that
+an index lags behind the table for less time."""
 
 MOST_PASSES = 20
 MOST_PROOFS = 3
-"""Maximum repetitions of steps 2 and 3. If items are still found, other programs write them faster
-than the erasure erases them."""
+"""Maximum rounds of queries in step 2, and maximum repetitions of steps 2 and 3. If items are still
+found afterwards, other programs write items faster than the erasure erases them."""
 
 _AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Whether comments, orders and tickets are deleted or keep the name.
+    """What the erasure does with the user's comments, orders and tickets.
 
-    Everything else is deleted.
+    An item is deleted, or is kept under a random name (``anonymize`` and ``rename``), or is kept
+    unchanged. Choices do not concern the user's other items: moderation decisions and blocks lose
+    the user's name, and all other items are deleted.
     """
 
     comments: CommentFate = "delete"
@@ -81,7 +83,7 @@ class Choices:
 
 @dataclass(slots=True)
 class Erased:
-    """How many items of each kind were erased, and how many keep the name by choice."""
+    """The numbers of items, by kind, that were erased, and that keep the name by choice."""
 
     erased: Counter[Kind] = field(default_factory=Counter)
     kept: Counter[Kind] = field(default_factory=Counter)
@@ -109,9 +111,11 @@ class Erasure:
         ``seen`` is None, the erasure is proved without a scan.
 
         Raises StoreRefusedError if an unfinished erasure of the user was started with other
-        choices: then this run changes nothing. Also raises it if an item of an unknown kind may
-        name the user: then this run changes nothing if its first queries find the item, but a scan
-        finds the item after other items are erased.
+        choices. This run then changes nothing.
+
+        Also raises StoreRefusedError if an item of an unknown kind may name the user. If the first
+        queries find this item, this run changes nothing. If only the scan finds it, other items are
+        already erased.
 
         Raises ConflictError if other programs keep writing items that name the user.
         """
@@ -144,7 +148,7 @@ class Erasure:
 
     async def _announce(self) -> str:
         """Announce the erasure, or continue an interrupted one. Return the id of its record."""
-        # raises an error for an item of an unknown kind
+        # This raises StoreRefusedError if an item of an unknown kind may name the user.
         async for _ in find(self._table, self._name):
             pass
         wanted = asdict(self._choices)
@@ -162,8 +166,8 @@ class Erasure:
         if begun != wanted:
             options = " ".join(f"--{choice} {fate}" for choice, fate in begun.items())
             raise StoreRefusedError(
-                f"An erase of {self._name} with other choices has begun: run it again with "
-                f"{options}."
+                f"An unfinished erasure of {self._name} has other choices: run this command again "
+                f"with {options}."
             )
         self._done.erased = Counter({Kind(one): count for one, count in state["erased"].items()})
         return str(state["record"])
@@ -182,8 +186,8 @@ class Erasure:
         async for item in find(self._table, self._name):
             for one in self._to_erase([item]):
                 previous, kind = kind, kind_in(one, self._name)
-                # A membership is needed to find tickets, so it must not be erased in one batch with
-                # them.
+                # A membership is needed to find the user's tickets, so it must not be erased in one
+                # batch with the tickets.
                 if len(batch) == _AT_ONCE or kind is not previous:
                     await self._erase(batch)
                     batch.clear()
@@ -223,9 +227,9 @@ class Erasure:
             self._progress(self._done.erased.total())
 
     async def _erase_item(self, item: Item) -> None:
-        """Erase one item. If it has changed meanwhile, the next round erases it."""
+        """Erase one item. If the item has changed meanwhile, the next round erases it."""
         kind = kind_in(item, self._name)
-        assert kind is not None  # noqa: S101 - it was found by its name
+        assert kind is not None  # noqa: S101 - the item names the user
         try:
             if kind is Kind.COMMENT:
                 await self._erase_comment(item)
@@ -254,7 +258,7 @@ class Erasure:
                     {"Put": {"Item": order, **ABSENT}},
                     {"Delete": {"Key": key_of(item), **ORDER.unchanged(item)}},
                 ]
-        except UNREADABLE:  # an unreadable item without the name has nothing to keep
+        except UNREADABLE:  # the name cannot be removed from an unreadable item
             pass
         return [{"Delete": {"Key": key_of(item)}}]
 
@@ -276,7 +280,7 @@ class Erasure:
         return kept | packed(without_name(unpacked(item)))
 
     async def _erase_comment(self, item: Item) -> None:
-        """Delete or rename a comment or a submission. Its case and votes are removed first."""
+        """Delete or rename a comment or a submission. A deletion removes case and votes first."""
         comment_id = unescape(item["PK"]["S"].partition("#")[2])
         deletes = self._choices.comments == "delete"
 
@@ -298,15 +302,15 @@ class Erasure:
 
     def _conflict(self) -> ConflictError:
         return ConflictError(
-            f"Other programs keep writing data of {self._name}: end loads that contain it, and the "
-            "person's sessions, then run the same command again."
+            f"Other programs keep writing data of {self._name}: stop the loads of this data, "
+            "end the user's sessions, then run the same command again."
         )
 
 
 def _new_name() -> str:
     """Return a random name.
 
-    Each item gets a different one, to hide that they have the same author.
+    Each item gets a different name, so that readers cannot see which items have the same author.
     """
     return f"erased-{secrets.token_hex(4)}"
 

@@ -1,4 +1,4 @@
-"""Export: reads every object that a file can contain, by a parallel scan.
+"""Export: a parallel scan reads all objects that an exported file can contain.
 
 Reads are strongly consistent. An object that exists during the whole scan is exported once, in one
 of its states. An object that is added or deleted during the scan may be missing.
@@ -48,8 +48,8 @@ _KINDS: Mapping[str, tuple[Callable[[Item], bool], Callable[[Item], Any]]] = {
     "cases": (is_case, case_in),
     "votes": (is_vote, decode_vote),
 }
-"""Two functions per kind. The first returns whether an item is of this kind, the second the object
-of an item, or None for a comment that cannot be shown."""
+"""Two functions for each kind of object. The first returns whether an item is of this kind. The
+second decodes the item, and returns None for a comment that cannot be shown."""
 
 _ALL_STATES = {
     **_KINDS,
@@ -60,7 +60,7 @@ _ALL_STATES = {
 
 @dataclass(frozen=True, slots=True)
 class ExportPage:
-    """A part of the objects of one scan segment, by kind."""
+    """The objects in one page of a scan segment, by kind."""
 
     objects: Mapping[str, list[Any]]
     unreadable: dict[str, int]
@@ -76,8 +76,9 @@ async def export_pages(
 ) -> AsyncIterator[ExportPage]:
     """Yield the objects of ``kinds`` in one scan segment. Raises DalError.
 
-    Comments are the published ones, and with ``all_states`` also submissions. For each organisation
-    that the scan finds, its users are read too.
+    By default, only published comments are exported. With ``all_states``, submissions (unpublished
+    comments) are exported too. For each organisation that the scan finds, the organisation's users
+    are read too.
     """
     organizations = Stores(table).organizations
     known = _ALL_STATES if all_states else _KINDS

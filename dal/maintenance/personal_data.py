@@ -1,9 +1,9 @@
 """Personal data: finds every item that names a user, and returns the items as JSON values.
 
-``find`` reads the user's partitions by Query. It misses items that an index does not contain yet,
-and tickets of an organisation that the user has left. ``scan`` misses nothing, because it reads the
-whole table consistently. Both search for the name in keys and in those fields of ``data`` that
-contain user names, but not in texts.
+``find`` reads the user's partitions by Query. ``find`` misses items that an index does not contain
+yet, and tickets of an organisation that the user has left. ``scan`` misses nothing, because it
+reads the whole table consistently. Both search for the name in keys and in those fields of ``data``
+that contain user names, but not in texts.
 """
 
 import re
@@ -81,7 +81,7 @@ _KINDS: Sequence[tuple[Callable[[Item], bool], Kind]] = (
 _NAMELESS = re.compile(
     "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
 )
-"""The partition keys of those kinds of items that never name a user."""
+"""Matches the partition keys of the kinds of items that never name a user."""
 
 _NAMED_IN_KEY = re.compile(
     "(?:AUTHOR|DID|USER|REPORT|ORG#[^#]+#USER)#([^#/]+)(?:/held)?|TICKET#[^#/]+/([^#/]+)/[A-Z]+"
@@ -124,10 +124,11 @@ def _names(data: Any, name: str) -> bool:
 
 
 async def find(table: Table, name: str) -> AsyncIterator[Item]:
-    """Yield the items that name a user, found by Queries, and each then read consistently.
+    """Yield the items that name a user. Queries find them, and consistent reads return them.
 
-    A user's tickets come before the memberships, because the memberships are needed to find
-    tickets.
+    Each membership in an organisation is yielded after the user's tickets in this organisation. If
+    a caller erases the items in this order and is interrupted, the next call still finds the
+    tickets by the membership.
     """
     author = {"author": name, "part": HELD}
     for index, partition in (
@@ -162,7 +163,7 @@ async def _named(table: Table, index: Index, partition: str, name: str) -> Async
 
 
 async def scan(table: Table, name: str, seen: Progress) -> list[Item]:
-    """Return the items that name a user, by one consistent scan of the table."""
+    """Return the items that name a user. One consistent scan of the table finds them."""
     found: list[Item] = []
     await scan_all(
         table, seen, lambda items: found.extend(one for one in items if kind_in(one, name))

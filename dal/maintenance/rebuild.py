@@ -1,20 +1,20 @@
-"""The rebuild of the statistics while servers write. Afterwards the mode is transactional.
+"""Rebuilds the statistics while servers write. Afterwards, the mode is transactional.
 
-The rebuild counts every comment into separate counters. Each rebuild has a number, the *generation*
-of its counters.
+In this mode, the transaction that writes a comment also changes the statistics. The rebuild counts
+every comment into separate counters. Each rebuild has a number, the *generation* of its counters.
 
-1. *Announce*: the rebuild announces itself in the table, and waits until every writer has read
-   this. From then on, each write marks its comment with the generation and adds the new image to
-   the rebuild's counters. If the old image was marked, the write subtracts it. So at any moment
-   these counters count exactly the marked comments.
+1. *Announce*: the rebuild announces itself in the table, and waits until every writer has read the
+   announcement. From then on, each write marks its comment with the generation, and adds the new
+   version of the comment to the rebuild's counters. If the old version was marked, the write
+   subtracts the old version. So at any moment, these counters count exactly the marked comments.
 2. *Backfill*: a parallel scan marks all other comments, in transactions that also count them.
 3. *Cutover*: now all comments are marked. The rebuild copies its counters to the statistics items.
-   The transaction of a copy fails if the counter has changed since it was read. Then the products
-   move on the leaderboards.
+   A copy's transaction fails if the counter has changed since it was read, and is then repeated.
+   Afterwards, the rebuild moves the products on the leaderboards.
 4. The rebuild announces that it has ended.
 
-An interrupted rebuild continues when it is called again, because ``RECOUNT#<generation>`` keeps the
-progress of the scan.
+An interrupted rebuild continues when it is called again, because items with the PK
+``RECOUNT#<generation>`` store the progress of the scan.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -53,8 +53,9 @@ _COUNTERS_AT_ONCE = 40
 async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Progress) -> None:
     """Make the statistics exact, and the maintenance mode transactional.
 
-    From then on, no other program may write comments. Raises NoTransactionsError if the endpoint
-    has no transactions. After any DalError, the next call continues the rebuild.
+    Afterwards, no other program may write comments, because its comments would not be counted.
+    Raises NoTransactionsError if the endpoint does not support transactions. After any DalError,
+    the next call continues the rebuild.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
@@ -73,7 +74,7 @@ async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Prog
     await scan.run(Backfill(table, generation).count, progress)
     await cut_over(table, announced)
     await store.announce(announced, rebuilding=False, complete=True)
-    with suppress(DalError):  # on an error the remaining items expire
+    with suppress(DalError):  # after an error, the remaining items expire
         left = [*scan.keys, *[key async for key in counter_keys(table, generation)]]
         for keys in batched(left, MOST_ACTIONS):
             await table.write([{"Delete": {"Key": key}} for key in keys])
@@ -90,9 +91,10 @@ class Backfill:
     async def count(self, items: Sequence[Item]) -> None:
         """Count the comments of one page of the scan."""
         await self._mark(items)
-        # If a product has no comments, its statistics item must become zero, so it needs a counter.
-        # The item of all languages has no counts, but its counter makes the cutover move the
-        # product on the leaderboards.
+        # The cutover changes only statistics items that have a counter. A product's statistics must
+        # become zero if its comments were all deleted, so every statistics item gets a counter. The
+        # item of all languages stores no counts, but its counter makes the cutover move the product
+        # on the leaderboards.
         stored = [one.key for one in counter_items.stored_in(items)]
         for keys in batched(stored, MOST_ACTIONS):
             await self._write([], dict.fromkeys(keys, RatingCounts()))
@@ -132,9 +134,9 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
 
     Then move the products on the leaderboards, and delete the counters. An interrupted cutover
     repeats all of this. A late write may change a counter after its deletion, which creates the
-    counter again with wrong counts. The cutover does not copy such a counter: ``rebuilt`` (N) of
-    the statistics item shows that it was copied before. Raises StoreRefusedError if another command
-    has changed the maintenance mode meanwhile.
+    counter again with wrong counts. The cutover does not copy such a counter, because the attribute
+    ``rebuilt`` (N) of the statistics item shows that the counter was already copied. Raises
+    StoreRefusedError if another command has changed the maintenance mode meanwhile.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]

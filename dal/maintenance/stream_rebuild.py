@@ -1,16 +1,19 @@
-"""The rebuild for tables that other programs write to. Afterwards the maintenance mode is stream.
+"""Rebuilds the statistics of a table that other programs write to. Afterwards, the mode is stream.
 
-1. *Announce*: the rebuild announces itself in the table. It waits until neither this program's
-   writes nor a follower change the counters.
+In this mode, a follower reads the records of the table's stream and changes the statistics.
+
+1. *Announce*: the rebuild announces itself in the table. It waits until the servers' writes and the
+   follower no longer change the counters.
 2. *Scan*: the rebuild switches a new stream on, and scans the table.
-3. *Replay*: the rebuild applies the stream's records to the scanned comments. After the scan it
-   writes canaries, which are items that prove how far it has read the stream. It continues until it
-   has read canaries from each shard.
-4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues. It
-   also writes a marker for each replayed record, because the Lambda handler does not know a
-   record's shard.
+3. *Replay*: the rebuild applies the stream's records to the scanned comments. After the scan, it
+   writes canaries, which are items that prove how far the rebuild has read the stream. It continues
+   until it has read canaries from each shard.
+4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues.
+   The Lambda handler cannot use checkpoints, because it does not know a record's shard. So the
+   rebuild also writes a marker for each replayed record, and the handler skips these records.
 
-Other programs may write all the time. After an interruption the rebuild starts from the beginning.
+Other programs may write during the whole rebuild. After an interruption, the rebuild starts from
+the beginning.
 """
 
 import asyncio
@@ -61,16 +64,16 @@ async def rebuild(
 ) -> None:
     """Make the statistics exact. From then on, followers of the table's new stream change them.
 
-    Raises NoTransactionsError if the endpoint has no transactions, because a follower needs them.
-    After any DalError, the next call starts the rebuild from the beginning.
+    Raises NoTransactionsError if the endpoint does not support transactions, because a follower
+    needs them. After any DalError, the next call starts the rebuild from the beginning.
     """
     await admin.check_transactions(table)
     store = MaintenanceStore(table)
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # Writes will soon stop changing the counters. So pages must no longer conclude from a
-        # count of zero that a list is empty.
+        # Writes will soon stop changing the counters. Then a count of zero no longer proves that a
+        # list is empty, so pages must not rely on this.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(
@@ -92,7 +95,8 @@ async def rebuild(
     await _catch_up(table, streams, arn, replay)
     if await store.read() != announced:
         raise ConflictError(
-            "Another command changed the maintenance mode of this table: run this again."
+            "Another command changed the maintenance mode of this table: run the same command "
+            "again."
         )
 
     # The statistics of a product without comments become zero.
@@ -104,35 +108,36 @@ async def rebuild(
 
 
 async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
-    """Switch a new stream on. Return its ARN, and checkpoints at the end of its first records.
+    """Switch a new stream on. Return its ARN, and checkpoints after its first records.
 
-    Followers of an earlier stream end when they have read it.
+    A follower of the earlier stream ends when it has read that stream.
     """
     arn, end = await admin.renew_stream(table), monotonic() + admin.ACTIVE_SECONDS
     shards: Sequence[Shard] = []
     while not shards:
         if monotonic() >= end:
             raise StoreUnavailableError(
-                "The table's stream does not become active: look at it in DynamoDB, then run this "
-                "again."
+                "The table's stream does not become active: check it in the DynamoDB "
+                "console, then run the same command again."
             )
         with suppress(NoTableError):  # reads of a new stream are eventually consistent
             stream = await streams.describe(arn)
             shards = stream.shards if stream.status == "ENABLED" else []
         if not shards:
             await asyncio.sleep(_LOOK_EVERY)
-    # The embedded engine copies the records of the earlier stream into the new one. It also reports
-    # the last record of an open shard. Amazon's new streams begin empty.
+    # The checkpoints skip records of the earlier stream, which the embedded engine copies into the
+    # new stream. This engine also reports the last record of an open shard. Amazon's new streams
+    # begin empty.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]
 
 
 async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
-    """Return the sequence number of a shard's last record. It reads the whole shard.
+    """Return the sequence number of a shard's last record, after reading the whole shard.
 
-    The embedded engine's DescribeStream compares the numbers as text, and so takes 9 for larger
-    than 10.
+    The embedded engine's DescribeStream may return the number of an earlier record, because it
+    compares numbers as text: there, 9 is larger than 10.
     """
     latest, iterator = None, await streams.iterator(arn, shard, after=None)
     while True:
@@ -147,7 +152,11 @@ async def _latest(streams: Streams, arn: str, shard: str) -> str | None:
 
 
 async def end(table: Table) -> None:
-    """Switch the table's stream off if it has checkpoints, which only this program writes."""
+    """Switch the table's stream off if it has checkpoints.
+
+    Only this program writes checkpoints. A stream without checkpoints may belong to another
+    program.
+    """
     arn = latest_stream(await admin.describe(table))
     if arn is not None and await Checkpoints(table, label_of(arn)).watermark() is not None:
         await admin.end_stream(table)
@@ -191,7 +200,8 @@ class Replay:
         self.events: list[str] = []
         """The event ids of the records that were applied."""
         self.canaries: dict[str, str] = {}
-        """The canaries that were read from the stream: partition key to shard."""
+        """Maps the partition key of each canary that was read from the stream to the canary's
+        shard."""
         self._began = began
         self._contributions: dict[str, _Contribution] = {}
         self._shared: dict[_Contribution, _Contribution] = {}
@@ -253,7 +263,7 @@ class Replay:
         return {shard: self.reached.get(shard, Checkpoint(shard)) for shard in shards}
 
     async def watermark(self) -> datetime | None:
-        """Return when the stream began."""
+        """Return the time at which the stream began."""
         return self._began
 
     async def raise_watermark(self, instant: datetime) -> None:
@@ -273,8 +283,8 @@ class Canaries:
     item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
     from each open shard. It must read all canaries, because a missing canary may be in a shard that
     DynamoDB does not list yet. There are 32 canaries for each listed shard. An unlisted shard may
-    receive only half as many keys as the others; then it gets no canary once in ten million
-    rebuilds.
+    receive only half as many keys as a listed shard. Even such a shard gets at least one canary,
+    except in one of ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:
@@ -290,7 +300,7 @@ class Canaries:
         await self._table.put_many([primary_key(name) | expires for name in names])
 
     def have_come(self, shown: Mapping[str, str]) -> bool:
-        """Return whether ``shown`` has all canaries. It maps partition keys to shards."""
+        """Return whether ``shown`` has all canaries. Its keys are the canaries' partition keys."""
         return self._released <= shown.keys()
 
     def prove(
@@ -327,6 +337,6 @@ class Canaries:
 
     async def __aexit__(self, *_: object) -> None:
         deletions = [{"Delete": {"Key": primary_key(name)}} for name in self._released]
-        with suppress(DalError):  # on an error the canaries expire
+        with suppress(DalError):  # after an error, the canaries expire
             for some in batched(deletions, _DELETIONS_AT_ONCE):
                 await in_parallel([self._table.write([one]) for one in some])

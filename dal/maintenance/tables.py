@@ -57,8 +57,8 @@ from dal.table.definition import (
 from dal.table.items import Action, Item, key_of
 
 IndexProgress: TypeAlias = Callable[[str, str], None]
-"""Shows the progress of creating an index: the function receives the index's name and a few
-words."""
+"""A function that shows the progress of creating an index. It receives the index's name and a short
+text."""
 
 LOOK_EVERY = 5.0
 """Seconds between two DescribeTable requests while an index is created, which takes minutes."""
@@ -67,8 +67,8 @@ _PROGRESS_SECONDS = 7 * 24 * 3600
 """An interrupted upgrade can continue its scan for these seconds."""
 
 _ITEMS_AT_ONCE = 25
-"""Items of one transaction. A page of a scan has at most 1 MB, so its items fit in a transaction of
-4 MB."""
+"""Maximum items of one transaction. A page of a scan has at most 1 MB, so its items fit in a
+transaction of 4 MB."""
 
 _ENTITIES: Sequence[tuple[Callable[[Item], bool], Entity[Any]]] = (
     (lambda item: is_comment(item) and STATE in item, SUBMISSION),
@@ -96,14 +96,15 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
 async def create_table(table: Table) -> bool:
     """Create the table if it does not exist. In a new table, every comment is counted.
 
-    If the endpoint has no transactions, the mode becomes stream, and comments are not counted,
-    because no follower works there. Return False if the table existed and was complete.
+    If the endpoint does not support transactions, the maintenance mode becomes stream. Comments are
+    then not counted, because a follower needs transactions too. Return False if the table existed
+    and was complete.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)
     store = MaintenanceStore(table)
     state = await store.read()
-    if state.exact:  # an earlier call announced the mode when the endpoint still had transactions
+    if state.exact:  # an earlier call has already done the rest
         return created or expiry
     # After an interrupted call the table may exist without items. This check reads at most 1 MB.
     new = created or (
@@ -129,7 +130,7 @@ async def create_table(table: Table) -> bool:
 class Upgraded:
     """The result of an upgrade.
 
-    With ``uncounted``, some comments are not counted: run a rebuild.
+    ``uncounted`` is True if some comments are not counted. A rebuild then counts them.
     """
 
     indexes: list[str]
@@ -147,8 +148,9 @@ async def upgrade(
 ) -> Upgraded:
     """Upgrade a table to the layout of this version while servers run.
 
-    Before it changes anything, it raises StoreRefusedError if DynamoDB cannot do the whole upgrade
-    or the endpoint has no transactions. No rebuild can start while the upgrade adds keys to items.
+    Raises StoreRefusedError, before any change, if DynamoDB cannot do the whole upgrade or the
+    endpoint does not support transactions. No rebuild can start while the upgrade adds keys to
+    items.
     """
     description = await admin.describe(table)
     if not has_declared_keys(description):
@@ -162,21 +164,21 @@ async def upgrade(
     if found.differing:
         raise StoreRefusedError(
             f"In the table {table.name}, {listed(found.differing)} has other keys or projects less "
-            "than this version reads, and DynamoDB cannot change that. Delete a global index with "
-            "`aws dynamodb update-table` and run this command again, which creates it; reads of "
-            "the index fail meanwhile. A local index needs a new table."
+            "than this version reads, and DynamoDB cannot change this. Delete a global index with "
+            "`aws dynamodb update-table`, then run this command again to create the index. Until "
+            "then, reads of the index fail. For a local index, create a new table."
         )
     if found.missing_local:
         names = listed([one["IndexName"] for one in found.missing_local])
         raise StoreRefusedError(
             f"The table {table.name} lacks the local {names.removeprefix('the ')}, which "
-            "DynamoDB creates only with a table: run `marginalia export`, `marginalia table "
+            "DynamoDB creates only with a new table: run `marginalia export`, `marginalia table "
             "create` with another --table, and `marginalia load`."
         )
     if state.rebuilding:
         raise StoreRefusedError(
-            "A rebuild of the statistics is not done: let it end, or run `marginalia stats "
-            "rebuild` again, then run this again."
+            "A rebuild of the statistics is not done: wait for its end, or run `marginalia stats "
+            "rebuild` again. Then run this command again."
         )
     await admin.check_transactions(table)
     for definition in found.missing:
@@ -276,8 +278,8 @@ async def _complete_items(
             else:
                 completed += len(batch)
 
-    # A version that declares other keys for an index needs a new scan. So its progress has another
-    # name.
+    # If another version declares other indexes, it needs a new scan. So the name of the progress
+    # contains a checksum of the declared indexes.
     version = crc32(repr([(one.name, one.entity, one.fields) for one in INDEXES]).encode())
     scan = ResumableScan(table, f"UPGRADE#{version}", _PROGRESS_SECONDS)
     await scan.run(complete, progress)
@@ -302,8 +304,9 @@ def _completion(item: Item) -> tuple[Action, bool] | None:
         lacking |= packed({**unpacked(whole), **data})
     if not lacking:
         return None
-    # The values that become keys are compared: a product's title, and a comment's purchase,
-    # photos and votes. A comment's text may be long and is in no key, so it is not compared.
+    # The condition compares the values that become keys: a product's title, and a comment's
+    # purchase, photos and votes. A comment's text may be long and is in no key, so the condition
+    # does not compare it.
     of_data = {"data", BY_VERIFIED.partition_key, WITH_PHOTOS.partition_key, HELPFUL.sort_key}
     update = entity.unchanged(
         item, unpacked=entity is COMMENT and lacking.keys().isdisjoint(of_data)

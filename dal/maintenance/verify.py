@@ -5,11 +5,11 @@ the scanned comments, or the reverse. The amount of a real error stays the same 
 writes. So if counts differ, verification scans the table again. It reports only differences that
 have the same amount in every scan.
 
-Products move on leaderboards some seconds after their counts change. Verification corrects places
-that stay wrong. Some reports, votes and deletions stop halfway because their process is killed.
-Verification then opens and closes the cases of reported comments, stores the numbers of helpful
-votes in comments, and removes the cases and votes of deleted comments. If the table allows one
-comment per person and product, another scan corrects the reservations.
+Verification also corrects data that a killed process has left incomplete. It corrects products'
+places on the leaderboards, which normally change some seconds after the counts. It opens and closes
+the cases of reported comments, stores the numbers of helpful votes in comments, and removes the
+cases and votes of deleted comments. If the table allows only one comment per user and product,
+another scan corrects the reservations (see ``dal.entities.commented``).
 """
 
 import asyncio
@@ -43,12 +43,13 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """The statistics items of each language and of all languages. The latter have only leaderboard
-    keys."""
+    """The statistics items. The items of all languages have only leaderboard keys, and no
+    counts."""
     reported: set[str] = field(default_factory=set)
     """The ids of comments that have reports or a decision."""
     votes: Counter[str] = field(default_factory=Counter)
-    """By comment, the stored votes minus the number of votes that the comment shows."""
+    """Maps a comment's id to the number of its stored votes, minus the number of votes that the
+    comment shows."""
 
     def add(self, items: Sequence[Item]) -> None:
         """Add one page of a scan."""
@@ -129,10 +130,10 @@ async def verify(
 
 
 def differences(scanned: ScannedCounts) -> Mapping[tuple[StatisticsKey, str], Difference]:
-    """Return the differences by counter and attribute.
+    """Return the differences, by statistics item and attribute.
 
-    The numbers of each rating are compared with the comments, and each total with the sum of its
-    ratings.
+    The count of each rating is compared with the comments, and each total with the sum of these
+    counts.
     """
     found: list[Difference] = []
     keys = scanned.counts.keys() | {key for key in scanned.stored if key.language is not None}

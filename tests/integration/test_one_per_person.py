@@ -158,7 +158,7 @@ async def test_comments_that_keep_changing_end_the_marking_with_one_error(table:
     client._faults.append(changing)
     with (
         patch("dal.maintenance.commented_marking.MAINTENANCE_DEADLINE", 0.2),
-        pytest.raises(ConflictError, match="run this again"),
+        pytest.raises(ConflictError, match="run the same command again"),
     ):
         await switch_on(Table(client, table.name), at_once, ignore)
     await switch_on(table, at_once, ignore)
