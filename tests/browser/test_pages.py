@@ -183,6 +183,35 @@ async def test_the_order_and_verified_purchases_are_kept_while_filters_change(
     assert reader.query == {"verified": ["yes"], "order": ["highest"]}
 
 
+async def test_a_filter_keeps_the_order_that_is_still_loading_and_the_variants(
+    page: Page, server: Server
+) -> None:
+    """The demo has no groups, so the address with all variants gets the page of one product."""
+    loading = asyncio.Event()
+
+    async def one_product(route: Route) -> None:
+        response = await route.fetch(url=f"{server.url}/products/1")
+        await route.fulfill(response=response)
+
+    async def late(route: Route) -> None:
+        await loading.wait()
+        await one_product(route)
+
+    every = f"{server.url}/products/1?variants=all"
+    await page.route(every, one_product)
+    await page.goto(every)
+    await page.route(f"{server.url}/products/1?order=highest", late)
+    await page.get_by_role("link", name="Highest rating").click()
+    async with page.expect_request(re.compile("verified=yes")) as filtered:
+        await page.locator("#filters").get_by_role("checkbox", name="Verified").click()
+    loading.set()
+    assert urlsplit((await filtered.value).url).query == "verified=yes&order=highest"
+    async with page.expect_request(re.compile("photos=yes")) as filtered:
+        await page.goto(every)
+        await page.locator("#filters").get_by_role("checkbox", name="photos").click()
+    assert urlsplit((await filtered.value).url).query == "photos=yes&variants=all"
+
+
 async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
     page: Page, server: Server
 ) -> None:

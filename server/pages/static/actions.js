@@ -3,7 +3,7 @@
    the change before the server answers. If the server refuses the change, the form comes back. */
 
 import { fetched } from "./fetching.js";
-import { announce, number } from "./live.js";
+import { announce, counted, number } from "./live.js";
 
 /* The section with the form of a new comment, as it was loaded. */
 const blank = document.getElementById("write");
@@ -136,7 +136,7 @@ async function add(form) {
     refused.querySelector(".errors").focus();
     return;
   }
-  if (fresh) document.querySelector("#comments > .empty")?.remove();
+  if (fresh && document.querySelector("#comments > .empty")) first();
   settle(expected, notice, fresh);
   announce();
   // A refused form keeps its texts when it is reset, so the form that was loaded comes back. The next
@@ -146,6 +146,14 @@ async function add(form) {
   next.elements.key.value = btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))));
   document.getElementById("write").replaceWith(blank);
   clear(next);
+}
+
+/* Removes the texts that the list has no comments, after the first one. */
+function first() {
+  document.querySelector("#comments > .empty").remove();
+  const { many } = document.getElementById("news").dataset;
+  document.querySelector("#comments .found").textContent = counted(JSON.parse(many), 1);
+  document.querySelector(".verdict > p:not(.score)")?.remove();
 }
 
 /* Empties a comment's form. The events update the numbers of characters and the draft. */

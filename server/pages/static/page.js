@@ -13,6 +13,7 @@ const filters = () => document.querySelector("form#filters");
 const here = () => location.pathname + location.search;
 let latest = 0;
 let shown = here();
+let requested = location.href;
 
 /* While the pointer is down, no part is replaced: a click begins and ends on the same element. */
 let release = () => {};
@@ -30,6 +31,7 @@ for (const end of ["pointerup", "pointercancel"]) {
 async function show(to, { push, landing }) {
   const address = inLanguage(to);
   const mine = (latest += 1);
+  requested = address;
   document.body.setAttribute("aria-busy", "true");
   try {
     const { answer, parsed: fresh } = await fetched(address);
@@ -42,6 +44,7 @@ async function show(to, { push, landing }) {
     if (push) history.pushState(null, "", answer.url);
     swap(fresh, landing);
     shown = here();
+    requested = location.href;
     listen();
     offerMore();
     addSavings();
@@ -75,12 +78,17 @@ export function swap(fresh, landing) {
   if (landing) target?.scrollIntoView();
 }
 
-/* Returns the address of the selected filters, with its parameters in the server's order. */
+/* Returns the address of the selected filters, with its parameters in the server's order. The last three
+   come from the address that was requested last, because the page may not show it yet. */
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
-  for (const name of ["rating", "language", "from", "to", "verified", "photos", "order", "show"]) {
+  for (const name of ["rating", "language", "from", "to", "verified", "photos"]) {
     for (const value of values.getAll(name).sort()) if (value) query.append(name, value);
+  }
+  const before = new URL(requested).searchParams;
+  for (const name of ["variants", "order", "show"]) {
+    if (before.has(name)) query.append(name, before.get(name));
   }
   return query.size ? `${form.action}?${query}` : form.action;
 }
