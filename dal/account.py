@@ -1,4 +1,4 @@
-"""Counts the requests to DynamoDB of a task, and the read and write capacity that they consumed."""
+"""Counts a task's requests to DynamoDB, and the read and write capacity that they consumed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,8 +9,8 @@ from typing import Any
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "transact_write_items", "batch_write_item"}
 )
-"""Operations that consume write capacity. If the response to one of them is lost, its outcome is
-unknown."""
+"""Operations that consume write capacity. If the response to such an operation is lost, it is
+unknown whether the write happened."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Errors of the data-access layer. Each message is one sentence that says what to do."""
+"""Errors of the data-access layer. Each message says what is wrong and what to do."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,7 +29,7 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyCommentedError(DalError):
-    """The table allows one comment per author and product, and the author has another comment."""
+    """The author already has a comment on the product, and the table allows only one comment."""
 
     def __init__(self, there: Any) -> None:
         super().__init__("You have another comment on this product: edit or delete it.")

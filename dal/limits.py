@@ -1,4 +1,4 @@
-"""Every limit on clients' input and on the work it causes, each with its reason.
+"""The limits on clients' input and on the work that it causes, with the reason of each limit.
 
 The server checks the length of a text before it does any other work on the text. For operators,
 SECURITY.md lists the limits, and the test of each limit.
@@ -93,7 +93,7 @@ more rows than this (about 1 MB) are expected. If the expectation is too low, th
 error after twice as many rows."""
 
 MAX_REQUESTS = 250
-"""Maximum requests to DynamoDB that an operation may be expected to send."""
+"""An operation is refused if it is expected to send more requests to DynamoDB than this."""
 
 MAX_EVENT_REQUESTS = 5
 """Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
@@ -164,7 +164,7 @@ MAX_LANGUAGE = 35
 accept tags of this length."""
 
 KEPT_TAGS = 10_000
-"""Number of language tags with a cached canonical form."""
+"""Number of language tags whose canonical form is cached."""
 
 MAX_ADDRESS = 2_048
 """Maximum characters of a URL in a link. All browsers and crawlers accept this length."""
@@ -255,14 +255,15 @@ SEND_TIMEOUT = 30.0
 
 MIN_TAKEN = 16_384
 """Bytes that a client must receive in each ``SEND_TIMEOUT`` while its connection's write buffer is
-full. Otherwise the server closes the connection: responses to slow clients would occupy memory for
-hours."""
+full. Otherwise the server closes the connection, because responses to slow clients would occupy
+memory for hours."""
 
 MAX_CLIENTS = 100_000
-"""Maximum clients with a remembered request rate, in 40 MB of memory. Beyond this limit, the server
-forgets the client that has sent no request for the longest time."""
+"""Maximum clients whose request rate the server remembers, in 40 MB of memory. Beyond this limit,
+the server forgets the client that has sent no request for the longest time."""
 
 SECONDS_OF_REQUEST = 0.002
-"""Every 2 ms of CPU time that the server needs to parse and validate a client's new document count
-as one more request in the client's request rate. A short document takes less than 2 ms. A client
-that sends 100 requests per second, each with a new document, uses a fifth of a core."""
+"""The seconds of CPU time that count as one more request in a client's request rate. The server
+measures how long it parses and validates each new document of the client. A short document takes
+less time than this. A client that sends 100 requests per second, each with a new document, uses a
+fifth of a core."""

@@ -1,1 +1,1 @@
-"""Answers questions about all comments by a columnar store, which has a copy of the comments."""
+"""Answers questions about all comments with a columnar store, which has a copy of the comments."""

@@ -1,7 +1,7 @@
 """The analytics store on a ClickHouse server, through its HTTP interface.
 
-It works with every release since 18.16. ClickHouse's DateTime has whole seconds from 1970 to 2105,
-so the store omits comments of other years.
+The store works with every ClickHouse release since 18.16. ClickHouse's DateTime has whole seconds
+from 1970 to 2105, so the store omits comments of other years.
 """
 
 import re
@@ -41,8 +41,8 @@ _STATE = (
     "ENGINE = ReplacingMergeTree(number) ORDER BY name"
 )
 _NO_TABLE = re.compile(r"Code: 60\b")
-"""ClickHouse's error code UNKNOWN_TABLE. A comma follows the code in messages of old releases, a
-full stop in messages of new releases."""
+"""Matches the code of the error UNKNOWN_TABLE in ClickHouse's messages. A comma follows the code in
+messages of old releases, and a full stop in messages of new releases."""
 
 
 class ClickHouseStore:
@@ -152,11 +152,11 @@ class ClickHouseStore:
 
 
 class _NoTableError(Exception):
-    """A table does not exist: the store has no data yet, or a newer export has replaced it."""
+    """A table does not exist: the store has no data yet, or a newer export replaced the table."""
 
 
 def _exported(parquet: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of an exported file in batches, without those that ClickHouse cannot store."""
+    """Yield the rows of an exported file in batches. Omit rows that ClickHouse cannot store."""
     with duckdb.connect(":memory:") as database:
         database.execute("SET TimeZone = 'UTC'")
         found = database.execute(

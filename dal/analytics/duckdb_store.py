@@ -25,10 +25,12 @@ THREADS = 2
 together."""
 
 MEMORY = "1GB"
-"""DuckDB's memory limit. A question that needs more writes temporary files to the same folder."""
+"""DuckDB's memory limit. If a question needs more memory, DuckDB writes temporary files to the
+store's folder."""
 
 ATTEMPTS = 3
-"""Maximum attempts to read the file, because a refresh can replace it at any moment."""
+"""Maximum attempts to answer a question. An attempt fails if a refresh replaces the file
+meanwhile."""
 
 _DISK_FULL = ("No space left", "quota exceeded", "File too large")
 
@@ -40,7 +42,7 @@ _CURRENT = "base.json"
 class DuckDBStore:
     """A copy of the comments in the files of one folder.
 
-    Several processes may query and fill it.
+    Several processes may query and fill the folder at the same time.
     """
 
     name = "DuckDB"
@@ -68,7 +70,7 @@ class DuckDBStore:
         return await self._run(lambda cursor: self._ask(cursor, question, export))
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Store the exported comments, sorted by product, so that a trend reads few row groups."""
+        """Store the exported comments, sorted by product: a trend then reads few row groups."""
         return await self._run(lambda cursor: self._fill(cursor, parquet, began))
 
     async def close(self) -> None:

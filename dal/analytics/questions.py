@@ -36,7 +36,7 @@ class Period:
 def number_of(interval: Interval, instant: datetime) -> int:
     """Return the number of the period that contains an instant.
 
-    Consecutive periods count up by one.
+    Consecutive periods have consecutive numbers.
     """
     instant = instant.astimezone(UTC)
     match interval:
@@ -185,7 +185,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A point for each period, also for periods without comments.
+    """A product's comments over time: a point for each period, also for periods without comments.
 
     The trend includes every comment written before ``as_of``.
     """

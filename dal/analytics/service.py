@@ -1,4 +1,4 @@
-"""Asks questions of an analytics store. Limits their number and time, and caches their results."""
+"""Asks an analytics store questions. Limits their number and time, and caches their results."""
 
 import asyncio
 import time
@@ -133,7 +133,7 @@ class Analytics:
         store: AnalyticsStore,
         export: Export,
     ) -> Answer:
-        """Return the store's answer. Several requests for the same answer share one question."""
+        """Ask a question. Raise AnalyticsUnavailableError if too many questions are running."""
         if self._running >= MAX_WAITING_QUESTIONS:
             raise AnalyticsUnavailableError(BUSY)
         self._running += 1
@@ -155,8 +155,8 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
                 from dal.analytics.clickhouse_store import ClickHouseStore  # noqa: PLC0415
 
                 return ClickHouseStore(url, table)
-            from dal.analytics import sql  # noqa: F401, PLC0415 - takes 0.1 s
-            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - optional packages
+            from dal.analytics import sql  # noqa: F401, PLC0415 - the import takes 0.1 s
+            from dal.analytics.duckdb_store import DuckDBStore  # noqa: PLC0415 - an optional package
 
             return DuckDBStore(folder_of(directory, table))
         except ImportError:

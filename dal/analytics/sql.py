@@ -14,8 +14,8 @@ from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
-"""The range of dates that every ClickHouse release supports: from the first Monday of its DateTime
-to the last day."""
+"""The dates that every ClickHouse release supports: from the first Monday to the last day of the
+type DateTime."""
 
 _STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
 
@@ -129,7 +129,7 @@ def duckdb(question: exp.Query) -> str:
 def clickhouse(question: exp.Query) -> str:
     """Return a question as ClickHouse's SQL.
 
-    It uses only functions that all releases since 18.16 have.
+    The SQL uses only functions that all ClickHouse releases since 18.16 have.
     """
     return question.transform(_older).sql(dialect="clickhouse")
 

@@ -17,7 +17,7 @@ Row = Sequence[Any]
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A copy of all comments in the store: its start, its name there, and its number of rows.
+    """A copy of all comments in the store: its start time, its name, and its number of rows.
 
     The copy includes every change that was made before ``began``.
     """

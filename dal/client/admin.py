@@ -1,4 +1,4 @@
-"""Creates and describes the table, and switches its time to live (TTL) and its stream."""
+"""Creates and describes the table, and switches its time to live (TTL) and stream on and off."""
 
 import asyncio
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ async def stream(table: Table) -> str | None:
 async def renew_stream(table: Table) -> str:
     """Switch the table's stream on. If it is on already, switch it off first.
 
-    Return the ARN of the new stream. Its first record is the first change after this call.
+    Return the ARN of the new stream. The stream's first record is the first change after this call.
     """
     if await stream(table) is not None:
         await end_stream(table)

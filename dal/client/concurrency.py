@@ -46,7 +46,7 @@ async def both(
 
 
 class KeyedLocks:
-    """One lock for each name. Tasks get a lock in their order of arrival."""
+    """One lock for each name. Tasks get a lock in order of arrival."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -87,9 +87,10 @@ class Pace:
 
     ``units`` are RCU if ``reads`` is true, otherwise WCU. None means no limit. Only a response
     shows how many units its request consumed, and one request may consume more than ``units``. So
-    each request waits as long as its predecessors' consumption takes at this rate. For example,
-    after a request that consumed 500 units, at 100 units per second, the next request waits for
-    five seconds. A request that has no response yet counts as much as the latest response.
+    each request waits until enough time has passed for the units of all earlier requests. For
+    example, after a request that consumed 500 units, at 100 units per second, the next request
+    waits for five seconds. A request that has no response yet counts as much as the latest
+    response.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:

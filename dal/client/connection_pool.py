@@ -16,7 +16,7 @@ from aiohappyeyeballs import start_connection
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
-"""Maximum seconds to open a connection, with TLS."""
+"""Maximum seconds to open a connection, including TLS."""
 
 NEXT_ADDRESS_SECONDS = 0.25
 """If a connection is not open after these seconds, the pool also tries the host's next address (RFC
@@ -89,7 +89,7 @@ class HttpConnection(asyncio.Protocol):
             self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the headers that ``responses`` checks."""
+        """Keep the headers that the module ``responses`` checks."""
         name = name.lower()
         if name in _KEPT_HEADERS:
             self._headers[name] = value
@@ -156,7 +156,7 @@ class ConnectionPool:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
             addresses = await loop.getaddrinfo(self._host, self._port, type=SOCK_STREAM)
-            # uvloop's create_connection has no happy_eyeballs_delay, asyncio's option for RFC 8305.
+            # uvloop's create_connection lacks asyncio's option for RFC 8305, happy_eyeballs_delay.
             sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
             name = None if self._tls is None else self._host
             _, connection = await loop.create_connection(

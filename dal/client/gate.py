@@ -1,4 +1,4 @@
-"""Limits how many calls to DynamoDB run at a time, how long each takes, and calls in an outage.
+"""Limits the number and the duration of calls to DynamoDB, and stops calls during an outage.
 
 An attempt ends after a few seconds, so that time remains for a second attempt. If a transaction has
 no response, the second attempt sends the same request token. DynamoDB therefore executes the
@@ -70,7 +70,7 @@ class CircuitBreaker:
         self._next_probe = time.monotonic() + PROBE_SECONDS
 
     def succeeded(self) -> None:
-        """Close the circuit: DynamoDB has answered. An error response is an answer too."""
+        """Close the circuit, because DynamoDB has answered. An error response is an answer too."""
         self._failures = 0
         if self._next_probe is not None:
             self._next_probe = None

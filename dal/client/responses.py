@@ -245,7 +245,7 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
             "restore`."
         )
     if "disk is full" in message:
-        return errors.StoreFullError("The disk is full: make room, then try again.")
+        return errors.StoreFullError("The disk is full: free some space, then try again.")
     if response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR:
         return errors.StoreUnavailableError(f"DynamoDB failed ({code}): try again in a moment.")
     refused = (

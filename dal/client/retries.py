@@ -31,7 +31,8 @@ logger = logging.getLogger(__name__)
 Response = TypeVar("Response")
 
 DEADLINE = 10.0
-"""Maximum seconds of a request with its retries. The current request's deadline may be earlier."""
+"""Maximum seconds of a request, including its retries. The current request's deadline may be
+earlier."""
 
 MAINTENANCE_DEADLINE = 60.0
 """Maximum seconds in which a bulk write or a rebuild retries conflicts on the same items."""
@@ -85,7 +86,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """Remove the time limit of the requests in the ``with`` block that have no deadline."""
+    """In the ``with`` block, requests without a deadline have no time limit."""
     token = _PATIENCE.set(patience)
     try:
         yield
@@ -94,7 +95,7 @@ def patient(patience: Patience) -> Iterator[None]:
 
 
 def waits() -> bool:
-    """Return whether requests wait for DynamoDB without a time limit."""
+    """Return whether a request now waits for DynamoDB without a time limit."""
     patience = _PATIENCE.get()
     return patience is not None and patience.answered and time_left() is None
 

@@ -42,16 +42,16 @@ REFRESH_EVERY = 30.0
 """Seconds between two refreshes of credentials that are still valid."""
 
 REFRESH_SECONDS = 10.0
-"""Maximum seconds of one refresh, with the SDK's own attempts."""
+"""Maximum seconds of one refresh, including the SDK's own attempts."""
 
 # botocore reads AWS_DEFAULT_REGION only, while the other SDKs of AWS read AWS_REGION.
 _NO_REGION = (
     "No AWS region is set: set AWS_DEFAULT_REGION to the table's region, such as eu-west-1 "
-    "(AWS_REGION is not read). For an endpoint outside of AWS, any region will do."
+    "(AWS_REGION is not read). For an endpoint outside of AWS, any region works."
 )
 
 _MISSING = {403, 404}
-"""Statuses of S3 for a missing file."""
+"""The HTTP statuses that S3 returns for a missing file."""
 
 # This logger writes a traceback for each failed refresh. LastingCredentials logs one line instead.
 logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
@@ -139,7 +139,7 @@ async def open_sdk(
 
 
 class S3:
-    """Signs forms that upload files to a bucket of S3, and copies files within the bucket."""
+    """Signs forms that upload files to an S3 bucket, and copies files within the bucket."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client = client

@@ -1,7 +1,7 @@
 """DynamoDB Streams: the shards of a table's stream of changes, and the records of each shard.
 
-The records of a shard are in order. After a shard is closed, new records are in its child shards.
-Records expire after a day.
+The records of a shard are in the order of the changes. After a shard is closed, new records are in
+its child shards. Records expire after a day.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Streams.html
 """
 
@@ -25,7 +25,8 @@ ten per second.
 https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_DescribeStream.html"""
 
 Call: TypeAlias = Callable[..., Awaitable[dict[str, Any]]]
-"""Sends an operation of the service, given its name and its arguments by name."""
+"""Sends an operation to the service. The first argument is the operation's name. The keyword
+arguments are the operation's arguments."""
 
 
 def latest_stream(table: Mapping[str, Any]) -> str | None:
@@ -112,7 +113,10 @@ class Streams:
         """How far the service's clock is ahead of this machine's clock."""
 
     def now(self) -> datetime:
-        """Return the time of the service's clock, to the second, from its latest response."""
+        """Return the current time of the service's clock, to the second.
+
+        It is computed from the date in the service's latest response.
+        """
         return datetime.now(UTC) + self._ahead
 
     async def describe(self, arn: str) -> StreamDescription:
@@ -152,8 +156,8 @@ class Streams:
     async def records(self, iterator: str) -> Records:
         """Return up to 1,000 records from the iterator; none if an open shard has no new records.
 
-        Raises IteratorExpiredError after about 15 minutes, and ChangesLostError if the next records
-        have expired.
+        Raises IteratorExpiredError if the iterator is older than about 15 minutes, and
+        ChangesLostError if the next records have expired.
         """
         response = await self._send("get_records", ShardIterator=iterator)
         once = {one["dynamodb"]["SequenceNumber"]: one for one in response["Records"]}

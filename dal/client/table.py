@@ -1,7 +1,7 @@
 """The client of one table: reads by key, Queries, Scans, and conditional writes.
 
-A request is retried until its deadline after throttling, lost responses and transaction conflicts.
-Items are maps from attribute names to AttributeValues.
+After throttling, a lost response or a transaction conflict, a request is retried until its
+deadline. Items are maps from attribute names to AttributeValues.
 """
 
 import asyncio
@@ -32,13 +32,14 @@ _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
 """Asks DynamoDB to report the consumed capacity. A response with a capacity is from DynamoDB, and
 not an empty object from a proxy."""
 
-# BatchGetItem's maximum number of keys:
+# The maximum numbers of keys in BatchGetItem, and of items in BatchWriteItem:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
 _GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
-"""Maps an action that can safely be repeated to the operation that executes it alone."""
+"""The actions that can safely be repeated. Maps each to the operation that executes it without a
+transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ async def connect(address: TableAddress) -> AsyncIterator["Table"]:
 def _open_sdk(
     service: str, endpoint_url: str | None, *, embedded: bool, **settings: Any
 ) -> AbstractAsyncContextManager[Sdk]:
-    from dal.client.sdk import open_sdk  # noqa: PLC0415 - takes a third of the start's time
+    from dal.client.sdk import open_sdk  # noqa: PLC0415 - the import takes a third of the start
 
     return open_sdk(service, endpoint_url, embedded=embedded, **settings)
 
@@ -152,7 +153,7 @@ class Table:
         found = await in_parallel([self._get_batch(batch, consistent) for batch in batches])
         return [item for items in found for item in items]
 
-    async def _get_batch(self, keys: Sequence[Item], consistent: bool) -> list[Item]:  # noqa: FBT001 - of one caller
+    async def _get_batch(self, keys: Sequence[Item], consistent: bool) -> list[Item]:  # noqa: FBT001 - for get_many only
         items: list[Item] = []
         left: dict[str, Any] = {"Keys": list(keys), "ConsistentRead": consistent}
 
@@ -171,7 +172,7 @@ class Table:
         """Execute all ``actions`` in one transaction, or none of them.
 
         A single Put or Delete is sent without a transaction, at half the cost. Raises
-        ConditionFailedError with the numbers of the actions whose conditions failed, and
+        ConditionFailedError with the indexes of the actions whose conditions failed, and
         StoreUnavailableError if the outcome is unknown.
 
         After a lost response, this method sends the write again. The condition of the second

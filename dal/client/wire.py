@@ -1,4 +1,4 @@
-"""The wire: sends signed JSON over HTTP/1.1 to DynamoDB, on persistent connections.
+"""The wire: an HTTP/1.1 client that sends signed JSON to DynamoDB, on persistent connections.
 
 The wire sends the operations that pages, the server's start and the loading of demo data need. It
 uses much less CPU time than the AWS SDK, which sends all other operations. A test sends each

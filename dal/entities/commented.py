@@ -1,9 +1,9 @@
 """Reservations: items that limit each user to one comment on a product.
 
 A reservation has the PK ``USER#<name>`` and the SK ``COMMENTED#<product>``. Its attribute
-``comment`` (S) is the id of the user's comment on the product, in any state. If the table allows
-only one comment per user and product, the transaction that writes a comment also writes its
-reservation.
+``comment`` (S) is the id of the user's comment on the product, which may be published or not. If
+the table allows only one comment per user and product, the transaction that writes a comment also
+writes its reservation.
 """
 
 from dal.entities.submission import stored

@@ -14,7 +14,7 @@ from dal.table.items import Item, unchanged
 Model = TypeVar("Model")
 
 UNREADABLE = (AttributeError, InvalidArgumentError, KeyError, TypeError, ValueError)
-"""Errors of decoding an item that another program wrote with one of our keys."""
+"""Errors of decoding an item that another program wrote with this program's keys."""
 
 
 class Row(NamedTuple):

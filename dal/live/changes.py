@@ -25,7 +25,7 @@ from dal.query.pagination import Edge, encode_cursor
 from dal.repositories.comments import Selection
 
 UNREADABLE = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-"""Errors of ``decode`` for a line that another version or another program wrote."""
+"""Errors that ``decode`` raises for a line that another version or another program wrote."""
 
 _OVERHEAD = 1_000
 """Approximate bytes of a change in memory, without its texts."""
@@ -140,7 +140,7 @@ class CommentEvent:
     def edge_cursor(self) -> str | None:
         """The cursor of the comment's row in the list.
 
-        It stays valid after the comment is deleted.
+        The cursor stays valid after the comment is deleted.
         """
         return None if self.change is None else encode_cursor(self.change.position)
 
@@ -192,7 +192,7 @@ def encode(entry: LogEntry) -> bytes:
 
 
 def decode(line: bytes) -> LogEntry:
-    """Return the entry of a line. For any other text, raise one of the errors in ``UNREADABLE``."""
+    """Return the log entry in a line. For other text, raise one of the errors in ``UNREADABLE``."""
     fields = orjson.loads(line)
     if "position" not in fields:
         return UncertainWrite(fields["product"])

@@ -35,7 +35,7 @@ class SlowListenerError(Exception):
 
 
 class Listener:
-    """An async iterator of the events of one selection.
+    """An async iterator of the events of one selection (a product's comments, with filters).
 
     The number and the bytes of its queued events are limited.
     """
@@ -101,7 +101,7 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close the listener. asyncio expects this name of async generators."""
+        """Close the listener. The method has the same name as that of async generators."""
         self.close()
 
 

@@ -49,7 +49,8 @@ _BLOCK = 2_000
 """Milliseconds that a read waits for entries."""
 
 _ENTRIES = 100
-"""Maximum entries of one read. They are delivered in one turn of the event loop."""
+"""Maximum entries of one read. All entries of a read are delivered in one turn of the event
+loop."""
 
 _BACKOFF = ExponentialWithJitterBackoff(cap=5, base=0.1)
 

@@ -105,10 +105,10 @@ class Erasure:
     async def run(
         self, wait_for_writers: WaitForWriters, progress: Progress, seen: Progress | None
     ) -> Erased:
-        """Erase the user, prove it, and return the counts of all runs of this erasure.
+        """Erase the user's data, prove this, and return the counts of all runs of this erasure.
 
-        ``progress`` receives the number of erased items, ``seen`` the number of scanned ones. If
-        ``seen`` is None, the erasure is proved without a scan.
+        ``progress`` receives the number of erased items, and ``seen`` the number of scanned items.
+        If ``seen`` is None, the erasure is proved without a scan.
 
         Raises StoreRefusedError if an unfinished erasure of the user was started with other
         choices. This run then changes nothing.

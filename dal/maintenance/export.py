@@ -1,7 +1,7 @@
 """Export: a parallel scan reads all objects that an exported file can contain.
 
-Reads are strongly consistent. An object that exists during the whole scan is exported once, in one
-of its states. An object that is added or deleted during the scan may be missing.
+Reads are strongly consistent. An object that exists during the whole scan is exported once, as it
+is when the scan reads it. An object that is added or deleted during the scan may be missing.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection, Mapping

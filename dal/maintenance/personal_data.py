@@ -124,7 +124,7 @@ def _names(data: Any, name: str) -> bool:
 
 
 async def find(table: Table, name: str) -> AsyncIterator[Item]:
-    """Yield the items that name a user. Queries find them, and consistent reads return them.
+    """Yield the items that name a user, found by Queries. Each item is read consistently.
 
     Each membership in an organisation is yielded after the user's tickets in this organisation. If
     a caller erases the items in this order and is interrupted, the next call still finds the

@@ -47,7 +47,7 @@ RESUMED_SECONDS = 20 * 24 * 3600
 """An interrupted rebuild can continue for these seconds. Its counters expire later."""
 
 _COUNTERS_AT_ONCE = 40
-"""Counters that one transaction of the cutover copies. Each needs two actions."""
+"""Maximum counters that one transaction of the cutover copies. Each counter needs two actions."""
 
 
 async def rebuild(table: Table, wait_for_writers: WaitForWriters, progress: Progress) -> None:
@@ -100,7 +100,7 @@ class Backfill:
             await self._write([], dict.fromkeys(keys, RatingCounts()))
 
     async def _mark(self, items: Iterable[Item]) -> None:
-        """Mark and count the comments without a mark. Read comments that change meanwhile again.
+        """Mark and count the comments without a mark. Read comments again that changed meanwhile.
 
         All comments fit in one transaction of 4 MB, because a page of a scan has at most 1 MB.
         """
@@ -163,7 +163,7 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
 
 
 async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
-    """Copy counters to their statistics items in one transaction, unless they were copied."""
+    """Copy counters to their statistics items in one transaction. Skip copied counters."""
     counters: list[tuple[Item, RatingCounts, Item]] = []
     for counter in await table.get_many(keys):
         key, counts = counter_items.decode(counter)

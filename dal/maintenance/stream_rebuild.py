@@ -62,7 +62,7 @@ much."""
 async def rebuild(
     table: Table, streams: Streams, wait_for_writers: WaitForWriters, progress: Progress
 ) -> None:
-    """Make the statistics exact. From then on, followers of the table's new stream change them.
+    """Make the statistics exact. Afterwards, a follower of the new stream keeps them up to date.
 
     Raises NoTransactionsError if the endpoint does not support transactions, because a follower
     needs them. After any DalError, the next call starts the rebuild from the beginning.
@@ -187,10 +187,10 @@ class Replay:
 
     The replay remembers each comment's contribution, which is what the comment adds to the
     counters. A record's new image replaces the contribution of its comment. So it does not matter
-    whether the scan saw a comment before or after another program's write. After all records up to
-    the scan's end, the replay has the latest state of every comment. Comments with the same
-    product, language and rating share one contribution in memory. A comment takes about 250 bytes,
-    so four million comments take 1 GB.
+    whether the scan saw a comment before or after another program's write. After the replay has
+    applied all records up to the end of the scan, it has the latest state of every comment.
+    Comments with the same product, language and rating share one contribution in memory. A comment
+    takes about 250 bytes, so four million comments take 1 GB.
 
     A follower uses the replay as its ``Sink``.
     """
