@@ -148,7 +148,7 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
 
 
 _APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
-"""The fields of a comment that a row does not contain in the same form."""
+"""The fields of a comment that a row contains in another form or not at all."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {

@@ -45,7 +45,7 @@ class Tally:
 class _Batch(Generic[Thing]):
     things: dict[str, Thing] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
-    """The row of each of ``things``."""
+    """The row of each object in ``things``, by the same id."""
     before: Outcome = NOTHING
     rejects: list[Reject] = field(default_factory=list)
 
