@@ -44,7 +44,7 @@ def note_request() -> None:
 
 
 def note_response(operation: str, response: dict[str, Any]) -> None:
-    """Add the capacity in a response to the account."""
+    """Add the capacity that a response reports to the current account."""
     account = _open.get()
     if account is None:
         return

@@ -53,7 +53,7 @@ KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
 """Maximum bytes of the two caches of parsed documents. The first cache holds clients' documents:
 about 100 documents of 300 lexical units. The second cache holds trusted documents: about 400.
-Clients' documents cannot evict trusted documents. A document that is in neither cache is parsed and
+Clients' documents cannot evict trusted documents. A document that is not in a cache is parsed and
 validated for each request.
 """
 
@@ -125,8 +125,8 @@ limit, the optimizer plans the rest of the page once more, with the same limit."
 
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
-name. Each organisation costs one request to DynamoDB. A user who belongs to more organisations gets
-a shorter list and not an error, because other users can add a user to organisations."""
+name. Each organisation costs one request to DynamoDB. Other users can add a user to more
+organisations. The list then omits tickets and does not fail."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000

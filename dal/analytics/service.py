@@ -166,7 +166,7 @@ async def open_store(directory: Path, table: str, url: str | None) -> AnalyticsS
 
 
 def folder_of(directory: Path, table: str) -> Path:
-    """Return the folder in the data directory for DuckDB's files of a table."""
+    """Return the folder for a table's DuckDB files, which is in the data directory."""
     return directory / "analytics" / table
 
 

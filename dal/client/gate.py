@@ -130,7 +130,8 @@ class Gate:
         self._under_way.discard(task)
         self._free.release()
         if not task.cancelled():
-            # If the caller was cancelled, asyncio would log an exception that is never read.
+            # If the caller was cancelled, only this line reads the exception. asyncio logs
+            # exceptions that are never read.
             task.exception()
 
     async def _attempt(self, operation: str, send: Send[Response]) -> Response:

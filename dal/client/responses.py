@@ -22,7 +22,7 @@ _CONTENDED = (
 _EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
-"""SQLite's messages for a damaged file. The embedded engine's errors contain them."""
+"""SQLite's messages for a damaged file. The embedded engine's errors contain these messages."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 """Error code of a failed condition, if a single item was written without a transaction.

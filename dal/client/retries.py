@@ -56,8 +56,8 @@ _LOGGED = (
     errors.StoreFullError,
     errors.StoreRefusedError,
 )
-"""Errors that are logged as failures of DynamoDB. Failed conditions and conflicts are not among
-them, because they are part of normal operation."""
+"""Errors that are logged as failures of DynamoDB. Failed conditions and conflicts are part of
+normal operation, so they are not logged."""
 
 _TOO_LATE = "DynamoDB did not answer in time: try again in a moment."
 

@@ -89,9 +89,9 @@ class EmbeddedSdk:
         """Send an operation. Raises DalError.
 
         A Scan of segment 0 reads the whole table in the order of its keys, and the other segments
-        are empty. The engine's own scan segments are not used, because they are in the order of
-        hashes: such a segment ends early if the last item that was read is deleted meanwhile. A
-        scan in the order of keys can continue after any key, and is equally fast.
+        are empty. The engine's own scan segments are not used. They are in the order of hashes, and
+        end early if the last item that was read is deleted meanwhile. A scan in the order of keys
+        can continue after any key, and is equally fast.
         """
         if operation == "scan":
             if arguments.get("Segment", 0) > 0:

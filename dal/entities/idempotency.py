@@ -1,9 +1,9 @@
 """Idempotency keys: a client that adds a comment twice with one key adds only one comment.
 
-This holds after a restart too. The id of a comment that is added with a key is a hash of the author
-and the key, so a second add finds the item of the first add. The item's attribute ``keyed`` (S) has
-the form ``<until>#<digest>``. ``until`` is the Unix time until which the key is kept. ``digest`` is
-a digest of the first add's values, with which a second add is compared. No index projects the
+This holds after a restart too. With a key, the id of the comment is a hash of the author and the
+key. So a second add finds the item of the first add. The item's attribute ``keyed`` (S) has the
+form ``<until>#<digest>``. ``until`` is the Unix time until which the key is kept. ``digest`` is a
+digest of the first add's values, with which a second add is compared. No index projects the
 attribute.
 
 If the comment is deleted before that time, a tombstone replaces its item, so that a late retry does

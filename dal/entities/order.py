@@ -1,9 +1,10 @@
 """Orders as items.
 
-An item has its keys, ``status`` (S, for other programs that read the table), and the packed
-attribute ``data`` (S) with the lines, so that one Query reads an order with its lines. ``data``
-also has the customer's name if it differs from the username. The key attribute ``OrderStatusDate``
-contains status and date, and the other indexes project this attribute.
+An item has its keys, ``status`` (S), and the packed attribute ``data`` (S). ``status`` is for other
+programs that read the table. ``data`` contains the lines, so that one Query reads an order with its
+lines. ``data`` also has the customer's name if it differs from the username. The key attribute
+``OrderStatusDate`` contains status and date. The indexes that have other keys project this
+attribute.
 """
 
 from functools import partial

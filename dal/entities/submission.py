@@ -1,4 +1,4 @@
-"""Submissions (comments that are not published) as items. Their primary keys are like comments'.
+"""Submissions (comments that are not published) as items. The primary key is the comment's.
 
 An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. It has no
 attributes such as ``rating``, and no key of an index by product, so no list of comments shows it.

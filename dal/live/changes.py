@@ -209,7 +209,7 @@ def event_for(
     """Return the event that a log entry causes for a list, or None.
 
     An edit that moves a comment into the list is ADDED, and an edit that moves it out of the list
-    is DELETED. If the list contains the comment neither before nor after the change, there is no
+    is DELETED. If the comment is outside the list both before and after the change, there is no
     event.
     """
     if isinstance(entry, UncertainWrite) or entry.late:

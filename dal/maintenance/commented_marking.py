@@ -63,8 +63,8 @@ async def switch_on(
     """Allow only one comment per user and product. Return the older comments of each user.
 
     The older comments are not changed. Raises NoTransactionsError if the endpoint does not support
-    transactions, StoreRefusedError during a rebuild or an upgrade, and ConflictError if another
-    command has turned the limit off meanwhile.
+    transactions. Raises StoreRefusedError during a rebuild or an upgrade. Raises ConflictError if
+    another command has turned the limit off meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()

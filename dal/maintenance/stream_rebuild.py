@@ -55,8 +55,8 @@ _CANARY_SECONDS = 24 * 3600
 """Canaries that an interrupted rebuild leaves expire after these seconds."""
 
 _DELETIONS_AT_ONCE = 16
-"""Canaries that are deleted in parallel. Deleting them all in one transaction would cost twice as
-much."""
+"""Number of canaries that are deleted in parallel, each by its own request. One transaction for all
+of them would cost twice as much."""
 
 
 async def rebuild(
