@@ -47,7 +47,8 @@ MAX_DIGITS = 40
 length."""
 
 MAX_DOCUMENT_ERRORS = 10
-"""Maximum validation errors in a response. A client that fixes them gets the next ones."""
+"""Maximum validation errors in a response. When the client has fixed these errors, the next
+response lists more."""
 
 KEPT_BYTES = 32_000_000
 TRUSTED_BYTES = 128_000_000
@@ -224,8 +225,8 @@ MAX_BODY = 1_000_000
 
 MAX_HEAD = 65_536
 """Maximum bytes of a request without its body: request line, headers, chunk sizes and trailers.
-Browsers and CDNs send less than 16,000 bytes. For many tiny headers and chunks, the server needs
-much CPU time and many times their bytes of memory."""
+Browsers and CDNs send less than 16,000 bytes. Many tiny headers or chunks cost the server much CPU
+time, and much more memory than their size."""
 
 MAX_HEADERS = 100
 """Maximum headers and trailers of a request. A browser's request through a CDN has about 40

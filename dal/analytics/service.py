@@ -53,7 +53,7 @@ Answer = TypeVar("Answer")
 
 
 class Analytics:
-    """Asks questions of one store, which is opened by ``start`` or by the first question.
+    """Asks one store questions. ``start`` or the first question opens the store.
 
     Every question raises AnalyticsUnavailableError if there is no store or the store fails.
     """

@@ -133,10 +133,10 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
     """Copy each counter of the announced rebuild to its statistics item, once.
 
     Then move the products on the leaderboards, and delete the counters. An interrupted cutover
-    repeats all of this. A late write may change a counter after its deletion, which creates the
-    counter again with wrong counts. The cutover does not copy such a counter, because the attribute
-    ``rebuilt`` (N) of the statistics item shows that the counter was already copied. Raises
-    StoreRefusedError if another command has changed the maintenance mode meanwhile.
+    repeats all of this. A late write may change a counter after the counter's deletion, and so
+    create it again with wrong counts. The cutover does not copy such a counter, because the
+    attribute ``rebuilt`` (N) of the statistics item shows that the counter was already copied.
+    Raises StoreRefusedError if another command has changed the maintenance mode meanwhile.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]
@@ -163,7 +163,10 @@ async def counter_keys(table: Table, generation: int) -> AsyncIterator[Item]:
 
 
 async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> None:
-    """Copy counters to their statistics items in one transaction. Skip copied counters."""
+    """Copy counters to their statistics items in one transaction.
+
+    Counters that an earlier call has copied are skipped.
+    """
     counters: list[tuple[Item, RatingCounts, Item]] = []
     for counter in await table.get_many(keys):
         key, counts = counter_items.decode(counter)

@@ -316,8 +316,8 @@ class Canaries:
         def read(listed: str) -> bool:
             """Return whether a shard was read far enough.
 
-            This is proved by a canary from the shard or from one of its ancestors. It is also
-            proved if the shard was read to its end and DynamoDB lists a child of the shard.
+            A canary from the shard or from one of its ancestors proves this. It is also proved if
+            the shard was read to its end and DynamoDB lists a child of the shard.
             """
             shard: str | None = listed
             while shard is not None and shard not in reached:
