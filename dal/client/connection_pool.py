@@ -19,12 +19,12 @@ CONNECT_SECONDS = 1.5
 """Maximum seconds to open a connection, including TLS."""
 
 NEXT_ADDRESS_SECONDS = 0.25
-"""If a connection is not open after these seconds, the pool also tries the host's next address (RFC
-8305)."""
+"""Seconds after which the pool also tries the host's next address, if the connection is not open
+yet (RFC 8305)."""
 
 IDLE_SECONDS = 12.0
-"""A connection that is idle for these seconds is closed, because the endpoint may close it
-first."""
+"""Seconds after which an idle connection is closed. Otherwise the endpoint may close it while a
+request is sent."""
 
 _KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
 

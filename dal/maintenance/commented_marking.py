@@ -51,7 +51,7 @@ _OWNERS_AT_ONCE = 50
 of the comment."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
-"""An interrupted command can continue its scan for these seconds."""
+"""Seconds for which an interrupted command can continue its scan."""
 
 Held = tuple[Comment | Submission, Item]
 """A comment and its item."""
@@ -83,7 +83,7 @@ async def switch_on(
                 "command again."
             )
         await store.announce(latest, one_per_person=OnePerPerson.ON)
-        with suppress(DalError):  # after an error the progress stays until it expires
+        with suppress(DalError):  # after an error, the progress stays until it expires
             await table.write([{"Delete": {"Key": key}} for key in scan.keys])
     return await _further(table)
 

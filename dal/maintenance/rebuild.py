@@ -44,7 +44,7 @@ from dal.table.index import TABLE, QueryRequest, query_all
 from dal.table.items import Action, Item, key_of, unchanged
 
 RESUMED_SECONDS = 20 * 24 * 3600
-"""An interrupted rebuild can continue for these seconds. Its counters expire later."""
+"""Seconds for which an interrupted rebuild can continue. The rebuild's counters expire later."""
 
 _COUNTERS_AT_ONCE = 40
 """Maximum counters that one transaction of the cutover copies. Each counter needs two actions."""

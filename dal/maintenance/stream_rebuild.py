@@ -52,7 +52,7 @@ CANARIES_PER_SHARD = 32
 
 _CANARY = "CANARY#"
 _CANARY_SECONDS = 24 * 3600
-"""Canaries that an interrupted rebuild leaves expire after these seconds."""
+"""Seconds after which canaries expire, if an interrupted rebuild has not deleted them."""
 
 _DELETIONS_AT_ONCE = 16
 """Number of canaries that are deleted in parallel, each by its own request. One transaction for all
@@ -125,9 +125,9 @@ async def begin(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
             shards = stream.shards if stream.status == "ENABLED" else []
         if not shards:
             await asyncio.sleep(_LOOK_EVERY)
-    # The checkpoints skip records of the earlier stream, which the embedded engine copies into the
-    # new stream. This engine also reports the last record of an open shard. Amazon's new streams
-    # begin empty.
+    # The embedded engine copies the records of the earlier stream into the new stream. The
+    # checkpoints skip these records. A shard with such records has ``last``, because this engine
+    # reports it for open shards too. Amazon's new streams begin empty.
     parents = {shard.parent for shard in shards}
     kept = [one.shard_id for one in shards if one.last is not None and one.shard_id not in parents]
     return arn, [Checkpoint(shard, await _latest(streams, arn, shard)) for shard in kept]

@@ -64,7 +64,7 @@ LOOK_EVERY = 5.0
 """Seconds between two DescribeTable requests while an index is created, which takes minutes."""
 
 _PROGRESS_SECONDS = 7 * 24 * 3600
-"""An interrupted upgrade can continue its scan for these seconds."""
+"""Seconds for which an interrupted upgrade can continue its scan."""
 
 _ITEMS_AT_ONCE = 25
 """Maximum items of one transaction. A page of a scan has at most 1 MB, so its items fit in a

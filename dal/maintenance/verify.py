@@ -43,7 +43,7 @@ class ScannedCounts:
 
     counts: dict[StatisticsKey, RatingCounts] = field(default_factory=dict)
     stored: dict[StatisticsKey, StoredCounts] = field(default_factory=dict)
-    """The statistics items. The items of all languages have only leaderboard keys, and no
+    """The statistics items. An item of all languages together has leaderboard keys but no
     counts."""
     reported: set[str] = field(default_factory=set)
     """The ids of comments that have reports or a decision."""
