@@ -213,7 +213,8 @@ MAX_PAGE_ADDRESS = 8_000
 longest useful address, with an identifier and a cursor, has 3,000 bytes."""
 
 MAX_HOST = 300
-"""Maximum characters of a Host header: a host name has at most 253, a port five."""
+"""Maximum characters of a Host header: a host name has at most 253 characters, and a port has at
+most five."""
 
 MAX_REQUEST_ID = 128
 """Maximum characters of a request id, which the server writes to its log."""

@@ -100,9 +100,10 @@ class Backfill:
             await self._write([], dict.fromkeys(keys, RatingCounts()))
 
     async def _mark(self, items: Iterable[Item]) -> None:
-        """Mark and count the comments without a mark. Read comments again that changed meanwhile.
+        """Mark and count the comments without a mark.
 
-        All comments fit in one transaction of 4 MB, because a page of a scan has at most 1 MB.
+        Comments that change meanwhile are read and marked again. All comments fit in one
+        transaction of 4 MB, because a page of a scan has at most 1 MB.
         """
         unmarked = [item for item in items if generation_of(item) < self._generation]
         found = {comment: item for item in unmarked if (comment := comment_in(item)) is not None}

@@ -267,7 +267,7 @@ class Replay:
         return self._began
 
     async def raise_watermark(self, instant: datetime) -> None:
-        """Do nothing: the rebuild stores the watermark at its end."""
+        """Do nothing, because the rebuild stores the watermark at its end."""
 
 
 def is_canary(key: Item) -> bool:
