@@ -103,10 +103,15 @@ func read(ctx context.Context, from partition, after string, limit int32) ([]ite
 		names["#position"] = "GSISK"
 		values[":after"] = &types.AttributeValueMemberS{Value: after}
 	}
-	answer, err := client.Query(ctx, &dynamodb.QueryInput{
+	query := dynamodb.QueryInput{
 		TableName: &table, IndexName: &from.index, Limit: &limit, ScanIndexForward: aws.Bool(false),
 		KeyConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-	})
+	}
+	answer, err := client.Query(ctx, &query)
+	// Go 1.19 closes a few connections while the SDK reads a response, and the SDK does not retry this.
+	for attempt := 1; err != nil && attempt < 3; attempt++ {
+		answer, err = client.Query(ctx, &query)
+	}
 	if err != nil {
 		return nil, err
 	}
