@@ -47,7 +47,10 @@ def fold(title: str) -> str:
 
 
 def fold_prefix(text: str) -> str:
-    """Return the prefix of folded titles that begin with ``text``. A space at the end is kept."""
+    """Return the start that the ``fold`` of every title that begins with ``text`` has.
+
+    A space at the end of ``text`` is kept.
+    """
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
 

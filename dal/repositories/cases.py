@@ -61,7 +61,10 @@ class StoredCase:
         return {"Put": {"Item": CASE.encode(case), **as_read}}
 
     def corrected(self, *, hidden: bool) -> Case:
-        """Return the case, open if a report is newer than the latest decision, otherwise closed."""
+        """Return the case with its right state.
+
+        It is open if a report is newer than the latest decision, otherwise closed.
+        """
         opened_at = self.case.opened_at
         if self.undecided:
             opened_at = opened_at or self.undecided[0].at

@@ -78,7 +78,7 @@ class MarkerRepository:
         self._table = table
 
     async def marked(self, name: str) -> bool:
-        """Return whether the work ``name`` is done for this table."""
+        """Return whether the work ``name`` has been done once for this table."""
         return await self._table.get(_marker(name)) is not None
 
     async def mark(self, name: str) -> None:

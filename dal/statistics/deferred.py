@@ -76,7 +76,8 @@ class DeferredWork(ABC):
     async def finish(self) -> None:
         """Work on the pending objects, in a few rounds, then stop.
 
-        Failed work ends after its round. If all work of a batch fails, it ends at once.
+        No round follows a round with a failure. If all work of a batch fails, this method stops at
+        once, because the store is probably unavailable.
         """
         if self._working is not None:
             self._working.cancel()

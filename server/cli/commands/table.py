@@ -117,8 +117,8 @@ async def one_per_person(
     """Allow each person one comment on a product, or any number, while servers run.
 
     'on' scans the table. A second comment is refused from the beginning of the scan. If the command
-    is interrupted, run it again. Persons who have several comments on a product keep them; the
-    command counts all but the newest, and counts or lists them again whenever it runs.
+    is interrupted, run it again. People who already have several comments on a product keep them.
+    The command prints how many of these comments are older than the newest one.
     """
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
