@@ -100,7 +100,9 @@ async def movers(
 
 def _within(argument: str, value: int, most: int) -> int:
     if not 1 <= value <= most:
-        raise InvalidArgumentError(argument, f"{argument} is {value}; it goes from 1 to {most:,}.")
+        raise InvalidArgumentError(
+            argument, f"{argument} is {value}; it must be from 1 to {most:,}."
+        )
     return value
 
 

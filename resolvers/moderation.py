@@ -172,7 +172,7 @@ async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPa
     require_moderator(viewer, "decide on comments")
     if len(input.decisions) > MOST_DECISIONS:
         raise InvalidArgumentError(
-            "decisions", f"decisions has {len(input.decisions)}; the most is {MOST_DECISIONS}."
+            "decisions", f"decisions has {len(input.decisions)}; the maximum is {MOST_DECISIONS}."
         )
     for number, given in enumerate(input.decisions):
         if given.verdict is Verdict.REJECT and given.reason is None:

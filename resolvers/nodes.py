@@ -72,7 +72,7 @@ async def node(info: Info, node_id: NodeId) -> AnyNode | None:
 async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
     """Return the objects in the order of their ids. An error replaces its own object only."""
     if len(node_ids) > MAX_NODES:
-        raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the most is {MAX_NODES}.")
+        raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the maximum is {MAX_NODES}.")
 
     # In one request, the context's loader reads all comments that one turn of the event loop needs.
     parsed = (partial(parse_node_id, "ids", node_id, *LOADERS) for node_id in node_ids)

@@ -169,7 +169,7 @@ def _size(argument: str, value: int | None) -> int:
         return DEFAULT_SIZE
     if not 0 <= value <= MAX_ROWS:
         raise InvalidArgumentError(
-            argument, f"{argument} is {value}; it goes from 0 to {MAX_ROWS}."
+            argument, f"{argument} is {value}; it must be from 0 to {MAX_ROWS}."
         )
     return value
 

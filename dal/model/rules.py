@@ -101,7 +101,7 @@ def name_unless(username: str, name: str | None) -> str | None:
 def rating(argument: str, value: int) -> int:
     """Return ``value`` if it is a rating from 1 to 5."""
     if value not in RATINGS:
-        raise InvalidArgumentError(argument, f"{argument} is {value}; it goes from 1 to 5.")
+        raise InvalidArgumentError(argument, f"{argument} is {value}; it must be from 1 to 5.")
     return value
 
 
@@ -152,7 +152,7 @@ def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
     """Return ``values`` if a filter may have this number of values."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
-            argument, f"{argument} lists {len(values):,} values; the most is {MAX_VALUES}."
+            argument, f"{argument} lists {len(values):,} values; the maximum is {MAX_VALUES}."
         )
     return values
 
@@ -207,7 +207,7 @@ def _is_blank(value: str) -> bool:
 def _measured(argument: str, value: str, most: int) -> str:
     if len(value) > most:
         raise InvalidArgumentError(
-            argument, f"{argument} is {len(value):,} characters long; the most is {most:,}."
+            argument, f"{argument} is {len(value):,} characters long; the maximum is {most:,}."
         )
     return value
 
@@ -277,7 +277,7 @@ def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
     """Return ``photos`` if a comment may have this number of photos."""
     if len(photos) > MAX_PHOTOS:
         raise InvalidArgumentError(
-            argument, f"{argument} has {len(photos):,} entries; the most is {MAX_PHOTOS}."
+            argument, f"{argument} has {len(photos):,} entries; the maximum is {MAX_PHOTOS}."
         )
     return photos
 
@@ -296,7 +296,7 @@ def quantity(argument: str, value: int) -> int:
     """Return ``value`` if it is a valid quantity of an order line."""
     if not 1 <= value <= MAX_QUANTITY:
         raise InvalidArgumentError(
-            argument, f"{argument} is {value}; it goes from 1 to {MAX_QUANTITY:,}."
+            argument, f"{argument} is {value}; it must be from 1 to {MAX_QUANTITY:,}."
         )
     return value
 
@@ -326,7 +326,7 @@ def amount(argument: str, value: Decimal, currency: str) -> Decimal:
     if value.is_signed() or value >= MAX_AMOUNT:
         raise InvalidArgumentError(
             argument,
-            f"{argument} is {str(value)[:40]}; it goes from 0 to less than {MAX_AMOUNT:,}.",
+            f"{argument} is {str(value)[:40]}; it must be from 0 to less than {MAX_AMOUNT:,}.",
         )
     places = decimal_places()[currency]
     exact = round(value, places)

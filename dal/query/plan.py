@@ -329,7 +329,7 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 def too_many_segments(partitions: int) -> TooManySegmentsError:
     """Return the error of a filter that selects too many partitions."""
     return TooManySegmentsError(
-        f"The filter selects {partitions} partitions; the most is {MAX_SEGMENTS}: "
+        f"The filter selects {partitions} partitions; the maximum is {MAX_SEGMENTS}: "
         "choose fewer languages or ratings."
     )
 

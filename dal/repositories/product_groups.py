@@ -39,7 +39,7 @@ async def move_products(table: Table, group: str, rows: Mapping[str, ProductDeta
     if len(members[group]) > MAX_MEMBERS:
         raise errors.InvalidArgumentError(
             "group",
-            f"The group {group!r} would have {len(members[group])} products; the most is "
+            f"The group {group!r} would have {len(members[group])} products; the maximum is "
             f"{MAX_MEMBERS}: split the group, then run the load again.",
         )
     new = [PRODUCT_DETAILS.encode(pair) for pair in rows.items()]

@@ -132,7 +132,7 @@ class Cost:
         ):
             if amount > most:
                 raise QueryTooCostlyError(
-                    f"The operation would take about {amount:,.0f} {of}; the most is {most:,}: "
+                    f"The operation would take about {amount:,.0f} {of}; the maximum is {most:,}: "
                     "select fewer rows or fewer lists at a time."
                 )
 

@@ -233,7 +233,7 @@ class DocumentCache:
     def _check(self, text: str, plainly: int) -> CheckedDocument:
         if len(text) > MAX_DOCUMENT:
             raise GraphQLError(
-                f"The document has {len(text):,} characters; the most is {MAX_DOCUMENT:,}: "
+                f"The document has {len(text):,} characters; the maximum is {MAX_DOCUMENT:,}: "
                 "send long values as variables."
             )
         units = units_of(text)

@@ -88,11 +88,11 @@ def _faults_of_nodes(document: DocumentNode) -> Iterator[str]:
     if len(document.definitions) > MAX_DEFINITIONS:
         yield (
             f"The document has {len(document.definitions):,} operations and fragments; "
-            f"the most is {MAX_DEFINITIONS}."
+            f"the maximum is {MAX_DEFINITIONS}."
         )
     for node in nodes_of(document):
         if isinstance(node, IntValueNode | FloatValueNode) and len(node.value) > MAX_DIGITS:
-            yield f"A number has {len(node.value):,} digits; the most is {MAX_DIGITS}."
+            yield f"A number has {len(node.value):,} digits; the maximum is {MAX_DIGITS}."
         if isinstance(node, SelectionSetNode) and not node.selections:
             yield "A selection is empty: name at least one field between its braces."
 
@@ -111,11 +111,12 @@ def _faults_of_selections(document: DocumentNode) -> Iterator[str]:
     if whole.levels > MAX_DEPTH + 1:
         yield f"The operation exceeds the maximum depth of {MAX_DEPTH}."
     if whole.aliases > MAX_ALIASES:
-        yield f"{_number(whole.aliases)} aliases found; the most is {MAX_ALIASES}."
+        yield f"{_number(whole.aliases)} aliases found; the maximum is {MAX_ALIASES}."
     if whole.fields > MAX_FIELDS:
-        yield f"The document selects {_number(whole.fields)} fields; the most is {MAX_FIELDS:,}."
+        yield f"The document selects {_number(whole.fields)} fields; the maximum is {MAX_FIELDS:,}."
     if whole.spreads > MAX_SPREADS:
-        yield f"The document spreads {_number(whole.spreads)} fragments; the most is {MAX_SPREADS}."
+        number = _number(whole.spreads)
+        yield f"The document spreads {number} fragments; the maximum is {MAX_SPREADS}."
     if sum(measure.pairs([selection_set]) for selection_set in sets) > MAX_PAIRS:
         yield "The document selects the same fields too often: select each of them once."
 

@@ -257,16 +257,16 @@ async def test_photos_stay_unless_the_file_has_them(table: Table) -> None:
         ),
         (
             {"reply": "x" * 2_001},
-            "reply is 2,001 characters long; the most is 2,000.",
+            "reply is 2,001 characters long; the maximum is 2,000.",
         ),
         (
             {"photos": "http://p.example/1.jpg"},
             "photos.0.url is not a URL such as 'https://shop.example/kettle.jpg'.",
         ),
-        ({"photos": [KETTLE.url] * 11}, "photos has 11 entries; the most is 10."),
+        ({"photos": [KETTLE.url] * 11}, "photos has 11 entries; the maximum is 10."),
         (
             {"photos": [{"url": KETTLE.url, "alt": "x" * 201}]},
-            "photos.0.alt is 201 characters long; the most is 200.",
+            "photos.0.alt is 201 characters long; the maximum is 200.",
         ),
         ({"photos": [{"href": KETTLE.url}]}, "photos.0.url is None; it must be text."),
         ({"state": True}, "state is True; it must be text."),

@@ -77,7 +77,7 @@ async def test_photos_are_added_kept_replaced_and_removed(client: Client) -> Non
 @pytest.mark.parametrize(
     ("photos", "field", "message"),
     [
-        ([{"url": URL}] * 11, "photos", "photos has 11 entries; the most is 10."),
+        ([{"url": URL}] * 11, "photos", "photos has 11 entries; the maximum is 10."),
         (
             [ONE, {"url": "/kettle.jpg"}],
             "photos.1.url",
@@ -96,12 +96,12 @@ async def test_photos_are_added_kept_replaced_and_removed(client: Client) -> Non
         (
             [{"url": f"https://p.example/{'x' * 2_031}"}],
             "photos.0.url",
-            "photos.0.url is 2,049 characters long; the most is 2,048.",
+            "photos.0.url is 2,049 characters long; the maximum is 2,048.",
         ),
         (
             [{"url": URL, "alt": "x" * 201}],
             "photos.0.alt",
-            "photos.0.alt is 201 characters long; the most is 200.",
+            "photos.0.alt is 201 characters long; the maximum is 200.",
         ),
     ],
     ids=["too many", "path", "http", "user name", "long address", "long text"],

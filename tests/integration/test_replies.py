@@ -107,7 +107,7 @@ async def test_the_same_reply_again_writes_nothing(
     [
         ("", "text is empty: write something."),
         (" \n\u200b", "text is empty: write something."),
-        ("x" * 2_001, "text is 2,001 characters long; the most is 2,000."),
+        ("x" * 2_001, "text is 2,001 characters long; the maximum is 2,000."),
     ],
     ids=["empty", "blank", "too long"],
 )

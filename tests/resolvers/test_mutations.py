@@ -36,9 +36,11 @@ async def deleting(info: Info, *, fault: Exception | None = None) -> DeletePaylo
     ("fault", "shown"),
     [
         (
-            errors.InvalidArgumentError("rating", "rating is 6; it goes from 1 to 5."),
+            errors.InvalidArgumentError("rating", "rating is 6; it must be from 1 to 5."),
             UserError(
-                "rating is 6; it goes from 1 to 5.", UserErrorCode.BAD_ARGUMENT, ["input", "rating"]
+                "rating is 6; it must be from 1 to 5.",
+                UserErrorCode.BAD_ARGUMENT,
+                ["input", "rating"],
             ),
         ),
         (errors.NotFoundError("It is gone."), UserError("It is gone.", UserErrorCode.NOT_FOUND)),

@@ -35,10 +35,10 @@ def test_four_arguments_make_a_slice(
 @pytest.mark.parametrize(
     ("first", "last", "argument", "sentence"),
     [
-        (-1, None, "first", "first is -1; it goes from 0 to 100."),
-        (101, None, "first", "first is 101; it goes from 0 to 100."),
-        (None, -1, "last", "last is -1; it goes from 0 to 100."),
-        (None, 2**31 - 1, "last", "last is 2147483647; it goes from 0 to 100."),
+        (-1, None, "first", "first is -1; it must be from 0 to 100."),
+        (101, None, "first", "first is 101; it must be from 0 to 100."),
+        (None, -1, "last", "last is -1; it must be from 0 to 100."),
+        (None, 2**31 - 1, "last", "last is 2147483647; it must be from 0 to 100."),
         (1, 1, "last", "Pass first or last, not both."),
         (0, 0, "last", "Pass first or last, not both."),
     ],

@@ -254,7 +254,7 @@ async def test_nodes_takes_100_ids_and_no_more(run: Run) -> None:
     gone = "Q29tbWVudDpnb25l"
     assert await run(query, ids=[gone] * 100) == {"data": {"nodes": [None] * 100}, "errors": []}
     (error,) = (await run(query, ids=[gone] * 101))["errors"]
-    assert error["message"] == "ids lists 101; the most is 100."
+    assert error["message"] == "ids lists 101; the maximum is 100."
     assert error["extensions"]["code"] == "BAD_ARGUMENT"
 
 

@@ -83,7 +83,7 @@ def test_ratings_go_from_1_to_5(value: int) -> None:
 
 @pytest.mark.parametrize("value", [0, 6, -1, 2**31 - 1])
 def test_other_ratings_are_refused(value: int) -> None:
-    assert f"is {value}; it goes from 1 to 5" in complaint(rules.rating, value)
+    assert f"is {value}; it must be from 1 to 5" in complaint(rules.rating, value)
     assert f"is {value};" in complaint(rules.ratings, [5, value])
 
 
@@ -179,7 +179,7 @@ def test_prose_has_a_greatest_length_in_characters(rule: object, most: int) -> N
     assert callable(rule)
     for value in ("", "😀" * most, "a\nb\tc"):
         assert rule("text", value) == value
-    assert f"{most + 1:,} characters long; the most is {most:,}" in complaint(
+    assert f"{most + 1:,} characters long; the maximum is {most:,}" in complaint(
         rule, "x" * (most + 1)
     )
     assert "half a character" in complaint(rule, "a\ud800")
@@ -293,7 +293,7 @@ def test_a_period_starts_before_it_ends() -> None:
 
 def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
     assert rules.ratings("rating", [5] * 100) == {5}
-    with pytest.raises(InvalidArgumentError, match="rating lists 101 values; the most is 100"):
+    with pytest.raises(InvalidArgumentError, match="rating lists 101 values; the maximum is 100"):
         rules.ratings("rating", [5] * 101)
     with pytest.raises(InvalidArgumentError, match="language lists 30,000 values"):
         rules.languages("language", ["en"] * 30_000)

@@ -45,7 +45,7 @@ def test_more_partitions_are_read_from_a_coarser_index_which_may_drop_some_rows(
 def test_more_than_sixty_products_are_too_many() -> None:
     products = frozenset(f"p{number}" for number in range(60))
     assert len(planned(Selection("p0", variants=products)).segments) == MAX_SEGMENTS
-    with pytest.raises(TooManySegmentsError, match="61 partitions; the most is 60") as fault:
+    with pytest.raises(TooManySegmentsError, match="61 partitions; the maximum is 60") as fault:
         planned(Selection("p60", variants=products))
     assert "choose fewer languages or ratings" in str(fault.value)
 

@@ -310,7 +310,7 @@ async def test_a_too_costly_operation_is_refused_before_its_first_read(
     assert answer["data"] is None
     (error,) = answer["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
-    assert "the most is" in error["message"]
+    assert "the maximum is" in error["message"]
     assert calls == []
 
 
@@ -527,4 +527,4 @@ async def test_the_same_document_is_refused_by_its_variables_alone(run: Run) -> 
     assert (await run(text, n=2))["errors"] == []
     (error,) = (await run(text, n=100))["errors"]
     assert error["extensions"]["code"] == "QUERY_TOO_COSTLY"
-    assert f"the most is {MAX_REQUESTS}" in error["message"]
+    assert f"the maximum is {MAX_REQUESTS}" in error["message"]

@@ -45,9 +45,9 @@ def test_an_id_with_its_prefix_is_the_hash(trusted: TrustedDocuments) -> None:
         ("query A { __typename } fragment B on Query { __typename }", "Fragment 'B' is never used"),
         ("fragment B on Query { __typename }", "Fragment 'B' is never used"),
         ("{ " + "a: __typename " * 400 + "}", "more than 1,000 lexical units"),
-        (f"# {'x' * 20_000}\n{TYPENAME}", "the most is 20,000"),
+        (f"# {'x' * 20_000}\n{TYPENAME}", "the maximum is 20,000"),
         ('{ node(id: "1") { ' * 12 + "id" + " }" * 12 + "}", "Syntax Error"),
-        (NESTED, f"requests to DynamoDB; the most is {MAX_REQUESTS}"),
+        (NESTED, f"requests to DynamoDB; the maximum is {MAX_REQUESTS}"),
         ("{ " + " ".join(f"a{n}: __typename" for n in range(31)) + " }", "31 aliases"),
     ],
 )

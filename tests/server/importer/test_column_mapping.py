@@ -84,7 +84,7 @@ def test_a_missing_mapped_field_is_named_with_its_column() -> None:
         (["text=a", "text=b"], [], "--map has text twice: remove one of them."),
         (["text=a"], ["text=b"], "text is in --map and in --set: remove one of them."),
         ([], ["id=1"], "--set id would give all rows the same id: name its column with --map id="),
-        ([], ["rating=9"], "--set is refused: rating is 9; it goes from 1 to 5."),
+        ([], ["rating=9"], "--set is refused: rating is 9; it must be from 1 to 5."),
         ([], ["created_at=soon"], "--set is refused: created_at is 'soon'; it must be a date"),
     ],
 )

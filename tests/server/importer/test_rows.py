@@ -62,7 +62,7 @@ def test_all_bytes_are_in_the_lines(content: bytes) -> None:
     assert all(text.endswith("\n") for text in texts[:-1])
 
 
-ONE = Reject(3, "rating is 9; it goes from 1 to 5.", row='{"id": 1}')
+ONE = Reject(3, "rating is 9; it must be from 1 to 5.", row='{"id": 1}')
 EARLIER = '{"line": 1, "reason": "of an earlier load", "row": {}}\n'
 
 

@@ -235,7 +235,7 @@ def test_rows_of_a_rejects_file_are_read_as_they_were(tmp_path: Path) -> None:
     text = '{"id": 12345678901234567890, "rating": 9, "price": 1.10, "id": 2}'
     (found,) = good(read_json_lines(text))
     path = tmp_path / "rejects.jsonl"
-    write([found.rejected("rating is 9; it goes from 1 to 5.")], path)
+    write([found.rejected("rating is 9; it must be from 1 to 5.")], path)
     assert text in path.read_text()
     assert [one.cells for one in good(read_json_lines(path.read_bytes()))] == [json.loads(text)]
 

@@ -105,7 +105,7 @@ async def test_bad_rows_are_set_aside_fixed_and_loaded(
     entries = [json.loads(line) for line in rejects.read_text().splitlines()]
     assert errors.splitlines() == [f"{path}:{one['line']}: {one['reason']}" for one in entries]
     assert [(one["line"], one["reason"], one.get("row"), one.get("raw")) for one in entries] == [
-        (2, "rating is 7; it goes from 1 to 5.", rows[1], None),
+        (2, "rating is 7; it must be from 1 to 5.", rows[1], None),
         (3, f"created_at is 'soon'; {SOON}", rows[2], None),
         (5, "broken JSON at column 5: Extra data", None, broken),
     ]
@@ -301,7 +301,7 @@ def test_a_terminal_shows_a_bar(tmp_path: Path, store: list[str]) -> None:
     os.close(ours)
     assert process.returncode == 1
     assert b" rows, 167 rejected" in shown
-    assert f"{path}:1: rating is 0; it goes from 1 to 5.".encode() in shown
+    assert f"{path}:1: rating is 0; it must be from 1 to 5.".encode() in shown
 
 
 def test_a_load_creates_the_data_directory(tmp_path: Path) -> None:
