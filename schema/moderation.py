@@ -182,10 +182,10 @@ class ModerationQueueEntry:
         description="Time at which the comment began to wait. The queue is sorted by this time."
     )
     submission: Submission | None = strawberry.field(
-        description="The comment that waits. Set in the queue PENDING."
+        description="The comment that waits for a moderator. Null in the queue REPORTED."
     )
     comment: Comment | None = strawberry.field(
-        description="The published comment with reports. Set in the queue REPORTED."
+        description="The published comment with reports. Null in the queue PENDING."
     )
     reports: report_model.CommentReports | None = strawberry.field(
         resolver=moderation.reports,

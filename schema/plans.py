@@ -48,8 +48,8 @@ class SegmentReading:
 
     partition_key: str = strawberry.field(description="Partition key in the index.")
     range: str = strawberry.field(
-        description="Range of sort keys. If the server has read the page's rows before, the "
-        "range ends at the page's last row."
+        description="Range of sort keys that the server queried. If the server remembers this page "
+        "from an earlier read, the range ends at the page's last row."
     )
     limit: int = strawberry.field(description="`Limit` of the first Query.")
     items_read: int = strawberry.field(description="Number of rows DynamoDB returned.")

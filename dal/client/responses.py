@@ -126,9 +126,9 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "DescribeTable": {"Table": dict},
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
-"""The members of a complete response to each operation, and their types. Every request asks
-DynamoDB for the consumed capacity. Without this check, an empty object would look like GetItem's
-response for a missing item."""
+"""The members that the response to each operation must have, and their types. GetItem's response
+has no ``Item`` if the item is missing, but it always has the capacity that the request asks for.
+Without this check, an empty object from a proxy would look like a missing item."""
 
 
 def parse_response(

@@ -66,7 +66,9 @@ def format_count(count: int) -> str:
 def parse_count(text: str) -> int:
     """Return the count from the text of ``format_count``; ValueError for any other text."""
     if len(text) != COUNT_LENGTH or not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is not a count of {COUNT_LENGTH} digits.")
+        raise ValueError(
+            f"{text!r} is not a number with {COUNT_LENGTH} digits, such as 000000000042."
+        )
     return int(text)
 
 

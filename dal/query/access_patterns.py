@@ -208,7 +208,7 @@ ACCESS_PATTERNS = (
     AccessPattern("AP16", "the reports of a comment, and the decision on it"),
     AccessPattern("AP17", "an unpublished comment by its id"),
     AccessPattern("AP18", "blocked users, latest block first", BLOCKED_USERS, "standing"),
-    AccessPattern("AP19", "whether a user may comment on a product, and has bought it"),
+    AccessPattern("AP19", "add a comment, if the user may comment on the product"),
     AccessPattern("product details", "a product's title, picture and address"),
     AccessPattern(
         "product search",

@@ -106,7 +106,10 @@ def place_of(key: StatisticsKey, fives: int) -> Item:
 
 
 def numbers_of(counts: RatingCounts) -> dict[str, int]:
-    """Return the item's attributes for counts or for deltas."""
+    """Return the numbers of ``count_1`` to ``count_5`` and ``count_total``.
+
+    ``counts`` are totals to set, or changes to add.
+    """
     return {f"count_{rating}": counts.of([rating]) for rating in RATINGS} | {_TOTAL: counts.of()}
 
 
