@@ -1,1 +1,1 @@
-"""Loads files: parses rows into domain objects, and writes rejected rows to a separate file."""
+"""Loads files into the table, and writes the rows that cannot be loaded to a separate file."""

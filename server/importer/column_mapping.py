@@ -1,24 +1,24 @@
-"""Maps the columns of a file to fields, by options and by a preset.
+"""Maps the columns of a file to fields. Command-line options and a preset define the mapping.
 
-A preset is a TOML file with the layout of a known export; operators may write their own:
+A preset is a TOML file that describes the files of one program. Operators can write presets:
 
     format = "csv"                      # or jsonl, parquet, xml
     kind = "comments"                   # or another kind of --kind
     encoding = "cp1252"                 # default: UTF-8
-    delimiter = ";"                     # of CSV; default: found in the header
-    row = "Feed/Review"                 # of XML: path of the elements that are rows
-    id_from = ["customer", "sku"]       # columns that are hashed into an id, if no column has ids
-    date_unit = "ms"                    # of numbers: s, ms or us
-    date_format = "%d.%m.%Y"            # as for strptime, if dates are not ISO 8601
+    delimiter = ";"                     # only for CSV; default: the header shows it
+    row = "Feed/Review"                 # only for XML: the path of the elements that are rows
+    id_from = ["customer", "sku"]       # hash these columns into an id if the file has no ids
+    date_unit = "ms"                    # the unit of Unix times: s, ms or us
+    date_format = "%d.%m.%Y"            # format for strptime, if dates are not ISO 8601
 
-    [map]                               # field = column, as --map
-    [set]                               # field = value in every row, as --set
-    [default]                           # field = value for rows whose column is empty
-    [values.verified_purchase]          # cell = value; other cells count as empty
-    [values.state]                      # cell = value; rows with other cells are rejected
-    [keep]                              # column = cells of the rows to load; empty cells are kept
-    [leave_out]                         # column = cells of the rows not to load
-    [no_place]                          # noun = columns that Marginalia has no field for
+    [map]                               # field = column, like --map
+    [set]                               # field = value in every row, like --set
+    [default]                           # field = value for rows with an empty cell
+    [values.verified_purchase]          # cell in the file = value; other cells count as empty
+    [values.state]                      # cell in the file = value; other cells reject the row
+    [keep]                              # column = cells: load rows with these or with empty cells
+    [leave_out]                         # column = cells: leave rows with these cells out
+    [no_place]                          # noun = columns that have no field in Marginalia
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -50,7 +50,7 @@ class Preset:
     """The layout of a file. The module's docstring describes its keys."""
 
     name: str = ""
-    """The name for messages; empty if no preset is used."""
+    """The name that messages show. Empty if no preset is used."""
     about: str = ""
     format: FormatName | None = None
     kind: FileKindName | None = None
@@ -79,9 +79,9 @@ NO_PRESET = Preset()
 
 
 def find_preset(name: str | None) -> Preset:
-    """Return the preset with this name, or in this TOML file.
+    """Return the preset with this name, or read it from the TOML file with this name.
 
-    Raise CommandError if there is none.
+    Raise CommandError if neither the preset nor the file exists.
     """
     if name is None:
         return NO_PRESET
@@ -99,13 +99,13 @@ def find_preset(name: str | None) -> Preset:
 
 
 def preset_names() -> Sequence[str]:
-    """Return the names of the presets that are included, in alphabetical order."""
+    """Return the names of Marginalia's own presets in alphabetical order."""
     return sorted(file.name.removesuffix(_SUFFIX) for file in _OURS.iterdir())
 
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """Return the presets that are included, by name, in alphabetical order."""
+    """Return Marginalia's own presets by name, in alphabetical order."""
     files = {name: _OURS.joinpath(f"{name}{_SUFFIX}") for name in preset_names()}
     return {name: _read(name, file.read_bytes()) for name, file in files.items()}
 
@@ -125,7 +125,7 @@ _EXAMPLES: Mapping[str, object] = {
     "leave_out": {"column": ["cell"]},
     "no_place": {"votes": ["column"]},
 }
-"""An example of each key's value. The values of all other keys are text."""
+"""An example value for each key of a preset whose value is not text."""
 
 
 def _read(name: str, content: bytes) -> Preset:
@@ -164,20 +164,20 @@ _ID_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class ColumnMapping(Generic[Thing]):
-    """Makes an object from each row."""
+    """Maps columns to fields, and makes the objects of rows."""
 
     kind: FileKind[Thing]
     columns: Mapping[str, str]
-    """The column's name, by field name."""
+    """The name of the column for each field name."""
     constants: Mapping[str, object]
-    """The values of fields that have no column."""
+    """The value of each field that has the same value in all rows."""
     defaults: Mapping[str, object] = field(default_factory=dict)
-    """The values of fields with an empty or missing column."""
+    """The value of each field in rows where its cell is empty or missing."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """For each field, the values by cell, with cells in lower case. A cell that is not listed
-    counts as empty, or its row is rejected."""
+    """For each field, the value for each cell, with cells in lower case. If a cell has no value
+    here and the field is ``strict``, the row is rejected. Otherwise the cell counts as empty."""
     id_from: Sequence[str] = ()
-    """The columns that are hashed into the id."""
+    """The columns that are hashed into the id. Empty if a column contains the id."""
     named: frozenset[str] = frozenset()
     """The fields that --map names. The file must have their columns, even if the fields are
     optional."""
@@ -209,7 +209,7 @@ class ColumnMapping(Generic[Thing]):
         return self.kind.make(values)
 
     def _translated(self, one: Field, column: str, cell: object) -> object:
-        """Return the value that the preset gives for a cell; None for a cell that is not listed."""
+        """Return the preset's value for a cell, or None if the preset has no value for it."""
         listed = self.values[one.name]
         value = listed.get(str(cell).strip().lower())
         if value is None and one.strict:
@@ -217,7 +217,7 @@ class ColumnMapping(Generic[Thing]):
         return value
 
     def missing(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the required columns that are missing in ``columns``, by field."""
+        """Return a pair of field and column for each required column that ``columns`` lacks."""
         needed = [
             (one.name, self.columns[one.name])
             for one in self.kind.fields
@@ -232,7 +232,7 @@ class ColumnMapping(Generic[Thing]):
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:
-                instead = "or make it of several with `--id-from COLUMN,COLUMN`"
+                instead = "or make it from several columns with `--id-from COLUMN,COLUMN`"
             raise CommandError(
                 f"{name} has no column {column!r} for {field_name}, only {listed(header)}: "
                 f"name one with `--map {field_name}=COLUMN` {instead}."
@@ -243,10 +243,10 @@ class ColumnMapping(Generic[Thing]):
 
 
 def hashed_id(cells: Sequence[object]) -> str:
-    """Return an id for a row that has none: the first 32 hex digits of a SHA-256 of some cells.
+    """Return an id for a row without an id: the first 32 hex digits of the SHA-256 of ``cells``.
 
-    The same row has the same id in every file and format. Raises InvalidArgumentError if all of
-    these cells are empty.
+    Equal cells give the same id in every file and format. Raises InvalidArgumentError if all cells
+    are empty.
     """
     texts = ["" if cell is None else str(cell) for cell in cells]
     if not any(texts):
@@ -261,9 +261,10 @@ def make_column_mapping(
     sets: Sequence[str],
     preset: Preset = NO_PRESET,
 ) -> ColumnMapping[Thing]:
-    """Return the mapping of ``FIELD=COLUMN`` and ``FIELD=VALUE`` pairs, which override a preset's.
+    """Return the mapping that a preset and the pairs of ``--map`` and ``--set`` define.
 
-    A field without a pair reads the column with the field's name. Raises CommandError for a
+    ``maps`` contains ``FIELD=COLUMN``, and ``sets`` contains ``FIELD=VALUE``. A pair overrides the
+    preset. A field without a pair reads the column with the field's name. Raises CommandError for a
     malformed pair, an unknown field, or a value that is invalid for its field.
     """
     mapped, constants = _pairs(kind, "--map", maps), _pairs(kind, "--set", sets)
@@ -276,7 +277,8 @@ def make_column_mapping(
     for name in (*preset.map, *preset.set, *preset.default, *preset.values):
         if name not in known:
             raise CommandError(
-                f"--preset {preset.name}: {name} is not a field of {kind.name}: {listed(known)}."
+                f"--preset {preset.name}: {name} is not a field of {kind.name}. "
+                f"Their fields are {listed(known)}."
             )
     _parsed(kind, f"--preset {preset.name}: [default]", preset.default)
     identity = kind.fields[0].name
@@ -306,7 +308,7 @@ def make_column_mapping(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return up to twenty names, separated by commas."""
+    """Return the first twenty names with commas between them, and ``…`` if there are more."""
     return ", ".join(names[:_LISTED]) + (" …" if len(names) > _LISTED else "")
 
 
@@ -321,7 +323,7 @@ def _parsed(
 
 
 def _pairs(kind: FileKind[Thing], option: str, pairs: Sequence[str]) -> dict[str, str]:
-    """Return the pairs of one option by field."""
+    """Parse the pairs of one option. Return the column or value of each field."""
     found: dict[str, str] = {}
     known = [one.name for one in kind.fields]
     value_name = "COLUMN" if option == "--map" else "VALUE"
@@ -330,7 +332,10 @@ def _pairs(kind: FileKind[Thing], option: str, pairs: Sequence[str]) -> dict[str
         if not value:
             raise CommandError(f"{option} {pair!r} is incomplete: write FIELD={value_name}.")
         if name not in known:
-            raise CommandError(f"{option} {pair!r} names no field of {kind.name}: {listed(known)}.")
+            raise CommandError(
+                f"{option} {pair!r} names no field of {kind.name}. "
+                f"Their fields are {listed(known)}."
+            )
         if name in found:
             raise CommandError(f"{option} has {name} twice: remove one of them.")
         found[name] = value

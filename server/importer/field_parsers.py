@@ -1,8 +1,8 @@
-"""Parses the cells of a row. Text from CSV and JSON values from JSONL give the same values.
+"""Parses the cells of a row. A cell is a text in CSV, and a JSON value in JSONL.
 
 A parser receives the field's name and the cell. It returns the value, or raises
-InvalidArgumentError with one sentence that names the field. A list is a JSON array, or in CSV the
-text of a JSON array. Messages name an invalid entry like ``lines.0``.
+InvalidArgumentError with one sentence that names the field. A cell with a list is a JSON array, or
+a text with a JSON array. In messages, ``lines.0`` is the first entry of ``lines``.
 """
 
 import functools
@@ -76,13 +76,13 @@ def language(field: str, cell: object) -> str:
 
 
 def identifier(field: str, cell: object) -> str:
-    """Return an identifier. A whole number in JSON becomes text."""
+    """Return an identifier. If the cell is a whole number, it becomes text."""
     digits = isinstance(cell, int) and not isinstance(cell, bool)
     return rules.identifier(field, str(cell) if digits else text(field, cell))
 
 
 def rating(field: str, cell: object) -> int:
-    """Return a rating. ``5``, ``5.0``, ``"5"`` and ``"5.0"`` are the same."""
+    """Return a rating. The cells ``5``, ``5.0``, ``"5"`` and ``"5.0"`` all mean 5."""
     written = str(cell).strip()
     if isinstance(cell, bool) or not _WHOLE.fullmatch(written):
         raise refused(field, cell, "a whole number from 1 to 5")
@@ -90,7 +90,7 @@ def rating(field: str, cell: object) -> int:
 
 
 def votes(field: str, cell: object) -> int:
-    """Return a number of votes; ``"1,234"`` is 1234."""
+    """Return a number of votes. It may have commas: ``"1,234"`` is 1234."""
     written = str(cell).strip()
     if isinstance(cell, bool) or not _COUNT.fullmatch(written):
         raise refused(field, cell, "a number of votes, such as 12")
@@ -98,7 +98,10 @@ def votes(field: str, cell: object) -> int:
 
 
 def boolean(field: str, cell: object) -> bool:
-    """Return True for ``true``, ``yes``, ``Y`` and ``1``, and False for their opposites."""
+    """Return True for ``true``, ``yes``, ``y``, ``t`` and ``1``, in upper or lower case.
+
+    Return False for ``false``, ``no``, ``n``, ``f`` and ``0``.
+    """
     value = _BOOLEANS.get(str(cell).strip().lower())
     if value is None:
         raise refused(field, cell, "true or false")
@@ -124,31 +127,33 @@ _MICROSECONDS: Mapping[DateUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
-"""``20201120`` may be a date, or a second in August 1970 as Unix time. It is rejected, because a
-guess may be wrong."""
+"""Matches numbers such as ``20201120``: a date, or the Unix time of a second in August 1970. They
+are rejected, because a guess could be wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
-"""Ends of dates that ``fromisoformat`` cannot read: a name of UTC, or a space before an offset."""
+"""Matches ends of dates that ``fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z`` after a
+space, or a space before an offset such as ``+01:00``."""
 
 _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
-    """Parses dates: ISO 8601 and Unix time in ``unit``, or only dates of the format ``form``."""
+    """Parses dates. If ``form`` is None, dates are ISO 8601 or Unix time in ``unit``."""
 
     unit: DateUnit | None = None
     form: str | None = None
-    """A format of ``strptime``. A date without an offset is in UTC."""
+    """The format for ``strptime``. A date without an offset is in UTC."""
 
     def __call__(self, field: str, cell: object) -> datetime:
         """Return the instant in UTC, to the microsecond. A date without a time is midnight."""
         if isinstance(cell, bool) or not isinstance(cell, str | int | float):
             raise refused(field, cell, _DATE)
-        # In XML, if a comment has several replies, the cell has a line for each of their dates.
+        # In XML, a comment may have several replies. The cell has the date of each reply on a line.
+        # The last line is used.
         written = str(cell).strip().rpartition("\n")[2]
         if self.form is None and self.unit is None and _BARE_DATE.fullmatch(written):
-            wanted = "written as 2020-11-20; add --date-unit if it is Unix time"
+            wanted = "written as 2020-11-20. If it is Unix time, add --date-unit"
             raise refused(field, cell, wanted)
         if self.form is None and _NUMBER.fullmatch(written):
             return self._from_unix(field, cell, Decimal(written))
@@ -167,9 +172,11 @@ class DateReader:
         try:
             return _EPOCH + timedelta(microseconds=int(number * _MICROSECONDS[unit]))
         except OverflowError:
-            advice = "in milliseconds? Add --date-unit ms" if unit == "s" else f"in {unit}?"
+            advice = f"Check that it is Unix time in {unit}"
+            if unit == "s":
+                advice = "If it is Unix time in milliseconds, add --date-unit ms"
             raise InvalidArgumentError(
-                field, f"{field} is {cell!r}, outside the years 1 to 9999: Unix time {advice}."
+                field, f"{field} is {cell!r}, outside the years 1 to 9999. {advice}."
             ) from None
 
 
@@ -181,11 +188,13 @@ instant = DateReader()
 
 
 def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
-    """Return a parser of dates. Raise CommandError if ``form`` has no year, month or day."""
+    """Return a parser of dates. Raise CommandError if ``form`` lacks the year, month or day."""
     if form is None:
         return DateReader(unit)
     if unit is not None:
-        raise CommandError("--date-unit and --date-format exclude each other: remove one.")
+        raise CommandError(
+            "--date-unit and --date-format cannot be used together: remove one of them."
+        )
     try:
         probe = datetime.strptime(_PROBE.strftime(form), form)  # noqa: DTZ007 - only the day matters
     except (ValueError, re.error):
@@ -201,8 +210,8 @@ def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
 _PHOTOS = [{"url": "https://shop.example/kettle.jpg", "alt": "On my stove"}]
 _SEPARATORS = " ,;|\t\r\n"
 _BETWEEN_ADDRESSES = re.compile(rf"(?<![{_SEPARATORS}])[{_SEPARATORS}]++(?=https?://)")
-"""Matches the separators between addresses in one text. An address itself may contain each of
-them."""
+"""Matches the separators between two addresses in one text. A separator counts only before
+``https://`` or ``http://``, because an address may contain the same characters."""
 
 _LINES = [{"product_id": "42", "quantity": 1, "unit_price": "12.50 EUR"}]
 _USERS = [{"username": "ana", "type": "ADMIN"}]
@@ -211,7 +220,7 @@ _user_type = choice(UserType)
 
 
 def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
-    """Return the lines of an order: 1 to 90, in one currency."""
+    """Return the lines of an order. There are 1 to 90 lines, and all have the same currency."""
     lines: list[OrderLine] = []
     for number, entry in enumerate(_array(field, cell, _LINES)):
         place = f"{field}.{number}"
@@ -234,9 +243,9 @@ def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
 def photos(field: str, cell: object) -> tuple[Photo, ...]:
     """Return the photos of a comment, at most 10.
 
-    The cell is an array of objects or of addresses, or one text with several addresses. An object
-    may have Wix's form: its ``image`` is an address, or an object with ``url`` and ``altText``.
-    Videos are ignored.
+    The cell is an array of objects, an array of addresses, or one text with addresses. In exports
+    from Wix, an object has ``image``, which is an address, or an object with ``url`` and
+    ``altText``. Videos are ignored.
     """
     if isinstance(cell, str) and not cell.lstrip().startswith("["):
         cell = [one for one in _BETWEEN_ADDRESSES.split(cell.strip(_SEPARATORS)) if one]
@@ -262,7 +271,7 @@ def _is_video(entry: object) -> bool:
 
 
 def users(field: str, cell: object) -> dict[str, UserType]:
-    """Return the type of each user of an organisation by username; the default is MEMBER."""
+    """Return the type of each user of an organisation by username. The default type is MEMBER."""
     types: dict[str, UserType] = {}
     for number, entry in enumerate(_array(field, cell, _USERS)):
         place = f"{field}.{number}"
@@ -271,7 +280,7 @@ def users(field: str, cell: object) -> dict[str, UserType]:
         username = identifier(f"{place}.username", entry.get("username"))
         if username in types:
             raise InvalidArgumentError(
-                place, f"{place} repeats the username {username!r}: keep one entry of a user."
+                place, f"{place} repeats the username {username!r}: keep one entry for each user."
             )
         types[username] = _user_type(f"{place}.type", entry.get("type", UserType.MEMBER))
     return types

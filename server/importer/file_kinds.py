@@ -1,7 +1,7 @@
-"""The kinds of rows in files: the fields of each kind, and the objects that are stored.
+"""The kinds of files: comments, orders, tickets and others, with the fields of each kind.
 
-``load`` parses rows by these declarations, and ``export`` writes rows by them. A new kind needs an
-entry in ``FILE_KINDS`` and in ``FileKindName``.
+``load`` uses these declarations to parse rows, and ``export`` uses them to write rows. A new kind
+needs an entry in ``FILE_KINDS`` and in ``FileKindName``.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -38,8 +38,8 @@ from server.importer import field_parsers
 Thing = TypeVar("Thing")
 
 Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
-"""Writes objects with distinct ids over the stored ones, and returns what changed. Raises
-DalError."""
+"""Stores objects with distinct ids. An object replaces the stored object with the same id. Returns
+the number of new, changed and unchanged objects. Raises DalError."""
 
 _INSTANT = "TIMESTAMPTZ"
 
@@ -53,41 +53,42 @@ class Field:
     required: bool = True
     parquet: str = "VARCHAR"
     kept: bool = False
-    """Whether a load keeps the stored value if the file does not have the column.
-
-    An empty cell removes the stored value."""
+    """Whether a load keeps the stored value if the file lacks the column. If the file has the
+    column, an empty cell removes the stored value."""
     strict: bool = False
-    """Whether a cell that the preset does not list is rejected. Otherwise it counts as empty."""
+    """Whether a row is rejected if the preset has no value for its cell. Otherwise the cell counts
+    as empty."""
     all_states: bool = False
-    """Whether only exports with ``--all-states`` contain the field."""
+    """Whether the field is only in exports with ``--all-states``, which include unpublished
+    comments."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind(Generic[Thing]):
-    """One kind of rows.
-
-    If two rows have the same ``identity``, the later one replaces the earlier.
-    """
+    """One kind of file, for example a file of comments. Each row becomes one object."""
 
     name: "FileKindName"
     fields: tuple[Field, ...]
     make: Callable[[Mapping[str, Any]], Thing]
-    """Makes an object from the values of a row."""
+    """Makes an object from the values of a row, by field name."""
     cells: Callable[[Thing], Iterable[object]]
     """Returns an object's values, in the order of the fields."""
     identity: Callable[[Thing], str]
+    """Returns the id that decides whether two rows describe the same object."""
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Combines two rows with the same identity: the result of loading both in order."""
+    """Combines the objects of an earlier and a later row with the same identity. The result is the
+    same as if the rows were loaded one after the other."""
 
 
 def _owned(
     model: Callable[..., Thing], model_id: str, name: str, **absent: Any
 ) -> Callable[[Mapping[str, Any]], Thing]:
-    """Return a function that makes a ``model`` from a row.
+    """Return a function that makes a ``model`` from the values of a row.
 
-    The row's ``id`` becomes the attribute ``model_id``. The row's field ``name`` contains the
-    owner's display name, which becomes the attribute ``name``.
+    The value of ``id`` becomes the attribute ``model_id``. The argument ``name`` is the field that
+    contains the owner's display name, for example ``author_name``. Its value becomes the attribute
+    ``name``. The function uses the values of ``absent`` for fields that the row lacks.
     """
 
     def make(values: Mapping[str, Any]) -> Thing:
@@ -101,7 +102,10 @@ def _owned(
 def _keyed(
     model: Callable[..., Thing], key: str
 ) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
-    """Return a function that makes a pair from a row: the value of ``key``, and a ``model``."""
+    """Return a function that makes a pair from the values of a row.
+
+    The pair contains the value of the field ``key``, and a ``model`` with the other values.
+    """
 
     def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
         fields = {**values}
@@ -115,7 +119,11 @@ _OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
-    """Return a comment's row. If it has no state, it must not have a decision."""
+    """Return a Comment, or a LoadedComment if the file has columns that a load may keep.
+
+    These columns are the state, the reply, the earlier votes and the photos. Raises
+    InvalidArgumentError if the moderator's decision does not fit the state.
+    """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
     votes = fields.pop("helpful_before", None) or 0
@@ -160,10 +168,10 @@ _STATES_WITH = {
 
 
 def _comment_cells(one: Any) -> Iterable[object]:
-    """Return the cells of a comment or a submission, or of a row as a load would first store it.
+    """Return the cells of a comment, of a submission (an unpublished comment), or of a read row.
 
-    An export contains neither the time at which a moderator published a comment, nor the number of
-    votes, which have their own kind of file. A load of the file keeps the stored time and number.
+    Two values are not in the cells: the time at which a moderator published the comment, and the
+    number of votes, because votes have a file of their own. A load of the cells keeps both values.
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)
@@ -177,7 +185,7 @@ def _state_field(name: str, parse: Callable[[str, object], object], **others: An
     return Field(name, parse, required=False, kept=True, all_states=True, **others)
 
 
-# Any means CommentRow. Most rows have no state, and are plain comments.
+# Any means CommentRow: a Comment or a LoadedComment, see _comment_row.
 COMMENTS: FileKind[Any] = FileKind(
     name="comments",
     fields=(
@@ -317,7 +325,7 @@ def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
 
 
 def _product(values: Mapping[str, Any]) -> tuple[str, ProductDetails]:
-    """Return a product's details; the group is None if the row has no such column."""
+    """Return the id and the details of a product. The group is None if the file lacks it."""
     fields = {**values}
     group = (fields.pop("group") or "") if "group" in fields else None
     return fields.pop("id"), ProductDetails(**fields, group=group)
@@ -380,14 +388,14 @@ _DECISION_NEEDS = {
     Verdict.APPROVE: ("decided_at", "seen"),
     Verdict.REJECT: ("decided_at", "seen", "reason"),
 }
-"""For each verdict, and for a row without a verdict: the fields that the row must have."""
+"""The fields that a row must have for each verdict. None stands for a row without a verdict."""
 
 
 def _case(values: Mapping[str, Any]) -> Case:
     verdict = values.get("decision")
     for name in _OF_DECISION:
         needed = name in _DECISION_NEEDS[verdict]
-        # An erased moderator has no name.
+        # The name may be missing, because the moderator's personal data may have been erased.
         optional = name == "decided_by" and verdict is not None
         if not optional and (values.get(name) is not None) is not needed:
             state, advice = ("empty", "fill") if needed else ("given", "empty")

@@ -1,4 +1,4 @@
-"""Reports what a load drops: values of unused columns, left-out rows, and rows with the same id."""
+"""Reports data that a load does not store: unused columns, left-out rows, rows with the same id."""
 
 import struct
 from collections import Counter
@@ -15,22 +15,23 @@ from server.importer.rows import Reject, Row
 _ENTRY = struct.Struct("qqq")
 _PARTS = 32
 _MEMORY = 1_000_000
-"""Maximum bytes of a part in memory. A larger part is in a temporary file."""
+"""Maximum bytes of one part in memory. A part that becomes larger moves to a temporary file."""
 
 
 class SharedIds:
-    """Finds ids that several different rows have.
+    """Finds rows that have the same id but different content.
 
-    It stores 24 bytes per row, in parts by the id's hash. It compares 64-bit hashes instead of ids.
-    Of a thousand files with 100 million ids each, probably one has two different ids with the same
-    hash.
+    It stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line. The hash
+    of the id selects one of 32 parts, and only one part is in memory when rows are compared. Two
+    different ids may have the same hash, but this is rare: with 100 million ids in each file, it
+    happens in about one file of 4,000.
     """
 
     def __init__(self) -> None:
         self._parts = [SpooledTemporaryFile(_MEMORY) for _ in range(_PARTS)]  # noqa: SIM115 - see close
 
     def add(self, identity: str, thing: object, line: int) -> None:
-        """Remember the row at the line ``line``."""
+        """Store the hashes and the line of a row."""
         key = hash(identity)
         try:
             self._parts[key % _PARTS].write(_ENTRY.pack(key, line, hash(repr(thing))))
@@ -41,10 +42,7 @@ class SharedIds:
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """Yield, for each id that several different rows have, the lines of these rows.
-
-        Equal rows do not count as different.
-        """
+        """Yield the lines of the rows of each id that has rows with different content."""
         for part in self._parts:
             part.seek(0)
             entries = sorted(_ENTRY.iter_unpack(part.read()))
@@ -63,12 +61,12 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of columns, and of different cells of left-out rows, that are counted. Without a
-limit, a file with values in place of column names would fill the memory."""
+"""Maximum number of different columns that are counted, and of different cells of left-out rows.
+Without this limit, a JSONL file that uses values as names would fill the memory."""
 
 
 class Losses:
-    """Counts what is dropped while rows are read. ``sentences`` reports it at the end."""
+    """Counts the rows and values that a load does not store. ``sentences`` reports them."""
 
     def __init__(self, preset: Preset, mapping: ColumnMapping[Any]) -> None:
         self._keep, self._leave_out = (
@@ -85,7 +83,7 @@ class Losses:
         self._states: Counter[str] = Counter()
         self._ids = SharedIds()
         self.shared: Sequence[Sequence[int]] = ()
-        """For each id of several different rows, their lines. ``sentences`` finds them."""
+        """For each id that has different rows, the lines of these rows. ``sentences`` fills it."""
 
     def kept(self, rows: Iterator[Row | Reject]) -> Iterator[Row | Reject]:
         """Yield the rows, except the rows that the preset leaves out."""
@@ -94,7 +92,7 @@ class Losses:
                 yield row
 
     def loaded(self, row: Row, identity: str, thing: object) -> None:
-        """Count the values of ``row`` that its object does not contain."""
+        """Count the values of ``row`` that its object ``thing`` does not contain."""
         self._ids.add(identity, thing, row.line)
         if isinstance(thing, LoadedComment) and "state" in thing.given:
             self._states[thing.given["state"]] += 1
@@ -104,11 +102,11 @@ class Losses:
 
     @property
     def unused(self) -> Sequence[str]:
-        """The columns with values that neither the mapping nor the preset uses."""
+        """The columns that have values, but are named by no field and no preset."""
         return [column for column in self._values if column not in self._nouns]
 
     def sentences(self) -> Iterator[str]:
-        """Yield a line for each kind of loss. Call it after all rows were read."""
+        """Yield one line for each kind of loss. Call this method after all rows have been read."""
         if self._states:
             counts = (f"{self._states[state]:,} {state}" for state in CommentState)
             yield f"States: {', '.join(counts)}."
@@ -148,7 +146,7 @@ class Losses:
 
 
 def counted(count: int, what: str) -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun, for example ``1 row`` or ``2 rows``."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
@@ -158,9 +156,9 @@ def _count(counts: Counter[Key], key: Key) -> None:
 
 
 def _is_filled(cell: object) -> bool:
-    """Return whether dropping the cell loses something.
+    """Return whether the cell has a value that a user would miss.
 
-    Zero votes and an empty list of photos are not a loss.
+    Zero votes and an empty list of photos, for example, are no such values.
     """
     if isinstance(cell, list):
         return any(map(_is_filled, cell))

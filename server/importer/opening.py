@@ -1,4 +1,4 @@
-"""Opens a file as rows: finds its format, and checks that it has the mapping's columns."""
+"""Opens a file and reads its rows: finds the format, and checks that the file fits the mapping."""
 
 import io
 from collections.abc import Collection, Iterator, Sequence
@@ -40,7 +40,8 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Maximum seconds of reading a file's first rows, which show its columns if it has no header."""
+"""Maximum seconds of reading the first rows of a file without a header. The rows show its
+columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,10 @@ class Opened:
 def open_file(
     file: Path, preset: Preset, mapping: ColumnMapping[Any], chosen: FormatName | None
 ) -> Iterator[Opened]:
-    """Open a file. Its format is ``chosen``, or the preset's format, or follows from its name.
+    """Open a file. Without ``chosen``, the preset or the file's name decides its format.
 
-    Raises CommandError if the file cannot be read or lacks columns. The message names a preset that
-    fits.
+    Raises CommandError if the file cannot be read or lacks columns. If another preset fits the
+    file, the message names it.
     """
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
         with open_parquet(file) as columnar:
@@ -88,7 +89,10 @@ def open_file(
 
 
 def _format(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
-    """Return the format: JSONL for a rejects file, otherwise ``chosen``, or by the file's name."""
+    """Return the file's format. A rejects file is JSONL, even if ``chosen`` is another format.
+
+    If ``chosen`` is None, the file's name decides.
+    """
     if head.startswith(OPENING):
         return "jsonl"
     if chosen is not None and chosen != "parquet":
@@ -112,11 +116,12 @@ def format_by_content(head: bytes) -> TextFormat:
 def rows_of(
     source: Source, format_: TextFormat, delimiter: str | None = None, path: str | None = None
 ) -> tuple[Iterator[Row | Reject], Sequence[str]]:
-    """Return the rows of ``source``, and its columns: from CSV's header or from the first rows.
+    """Return the rows and the columns of ``source``.
 
-    ``delimiter`` separates the cells of CSV; None finds it in the header. ``path`` names the XML
-    elements that are rows. Raises CommandError for an invalid header, a JSON array, and XML without
-    such elements.
+    A CSV file has its columns in the header. In other formats, the first rows show the columns.
+    ``delimiter`` separates the cells of CSV. If it is None, the header shows the delimiter.
+    ``path`` names the XML elements that are rows. Raises CommandError for an invalid header, for a
+    JSON array, and for XML without such elements.
     """
     if format_ == "csv":
         named = None
@@ -124,7 +129,8 @@ def rows_of(
             named = _NAMED_DELIMITERS.get(delimiter.lower(), delimiter)
             if len(named) != 1 or named in '"\r\n':
                 raise CommandError(
-                    f"--delimiter {delimiter!r} is not a delimiter: name one character, or tab."
+                    f"--delimiter {delimiter!r} is not a delimiter: name one character, or "
+                    "write tab."
                 )
         csv = CsvRows(source, named)
         return csv, csv.columns
@@ -162,17 +168,14 @@ def _peeked(
 
 
 def _names(column: str, cell: object) -> Sequence[str]:
-    """Return the names of a column's cells.
-
-    If the cell is an object, add ``column/name`` for each member.
-    """
+    """Return the column and, if the cell is a JSON object, ``column/name`` for each member."""
     return [column, *(f"{column}/{name}" for name in cell)] if isinstance(cell, dict) else [column]
 
 
 def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
-    """Yield rows with the members of JSON objects as columns such as ``author/name``.
+    """Yield the rows. Replace JSON objects by their members, in columns such as ``author/name``.
 
-    Only objects that contain some of ``columns`` are replaced.
+    Other objects stay, if none of ``columns`` is a member of them.
     """
     outer = {column.partition("/")[0] for column in columns if "/" in column}
     for row in rows:
@@ -183,12 +186,12 @@ def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterato
                     cells |= {f"{column}/{name}": value for name, value in cell.items()}
                 else:
                     cells[column] = cell
-            row = replace(row, cells=cells)  # noqa: PLW2901 - the same row in another form
+            row = replace(row, cells=cells)  # noqa: PLW2901 - still the same row
         yield row
 
 
 def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:
-    """Raise CommandError if the content has another format than the preset."""
+    """Raise CommandError if the format of the content differs from the preset's format."""
     found = format_by_content(source.head)
     if found == format_:
         return
@@ -215,7 +218,7 @@ def _check_fit(
 ) -> None:
     """Raise CommandError if the file lacks columns of the preset or of ``--id-from``.
 
-    The message names a preset that fits, also if no preset was chosen.
+    If another preset fits the file, the message names it.
     """
     missing = mapping.missing(columns)
     if not missing:
@@ -238,9 +241,9 @@ def _check_fit(
 
 
 def preset_for(columns: Sequence[str], format_: TextFormat) -> str | None:
-    """Return the preset that fits a file with these columns.
+    """Return the name of the preset that fits a file with these columns, or None.
 
-    Of several presets, return the one that names most of the columns.
+    If several presets fit, return the preset that names most of the columns.
     """
     fitting = [
         preset

@@ -1,4 +1,4 @@
-"""Rows of Parquet, which DuckDB converts to JSON."""
+"""Reads the rows of a Parquet file. DuckDB converts them to JSON."""
 
 import glob
 import json
@@ -19,9 +19,10 @@ _AT_ONCE = 1_000
 
 
 class ParquetRows(Iterator[Row]):
-    """Iterates over the rows of a file. ``columns`` are the columns of the top level.
+    """Iterates over the rows of a file. ``columns`` has the names of the file's columns.
 
-    Instants are ISO 8601 in UTC. Lists and structures are as in JSON. Decimals and dates are text.
+    Cells are JSON values: a structure is an object. Timestamps are text in ISO 8601 and UTC.
+    Decimals and dates are text.
     """
 
     def __init__(self, database: "DuckDBPyConnection", path: Path) -> None:
@@ -32,7 +33,7 @@ class ParquetRows(Iterator[Row]):
             self.columns: Sequence[str] = [str(row[0]) for row in described]
             cells = ", ".join(_json_of(str(row[0]), str(row[1])) for row in described)
             self._answer = database.execute(
-                f"SELECT to_json([{cells}])::VARCHAR FROM read_parquet(?)",  # noqa: S608 - names are quoted
+                f"SELECT to_json([{cells}])::VARCHAR FROM read_parquet(?)",  # noqa: S608 - _json_of quotes the names
                 named,
             )
         self._ahead: list[tuple[str, ...]] = []
@@ -46,14 +47,17 @@ class ParquetRows(Iterator[Row]):
             if not self._ahead:
                 raise StopIteration
         self._number += 1
-        # NaN and infinity become text, because JSON does not have them.
+        # NaN and infinity become text, because they are not JSON values.
         cells = json.loads(self._ahead.pop()[0], parse_constant=lambda one: str(float(one)))
         return Row(self._number, dict(zip(self.columns, cells, strict=True)))
 
 
 @contextmanager
 def open_parquet(path: Path) -> Iterator[ParquetRows]:
-    """Open a Parquet file. Raise CommandError if it is not Parquet, or DuckDB is not installed."""
+    """Open a Parquet file.
+
+    Raise CommandError if the file is not Parquet, or if DuckDB is not installed.
+    """
     try:
         with path.open("rb"):
             pass
@@ -65,7 +69,7 @@ def open_parquet(path: Path) -> Iterator[ParquetRows]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Raise CommandError for DuckDB's errors, with the first line of the error."""
+    """Turn an error of DuckDB into a CommandError with the first line of its message."""
     from duckdb import Error  # noqa: PLC0415 - as in duckdb_in_memory
 
     try:
@@ -78,7 +82,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def _json_of(name: str, type_: str) -> str:
-    """Return the SQL expression for a column as JSON."""
+    """Return a SQL expression that converts a column to JSON."""
     column = '"{}"'.format(name.replace('"', '""'))
     if type_.startswith("TIMESTAMP"):
         zoned = "TIMESTAMPTZ" if type_.endswith("TIME ZONE") else "TIMESTAMP"

@@ -1,10 +1,13 @@
-r"""Lines and rows of a file, and the rejects file with the rows that are not loaded.
+r"""Lines and rows of a file, and the rejects file, which contains the rows that are not loaded.
 
 The rejects file is JSONL. After the operator has fixed its rows, ``load`` reads it like any other
-file. Each entry has ``line`` and ``reason``, and ``row`` (an object) if the row could be parsed.
-Otherwise it has ``raw``, the text of the row, in which bytes that are not UTF-8 are ``\udc80`` to
-``\udcff``. For CSV it also has ``columns``, and ``delimiter`` unless it is a comma. If a line was
-too long, ``cut`` is true, and ``raw`` contains only the start of the line.
+file. Each line is an object with these members:
+
+- ``line`` and ``reason``: the row's line number in the loaded file, and why the row was rejected.
+- ``row``: the row as an object, if the row could be parsed.
+- ``raw``: otherwise, the text of the row. Bytes that are not UTF-8 are ``\udc80`` to ``\udcff``.
+- ``columns`` and ``delimiter``: for ``raw`` from CSV. The default of ``delimiter`` is a comma.
+- ``cut``: true if a line was too long. Then ``raw`` contains only the start of the line.
 """
 
 import contextlib
@@ -23,17 +26,18 @@ from server.importer.source import OPENING, STDIN
 MAX_LINE_BYTES = 1_000_000
 
 _BOM = b"\xef\xbb\xbf"
-"""The byte order mark with which some programs start UTF-8 files."""
+"""The byte order mark. Some programs write it at the start of UTF-8 files."""
 
 _HEAD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line with its line end. In ``text``, bytes that are not UTF-8 are lone surrogates.
+    """One line with its line end.
 
-    ``fault`` is the reason why the line cannot be loaded. If the line is ``cut``, ``text`` is only
-    the start of the line.
+    In ``text``, a byte that is not UTF-8 is a lone surrogate, as with Python's ``surrogateescape``.
+    ``fault`` is the reason why the line cannot be loaded, or None. If ``cut`` is true, the line was
+    too long, and ``text`` contains only its start.
     """
 
     number: int
@@ -43,7 +47,10 @@ class Line:
 
 
 class Lines(Iterator[Line]):
-    """Iterates over the lines of a UTF-8 stream. Messages name the file's own ``encoding``."""
+    """Iterates over the lines of a UTF-8 stream.
+
+    ``encoding`` is the encoding of the file before its conversion to UTF-8. Messages name it.
+    """
 
     def __init__(self, stream: BinaryIO, encoding: str | None = None) -> None:
         self._stream = stream
@@ -66,7 +73,8 @@ class Lines(Iterator[Line]):
             text = content.decode(errors="surrogateescape")
             fault = f"byte {error.start + 1} of the line is not UTF-8"
             if self._encoding is not None:
-                # The error counts bytes of the converted UTF-8, and not of the file.
+                # ``error.start`` is a position in the converted text. It would mislead the
+                # operator.
                 fault = f"the line is not valid {self._encoding}"
         if "\0" in text:
             fault = "the line contains a NUL byte"
@@ -87,9 +95,10 @@ class Lines(Iterator[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one row by column name: text from CSV, or any JSON value from JSONL.
+    """The cells of one row by column name. A cell is text in CSV, and any JSON value in JSONL.
 
-    ``line`` is the number of the row's first line in the file. ``source`` is the row as JSON text.
+    ``line`` is the number of the row's first line in the file. ``source`` is the row as JSON text,
+    or None if the file is not JSONL.
     """
 
     line: int
@@ -97,17 +106,16 @@ class Row:
     source: str | None = None
 
     def rejected(self, reason: str) -> "Reject":
-        """Return this row as a reject."""
+        """Return this row as a rejected row with its reason."""
         source = self.source or json.dumps(self.cells, ensure_ascii=False)
         return Reject(self.line, reason, row=source)
 
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A row that is not loaded: ``row`` as JSON text, or ``raw`` if it could not be parsed.
+    """A row that is not loaded. The module's docstring describes the attributes.
 
-    ``columns`` are the names of the cells in CSV text. ``cut`` is true if the line was too long and
-    only its start is here.
+    ``row`` is JSON text. It is None if the row could not be parsed. Then ``raw`` is the row's text.
     """
 
     line: int
@@ -119,7 +127,7 @@ class Reject:
     delimiter: str = ","
 
     def encode(self) -> bytes:
-        """Return the row's entry in the rejects file."""
+        """Return the line that describes this row in the rejects file."""
         entry: dict[str, object] = {"line": self.line, "reason": self.reason}
         if self.raw is not None:
             entry["raw"] = self.raw
@@ -132,7 +140,7 @@ class Reject:
         text = json.dumps(entry, ensure_ascii=False)
         if self.row is not None:
             text = f'{text[:-1]}, "row": {self.row}}}'
-        # UTF-8 cannot contain a lone surrogate, so it is written as JSON's escape.
+        # UTF-8 cannot contain a lone surrogate, so the surrogate is written as a JSON escape.
         return f"{text}\n".encode(errors="backslashreplace")
 
 
@@ -142,7 +150,7 @@ def reject_lines(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
 ) -> Reject:
-    """Return ``lines`` as one reject. If a line has a fault, it replaces ``reason``."""
+    """Return ``lines`` as one rejected row. The fault of a line replaces ``reason``."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),
@@ -156,7 +164,8 @@ def reject_lines(
 class RejectsFile:
     """The rejects file of one load. The first rejected row creates it.
 
-    A file of an earlier load, which the operator may have edited, is renamed to ``PATH.old``.
+    If an earlier load has written a rejects file with this name, it is renamed to ``PATH.old``,
+    because the operator may have edited it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -164,7 +173,7 @@ class RejectsFile:
         self._file: BinaryIO | None = None
 
     def write(self, reject: Reject) -> None:
-        """Append one entry. Raise CommandError if the file cannot be written."""
+        """Append one rejected row. Raise CommandError if the file cannot be written."""
         with self._writing():
             if self._file is None:
                 self._move_aside()
@@ -172,7 +181,7 @@ class RejectsFile:
             self._file.write(reject.encode())
 
     def close(self) -> None:
-        """Close the file. Raise CommandError if its last bytes cannot be written."""
+        """Close the file. Raise CommandError if the last bytes cannot be written."""
         with self._writing():
             if self._file is None:
                 self._move_aside()
@@ -180,7 +189,7 @@ class RejectsFile:
                 self._file.close()
 
     def abandon(self) -> None:
-        """Close the file after a failure. Ignore further errors."""
+        """Close the file after the load has failed. Ignore errors."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 self._file.close()
@@ -201,9 +210,11 @@ class RejectsFile:
 
 
 def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
-    """Return the rejects file: ``chosen``, or next to ``source``, or in the current directory.
+    """Return the rejects file.
 
-    Raises CommandError if it cannot be written, or if a file of another kind has its name.
+    Its path is ``chosen``. If that is None, the file is next to ``source``, or in the current
+    directory if the directory of ``source`` cannot be written. Raises CommandError if the rejects
+    file cannot be written, or if another kind of file has its name.
     """
     name = "stdin" if source == STDIN else source.name
     path = chosen or source.with_name(f"{name}.rejects.jsonl")
@@ -216,9 +227,13 @@ def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
             path = Path(path.name)
             _probe(path)
         if path.exists() and source.exists() and path.samefile(source):
-            raise CommandError(f"{path} is the file to load: name another with --rejects.")
+            raise CommandError(
+                f"{path} is the file to load: name another rejects file with --rejects."
+            )
         if path.is_file() and not _is_ours(path):
-            raise CommandError(f"{path} is not a rejects file: name another with --rejects.")
+            raise CommandError(
+                f"{path} is not a rejects file: name another rejects file with --rejects."
+            )
     except OSError as error:
         raise CommandError(
             f"{path} cannot be written ({error.strerror}): name another file with --rejects."
@@ -227,7 +242,7 @@ def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
 
 
 def _probe(path: Path) -> None:
-    """Raise OSError if ``path`` cannot be written. The attempt leaves no file."""
+    """Raise OSError if ``path`` cannot be written. Leave no file."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if path.is_file() or not path.exists():
@@ -236,6 +251,6 @@ def _probe(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether a load has written ``path``, or a killed load has left it empty."""
+    """Return whether ``path`` is a rejects file. It is empty if its load was killed early."""
     with path.open("rb") as file:
         return file.read(len(OPENING)) in {b"", OPENING}

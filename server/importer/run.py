@@ -1,4 +1,4 @@
-"""One load: reads rows, parses them, writes them in batches, and collects the rejected rows."""
+"""Runs one load: reads rows, parses them, writes batches, and collects the rejected rows."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -19,21 +19,23 @@ from server.progress import ProgressBar
 
 SHOWN_REJECTS = 20
 _ANOTHER = (
-    "the author has another comment on the product, and the table allows one for each person: "
-    "delete that comment, or leave this row out."
+    "the author has another comment on the product, and the table allows one comment per person "
+    "and product: delete the other comment, or leave this row out."
 )
 _BATCH_BYTES = 2_000_000
-"""Maximum bytes that are read for one batch, because rejected rows keep their text in memory. A
-batch may exceed this by a few lines."""
+"""Maximum bytes that are read for one batch. A batch may exceed this maximum by a few lines. The
+limit exists because the rejected rows of a batch stay in memory with their text."""
 _BATCH_SECONDS = 2.0
-"""Maximum seconds of reading one batch, so that rows from a slow pipe are written soon."""
+"""Maximum seconds of reading one batch. The limit exists so that rows from a slow pipe are written
+soon."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """Counts the file's rows. ``outcome`` counts the rows that the store has acknowledged.
+    """Counts the rows of the file.
 
-    If several rows of a batch have the same id, each is compared with the previous one.
+    ``outcome`` counts the new, changed and unchanged rows among those that the table has stored. If
+    several rows of a batch have the same id, each row is compared with the previous row of this id.
     """
 
     read: int = 0
@@ -52,7 +54,10 @@ class _Batch(Generic[Thing]):
 
 @dataclass(frozen=True, slots=True)
 class Load(Generic[Thing]):
-    """The load of one file. ``note`` is called with each row, its id and its object."""
+    """The load of one file.
+
+    The load calls ``note`` with each valid row, its id and its object.
+    """
 
     source: Source
     rows: Iterator[Row | Reject]
@@ -62,7 +67,7 @@ class Load(Generic[Thing]):
     note: Callable[[Row, str, object], None] | None = None
 
     async def run(self, put: Put[Thing], progress: ProgressBar) -> None:
-        """Load every row. The tally is right even after a DalError or CommandError."""
+        """Load every row. After an error, the tally counts the rows that were loaded before it."""
         writer, tally = Writer(put), self.tally
         try:
             async with writer:
@@ -88,7 +93,7 @@ class Load(Generic[Thing]):
             self.rejects.write(reject)
 
     def _refuse(self, progress: ProgressBar, batch: _Batch[Thing], ids: Sequence[str]) -> None:
-        """Reject the rows that ``put_many`` has not stored."""
+        """Reject the rows that the table refused, because it allows one comment per person."""
         self._reject(progress, [batch.rows[one].rejected(_ANOTHER) for one in ids])
 
     def _next_batch(self, most: int) -> _Batch[Thing] | None:

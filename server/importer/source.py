@@ -1,7 +1,7 @@
-"""Opens the file to load: counts its bytes, decompresses them, and finds the encoding.
+"""Opens the file to load: counts its bytes, decompresses it, and converts its text to UTF-8.
 
-Each layer is a raw stream that reads from the layer below it, so a file of any size needs only a
-few buffers.
+Each of these steps is a raw stream that reads from the previous step. So a file of any size needs
+only a few buffers in memory.
 """
 
 import codecs
@@ -23,7 +23,8 @@ from server.errors import CommandError
 from server.zstandard import zstd
 
 HEAD_BYTES = 512
-"""Number of bytes that are read to find the file's type. A tar archive's magic bytes are at 257."""
+"""Number of bytes that are read to find the file's type. A tar archive is known by bytes 257 to
+261."""
 
 _CHUNK = 1 << 16
 
@@ -33,8 +34,9 @@ _Buffer: TypeAlias = bytearray | memoryview
 class Counted(io.RawIOBase):
     """A stream that counts its bytes. ``look`` returns the first bytes without consuming them.
 
-    ``read_into`` is ``readinto`` of a raw stream, or ``readinto1`` of a buffered stream. It returns
-    the bytes that are available, because a pipe may have one line now and the next line in an hour.
+    ``read_into`` is the method ``readinto`` of a raw stream, or ``readinto1`` of a buffered stream.
+    These methods do not wait for a full buffer. This matters for a pipe, which may have one line
+    now and the next line in an hour.
     """
 
     def __init__(self, read_into: Callable[[_Buffer], int | None]) -> None:
@@ -47,9 +49,9 @@ class Counted(io.RawIOBase):
         return True
 
     def look(self) -> bytes:
-        """Return the first bytes.
+        """Return the first bytes. Read at most ``HEAD_BYTES`` or one line.
 
-        Stop after a line, because a pipe may not have another line yet.
+        The method does not wait for a second line, because a pipe may not have it yet.
         """
         buffer = bytearray(HEAD_BYTES)
         while len(self._ahead) < HEAD_BYTES and b"\n" not in self._ahead:
@@ -61,7 +63,7 @@ class Counted(io.RawIOBase):
         return self._ahead
 
     def readinto(self, buffer: _Buffer) -> int:  # type: ignore[override]
-        """Read the available bytes into ``buffer``. Return 0 at the end."""
+        """Read available bytes into ``buffer``. Return their number, which is 0 at the end."""
         if self._ahead:
             taken = self._ahead[: len(buffer)]
             buffer[: len(taken)] = taken
@@ -76,9 +78,9 @@ class Counted(io.RawIOBase):
 
 
 class Pipe(Counted):
-    """A pipe or terminal. Its reads end when ``stopped`` is set.
+    """A pipe or terminal. A read that waits for bytes ends when ``stopped`` is set.
 
-    Otherwise a thread that waits in read(2) would keep the process alive after Ctrl-C.
+    Without ``stopped``, the thread that waits in read(2) would keep the process alive after Ctrl-C.
     """
 
     def __init__(self, file: io.FileIO, stopped: threading.Event) -> None:
@@ -94,7 +96,7 @@ class Pipe(Counted):
 
 
 class WatchedFile(Counted):
-    """A file. If another program changes it during the load, reading it raises CommandError."""
+    """A file. If another program changes the file during the load, a read raises CommandError."""
 
     def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
         super().__init__(file.readinto)
@@ -116,8 +118,8 @@ class WatchedFile(Counted):
             )
         if not size and self._is_replaced():
             raise CommandError(
-                f"{self._name} was replaced during the load, which read the earlier file: load it "
-                "again."
+                f"{self._name} was replaced during the load, which has read the old file: load "
+                "the new file."
             )
         return size
 
@@ -130,7 +132,7 @@ class WatchedFile(Counted):
 
 
 class Unpacked(Counted):
-    """The content of a compressed stream. Reading it raises CommandError if it is damaged."""
+    """The content of a compressed stream. If the stream is damaged, a read raises CommandError."""
 
     def __init__(self, stream: io.BufferedIOBase, name: str, packing: str) -> None:
         super().__init__(stream.readinto1)
@@ -150,9 +152,10 @@ class Unpacked(Counted):
 
 
 class InUtf8(Counted):
-    """Text of another encoding as UTF-8.
+    """Text that is converted from another encoding to UTF-8.
 
-    An invalid byte becomes 0xFF, which is invalid in UTF-8 too.
+    An invalid byte becomes the byte 0xFF. UTF-8 never contains this byte, so the line is rejected
+    later.
     """
 
     def __init__(self, stream: Counted, encoding: str) -> None:
@@ -181,7 +184,7 @@ _PACKINGS: dict[bytes, tuple[str, Callable[[io.BufferedReader], io.BufferedIOBas
     b"\x1f\x8b": ("gzip", lambda stream: gzip.GzipFile(fileobj=stream)),
     b"\x28\xb5\x2f\xfd": ("zstd", zstd.ZstdFile),
 }
-"""The supported compressions, by the first bytes of a file."""
+"""The name and the reader of each supported compression, by the first bytes of a file."""
 
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -189,8 +192,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Encodings by byte order mark. Longer marks come first, because UTF-16's are prefixes of
-UTF-32's."""
+"""Encodings by byte order mark. The marks of UTF-32 come first, because a mark of UTF-32 may start
+with a mark of UTF-16."""
 
 _NOT_TEXT = {
     b"PK": "is an archive or a spreadsheet: unpack it or save it as CSV first",
@@ -198,16 +201,16 @@ _NOT_TEXT = {
     b"\xfd7zXZ": "is compressed by xz: unpack it with `unxz` first",
     b"PAR1": "is Parquet: add --format parquet",
 }
-"""Messages for files that are not text, by their first bytes."""
+"""Messages about files that are not text, by the first bytes of the file."""
 
 _TAR = slice(257, 262)
 
 
 def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
-    """Return the encoding of a file that begins with ``head``.
+    """Return the encoding of a file whose first bytes are ``head``.
 
-    None means UTF-8, or the encoding that XML declares. Raises CommandError for an unknown
-    encoding, and for a file that is not text.
+    None means that the file is UTF-8, or XML that declares its encoding. Raises CommandError if
+    ``chosen`` is not an encoding, or if the file is not text.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):
@@ -216,7 +219,7 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
     if head[_TAR] == b"ustar":
         fault = "is an archive: unpack it with `tar -xf` first"
     if fault is None and chosen is None and 0 in head[:4]:
-        bits = 32 if head[:4].count(0) > 2 else 16  # noqa: PLR2004 - of four bytes, of a letter
+        bits = 32 if head[:4].count(0) > 2 else 16  # noqa: PLR2004 - in UTF-32, three of four bytes
         order = "be" if head.startswith(b"\0") else "le"
         fault = f"is not UTF-8 but probably UTF-{bits}: add `--encoding utf-{bits}-{order}`"
     if fault is not None:
@@ -225,7 +228,7 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
         return None
     try:
         encoding = codecs.lookup(chosen).name
-        # raises an error for a codec that does not make text, such as base64
+        # This raises LookupError for a codec that does not make text, such as base64.
         b"\n\n\n\n".decode(encoding, "ignore")
     except LookupError:
         raise CommandError(
@@ -237,16 +240,17 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
 STDIN = Path("-")
 
 OPENING = b'{"line":'
-"""The start of each entry of a rejects file."""
+"""The first bytes of each line of a rejects file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open file, decompressed.
+    """An open file, with its content decompressed and converted to UTF-8.
 
-    ``name`` is for messages. ``size`` is the file's size on disk, or None if it is unknown.
-    ``head`` has the first bytes of ``stream``, and is empty for an empty file. ``stream`` is UTF-8.
-    If ``encoding`` is None, XML may declare another encoding.
+    ``name`` is the file's name in messages. ``size`` is the number of bytes on disk, or None for a
+    pipe. ``head`` contains the first bytes of ``stream``. It is empty if the file is empty.
+    ``encoding`` is the encoding before the conversion. If it is None, ``stream`` has the original
+    bytes: UTF-8, or XML that declares its encoding.
     """
 
     name: str
@@ -255,15 +259,17 @@ class Source:
     stream: io.BufferedReader
     encoding: str | None
     stored: Counted
-    """The file as it is on disk. Its count of bytes shows the progress of the load."""
+    """The stream of the bytes on disk, before decompression. Its ``count`` shows the load's
+    progress."""
     content: Counted
+    """The stream below the buffer of ``stream``. Its ``count`` is the number of bytes of text."""
     stopped: threading.Event = field(default_factory=threading.Event)
-    """Set it to end a read that waits for a pipe."""
+    """The load sets this event to end a read that waits for a pipe."""
 
 
 @contextmanager
 def open_source(path: Path, encoding: str | None = None) -> Iterator[Source]:
-    """Open ``path`` (``-``: standard input), and read its first bytes.
+    """Open ``path`` and read its first bytes. The path ``-`` means standard input.
 
     Raises CommandError if the file cannot be read or is not text.
     """
@@ -295,7 +301,7 @@ def source_of(
 ) -> Source:
     """Return the content of ``stored``, decompressed and in UTF-8.
 
-    A rejects file is UTF-8, even if ``encoding`` is the encoding of the original file.
+    A rejects file is always UTF-8. Then ``encoding`` is ignored.
     """
     content, head = stored, stored.look()
     for magic, (packing, unpack) in _PACKINGS.items():
@@ -320,6 +326,6 @@ def unreadable(name: str, error: OSError) -> CommandError:
     messages: dict[type[OSError], str] = {
         FileNotFoundError: "does not exist: check the path",
         IsADirectoryError: "is a directory: name a file",
-        PermissionError: "is not readable for this user: check its permissions",
+        PermissionError: "cannot be read by this user: check its permissions",
     }
     return CommandError(f"{name} {messages.get(type(error), f'cannot be read: {error.strerror}')}.")

@@ -1,8 +1,8 @@
-"""Rows of CSV with a header, and of JSONL, also of the rejects file of an earlier load.
+"""Reads rows of CSV files with a header, and of JSONL files. A rejects file is a JSONL file.
 
-If a quote is not closed, every CSV reader reads the following rows into one cell, up to the next
-quote, and the result is not a valid row. This reader then rejects only the lines before the next
-valid row, and continues with that row.
+If a quote is not closed in CSV, the cell continues until the next quote, and contains the rows
+between both quotes. The result is not a valid row. This reader then searches the lines that it has
+read for the next valid row. It rejects only the lines before that row, and continues with that row.
 """
 
 import csv
@@ -24,11 +24,11 @@ MAX_RECORD_CHARACTERS = 1_000_000
 csv.field_size_limit(MAX_RECORD_CHARACTERS)
 
 _LOOKAHEAD = 64
-"""Maximum lines after a broken row in which the reader looks for the next valid row."""
+"""Maximum number of lines that the reader parses when it checks whether a row starts at a line."""
 
 DELIMITERS = (",", ";", "\t", "|")
-"""The delimiters that the header can show. If two of them give the same number of columns, the
-first is used."""
+"""The delimiters that the reader tries on the header. It uses the delimiter that gives the most
+columns. If two delimiters give the same number of columns, it uses the first of them."""
 
 _NEVER_CLOSED = "unexpected end of data"
 
@@ -36,9 +36,9 @@ _NEVER_CLOSED = "unexpected end of data"
 def parse_record(
     text: str, columns: Sequence[str], delimiter: str = ","
 ) -> Mapping[str, object] | str:
-    """Return the cells of one record by column.
+    """Return the cells of one CSV record by column.
 
-    If the text is not one record, return the reason.
+    If the text is not one record, return the reason instead.
     """
     try:
         lines = io.StringIO(text, newline="\n")
@@ -46,17 +46,17 @@ def parse_record(
     except csv.Error as error:
         return _reason(error)
     if len(records) != 1:
-        return f"the text holds {len(records)} rows instead of one"
+        return f"the text has {len(records)} rows instead of one"
     if len(records[0]) != len(columns):
         return _miscounted(records[0], columns)
     return dict(zip(columns, records[0], strict=True))
 
 
 class CsvRows(Iterator[Row | Reject]):
-    """Iterates over the rows of a file. ``columns`` are the cells of the header.
+    """Iterates over the rows of a CSV file. ``columns`` are the cells of the header.
 
-    Without ``delimiter``, the reader finds the delimiter in the header. Raises CommandError for an
-    invalid header. An empty file has no columns and no rows.
+    If ``delimiter`` is None, the header shows the delimiter. Raises CommandError if the header is
+    invalid. An empty file has no columns and no rows.
     """
 
     def __init__(self, source: Source, delimiter: str | None = None) -> None:
@@ -68,14 +68,14 @@ class CsvRows(Iterator[Row | Reject]):
             first = "".join(line.text for line in self._again)
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
-        # If the first single quote in a line is at the end of a cell, that cell began in an earlier
-        # line. So the line does not start a row.
+        # This matches a line whose first quote (except doubled quotes) is at the end of a cell. The
+        # cell then began in an earlier line. So the line does not start a row.
         end = re.escape(delimiter)
         self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
 
     def __next__(self) -> Row | Reject:
-        """Return the next row or reject. Raise StopIteration after the last line."""
+        """Return the next row or rejected row. Raise StopIteration after the last line."""
         cells: list[str] = []
         while not cells:
             try:
@@ -96,7 +96,10 @@ class CsvRows(Iterator[Row | Reject]):
         return csv.reader(texts, delimiter=self.delimiter, strict=True)
 
     def _texts(self) -> Iterator[str]:
-        """Yield the lines that were put back, then the file's lines. Remember all of them."""
+        """Yield the lines that ``_salvage`` has put back, then the next lines of the file.
+
+        The lines are also collected in ``_taken``.
+        """
         size = 0
         while line := self._again.popleft() if self._again else next(self._lines, None):
             self._taken.append(line)
@@ -111,10 +114,10 @@ class CsvRows(Iterator[Row | Reject]):
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the record's lines up to the next row, and put the other lines back."""
+        """Reject the lines that were read, up to the next valid row. Put the other lines back."""
         taken = self._taken
         if len(taken) > 1:
-            reason += f" (read on to line {taken[-1].number})"
+            reason += f" (found at line {taken[-1].number})"
         for number in range(1, len(taken)):
             if self._starts_row(taken[number : number + _LOOKAHEAD]):
                 self._again.extendleft(reversed(taken[number:]))
@@ -123,7 +126,7 @@ class CsvRows(Iterator[Row | Reject]):
         return reject_lines(taken, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Return whether ``lines`` begin with a row. The end of the row may be missing."""
+        """Return whether ``lines`` begin with a row. ``lines`` may end before the row ends."""
         if self._closing.match(lines[0].text):
             return False
         try:
@@ -148,7 +151,7 @@ class CsvRows(Iterator[Row | Reject]):
 
 
 def _width(text: str, delimiter: str) -> int:
-    """Return the number of columns in a header; 0 if the delimiter is inside a quoted name."""
+    """Return the number of columns in a header, or 0 if the delimiter is inside a quoted name."""
     try:
         cells = next(csv.reader([text], delimiter=delimiter), [])
     except csv.Error:
@@ -173,17 +176,17 @@ _ENVELOPE = {"line", "reason", "row", "raw", "columns", "delimiter", "cut"}
 
 
 class _NotARowError(Exception):
-    """A text is not a row. The message says why."""
+    """A text is not a row. The error's message is the reason."""
 
 
 def read_jsonl(source: Source) -> Iterator[Row | Reject]:
-    """Yield a row or a reject for each line that is not blank.
+    """Return an iterator with a row or a rejected row for each line that is not blank.
 
     Raise CommandError for a JSON array.
     """
     if source.head.lstrip().startswith(b"["):
         raise CommandError(
-            f"{source.name} is one JSON array: write one object a line, with `jq -c '.[]'`."
+            f"{source.name} is one JSON array: use `jq -c '.[]'` to write each object on a line."
         )
     return (_read(line) for line in Lines(source.stream, source.encoding) if line.text.strip())
 
@@ -206,7 +209,9 @@ def _object(text: str) -> dict[str, object]:
     except json.JSONDecodeError as error:
         raise _NotARowError(f"broken JSON at column {error.colno}: {error.msg}") from None
     except (RecursionError, ValueError):
-        raise _NotARowError("broken JSON: too many levels, or too long a number") from None
+        raise _NotARowError(
+            "broken JSON: it has too many levels, or a number that is too long"
+        ) from None
     if not isinstance(found, dict):
         raise _NotARowError("the line is not a JSON object")
     return found
@@ -217,7 +222,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
-    """Return the row in an entry of a rejects file, or a reject if the row is still invalid."""
+    """Return the row from a line of a rejects file, or a rejected row if it is still invalid."""
     row, raw, columns = entry.get("row"), entry.get("raw"), entry.get("columns")
     delimiter = str(entry.get("delimiter", ","))
     if isinstance(row, dict):
@@ -229,7 +234,7 @@ def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
     if len(delimiter) != 1:
         cells = "delimiter is not one character"
     elif any(character == "\0" or "\ud800" <= character <= "\udfff" for character in raw):
-        cells = "raw has NUL, or bytes that are not UTF-8 as \\udc80 to \\udcff"
+        cells = "raw has NUL, or bytes that are not UTF-8, as \\udc80 to \\udcff"
     elif names is not None:
         cells = parse_record(raw, names, delimiter)
     else:

@@ -1,6 +1,6 @@
-"""Writes batches of objects, a few in parallel.
+"""Writes batches of objects, and two batches at the same time.
 
-A dry run writes nothing, and keeps the first objects.
+In a dry run, nothing is written, and the first objects are kept so that the command can show them.
 """
 
 import asyncio
@@ -12,19 +12,19 @@ from dal.repositories.bulk_write import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2
-"""Number of batches that are written in parallel. Two are enough for the store. On a slow disk,
-more would wait in the engine's queue, and this wait counts towards the deadline of each request."""
+"""Number of batches that are written at the same time. More batches do not make a load faster. With
+a slow disk, requests would wait in the engine's queue, and could exceed their deadline."""
 
 _LEAST, _MOST = 200, 5_000
 _SECONDS = 2.0
-"""Seconds that a batch should take. In a large batch, more rows have the same product and share one
-change of its counters. Small batches show progress sooner."""
+"""Seconds that a batch should take. In a large batch, more rows are about the same product, and one
+change of its counters counts all of them. With small batches, the progress bar moves more often."""
 
 
 class Writer(Generic[Thing]):
     """Writes batches of objects with distinct ids.
 
-    Its ``with`` block ends after all are written.
+    Use it in ``async with``. The block ends after all batches have been written.
     """
 
     def __init__(self, put: Put[Thing]) -> None:
@@ -32,7 +32,7 @@ class Writer(Generic[Thing]):
         self._under_way: dict[asyncio.Task[None], Mapping[str, Thing]] = {}
         self._failure: BaseException | None = None
         self.outcome = Outcome()
-        """The counts of rows that the store has acknowledged."""
+        """The numbers of new, changed and unchanged rows that the table has stored."""
         self.room = _LEAST
         """The number of rows that the next batch should have."""
 
@@ -42,15 +42,15 @@ class Writer(Generic[Thing]):
         before: Outcome = NOTHING,
         refused: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> None:
-        """Start to write a batch, after fewer than ``AT_ONCE`` other batches are in progress.
+        """Start to write a batch. First wait until fewer than ``AT_ONCE`` others are in progress.
 
-        ``before`` counts the rows that later rows of the batch have replaced. ``refused`` receives
-        the ids of the objects that were not stored. If an earlier batch has failed, this method
-        raises its error after all batches have ended.
+        ``before`` counts the rows that a later row of the same batch replaces. The writer calls
+        ``refused`` with the ids of the objects that the table has not stored. If an earlier batch
+        has failed, this method waits for the other batches and then raises the batch's error.
         """
         while len(self._under_way) >= AT_ONCE or any(
-            # The later row must replace the earlier one, so two batches with the same object must
-            # not run together.
+            # A later row must replace an earlier row with the same id. So two batches with the same
+            # id must not be written at the same time.
             not batch.keys().isdisjoint(other)
             for other in self._under_way.values()
         ):
@@ -60,7 +60,7 @@ class Writer(Generic[Thing]):
         self._under_way[asyncio.create_task(self._write(batch, before, refused))] = batch
 
     async def _finish(self) -> None:
-        """Wait until all batches have ended. Raise the first error, if there was one."""
+        """Wait until all batches have ended. If a batch has failed, raise the first error."""
         while self._under_way:
             await self._settle(asyncio.ALL_COMPLETED)
         if self._failure is not None:
@@ -93,8 +93,7 @@ class Writer(Generic[Thing]):
         done, _ = await asyncio.wait(self._under_way, return_when=when)
         for task in done:
             del self._under_way[task]
-            # Retrieve the exception of every task, because asyncio logs those that are not
-            # retrieved.
+            # Retrieve the exception of every task. Otherwise asyncio logs the exception.
             failure = task.exception()
             self._failure = self._failure or failure
 
@@ -103,12 +102,12 @@ SHOWN = 3
 
 
 class DryRun:
-    """Replaces the table in a dry run: writes nothing, and keeps the first objects to show."""
+    """Replaces the table in a dry run: keeps the first objects, and writes nothing."""
 
     def __init__(self) -> None:
         self.first: list[Any] = []
 
     async def put(self, things: Sequence[Any]) -> Outcome:
-        """Write nothing. All objects count as new, because the table is not read."""
+        """Write nothing. Count all objects as new, because a dry run does not read the table."""
         self.first += things[: SHOWN - len(self.first)]
         return Outcome(new=len(things))

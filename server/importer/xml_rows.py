@@ -1,13 +1,14 @@
-"""Rows of XML: each element at one path, such as ``Feed/Product/Reviews/Review``, is a row.
+"""Reads rows of XML. Each element at one path, such as ``Feed/Product/Reviews/Review``, is a row.
 
-Columns have names as in XPath, without namespaces. Inside a row they are like ``@id``, ``Title``
-and ``UserProfileReference/DisplayName``. Columns of the elements around a row, if they come before
-it, are like ``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``. If a column occurs several
-times in a row, each value is a line of the cell.
+The names of columns are paths as in XPath, without namespaces. Three examples of paths in a row are
+``@id``, ``Title`` and ``UserProfileReference/DisplayName``. A row also has columns from the
+elements around it, such as ``/Feed/Product/@id`` and ``/Feed/Product/ExternalId``, if these
+elements and attributes come before the row in the file. If a column occurs several times in a row,
+its cell has one line for each value.
 
-The standard library's Expat parses piece by piece, so a feed of any size needs only the memory of
-one row. A feed with a document type is refused, because the document type could define entities
-that become huge or read other files.
+The parser is Expat from the standard library. It parses the file in pieces, so a file of any size
+needs only the memory of one row. A file with a document type is rejected, because the document
+type could define entities that become huge or read other files.
 """
 
 from collections import deque
@@ -22,19 +23,21 @@ from server.importer.source import Source
 MAX_ROW_CHARACTERS = 1_000_000
 
 MAX_PATH_CHARACTERS = 1_000
-"""Maximum characters in the names of all open elements together. Parsing an element takes time in
-proportion to its path. Feeds of rows have fewer than 100."""
+"""Maximum characters in the path of an element. The time to parse an element grows with the length
+of its path. In real files, paths have fewer than 100 characters."""
 
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""Expat knows few encodings. Python adds the encodings with one byte per character."""
+"""The error for an encoding that Expat does not support. It supports few encodings itself, and
+Python adds the encodings with one byte per character."""
 
 
 class XmlRows(Iterator[Row | Reject]):
     """Iterates over the elements at ``path``. Raises CommandError if the text is not XML.
 
-    ``seen`` has the first paths of the document, for the message if no element is at ``path``.
+    ``seen`` contains the first paths of the file. If no element is at ``path``, the message shows
+    them.
     """
 
     def __init__(self, source: Source, path: str) -> None:
@@ -49,7 +52,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._row: dict[str, str] | None = None
         self._line = self._size = 0
         self.seen: dict[str, None] = {}
-        # A converted text is UTF-8, even if it declares another encoding.
+        # If the text was converted, it is UTF-8, and its declaration of another encoding is wrong.
         encoding = None if source.encoding is None else "utf-8"
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True
@@ -59,9 +62,9 @@ class XmlRows(Iterator[Row | Reject]):
         self._parser.EndElementHandler = self._end
 
     def __next__(self) -> Row | Reject:
-        """Return the next row, or a reject if it is too long.
+        """Return the next row, or a rejected row if the row is too long.
 
-        Raise StopIteration after the last.
+        Raise StopIteration after the last row.
         """
         while not self._ready:
             if self._ended:
@@ -74,7 +77,7 @@ class XmlRows(Iterator[Row | Reject]):
                 where = f"line {error.lineno}, column {error.offset + 1}"
                 fault = f"is broken XML at {where} ({expat.ErrorString(error.code)}): fix it"
                 if self._ended:
-                    fault = f"is incomplete, it ends at {where}: get the complete file"
+                    fault = f"is incomplete and ends at {where}: get the complete file"
                 raise CommandError(f"{self._source.name} {fault} and load it again.") from None
             except (LookupError, ValueError) as error:
                 if self._parser.ErrorCode != _UNKNOWN_ENCODING:
@@ -97,8 +100,8 @@ class XmlRows(Iterator[Row | Reject]):
         if self._depth > MAX_PATH_CHARACTERS:
             raise CommandError(
                 f"{self._source.name} nests elements too deeply at line "
-                f"{self._parser.CurrentLineNumber}: the names of the open ones have more than "
-                f"{MAX_PATH_CHARACTERS:,} characters. Check that it is a feed of rows."
+                f"{self._parser.CurrentLineNumber}: the path of the element has more than "
+                f"{MAX_PATH_CHARACTERS:,} characters. Check that the file is a feed of reviews."
             )
         self._texts.append([])
         path = tuple(self._open)
@@ -139,10 +142,7 @@ class XmlRows(Iterator[Row | Reject]):
         self._depth -= len(self._open.pop()) + 1
 
     def _column(self) -> str:
-        """Return the column of the open element: inside a row its path from the row.
-
-        Outside a row, it is the path from the root.
-        """
+        """Return the path of the open element: from the row, or from the root outside a row."""
         return "/".join(self._open if self._row is None else self._open[len(self._path) :])
 
     def _put(self, column: str, value: str) -> None:

@@ -79,8 +79,16 @@ def test_a_missing_mapped_field_is_named_with_its_column() -> None:
     [
         (["Time"], [], "--map 'Time' is incomplete: write FIELD=COLUMN."),
         (["text="], [], "--map 'text=' is incomplete: write FIELD=COLUMN."),
-        (["stars=Score"], [], "--map 'stars=Score' names no field of comments: id, product_id,"),
-        ([], ["stars=5"], "--set 'stars=5' names no field of comments: id, product_id,"),
+        (
+            ["stars=Score"],
+            [],
+            "--map 'stars=Score' names no field of comments. Their fields are id, product_id,",
+        ),
+        (
+            [],
+            ["stars=5"],
+            "--set 'stars=5' names no field of comments. Their fields are id, product_id,",
+        ),
         (["text=a", "text=b"], [], "--map has text twice: remove one of them."),
         (["text=a"], ["text=b"], "text is in --map and in --set: remove one of them."),
         ([], ["id=1"], "--set id would give all rows the same id: name its column with --map id="),
@@ -194,10 +202,10 @@ def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
 @pytest.mark.parametrize(
     ("preset", "message"),
     [
-        (Preset(name="x", map={"stars": "a"}), "--preset x: stars is not a field of comments: "),
+        (Preset(name="x", map={"stars": "a"}), "--preset x: stars is not a field of comments. "),
         (
             Preset(name="x", values={"stars": {}}),
-            "--preset x: stars is not a field of comments: ",
+            "--preset x: stars is not a field of comments. ",
         ),
         (Preset(name="x", default={"rating": 9}), "--preset x: [default] is refused: rating is 9;"),
         (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
@@ -238,7 +246,9 @@ def test_a_sample_is_recognised_by_its_columns(tmp_path: Path, preset: str) -> N
 
 def test_a_preset_of_an_operator(tmp_path: Path) -> None:
     path = tmp_path / "shop.toml"
-    example = (module.__doc__ or "").partition("their own:\n\n")[2].partition("\n\nEvery key")[0]
+    example = (
+        (module.__doc__ or "").partition("can write presets:\n\n")[2].partition("\n\nEvery key")[0]
+    )
     path.write_text(example.replace('"ms"', '"us"'))
     preset = find_preset(str(path))
     assert (preset.name, preset.delimiter, preset.date_unit) == (str(path), ";", "us")

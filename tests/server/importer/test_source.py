@@ -155,7 +155,7 @@ def test_a_packed_file_that_is_cut_or_damaged(
         ),
         (
             lambda path: path.with_suffix(".new").rename(path),
-            "was replaced during the load, which read the earlier file: load it again.",
+            "was replaced during the load, which has read the old file: load the new file.",
         ),
     ],
     ids=["grew", "shrank", "changed", "replaced"],

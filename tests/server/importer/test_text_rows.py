@@ -107,7 +107,7 @@ def test_a_broken_record_costs_only_its_own_row(
 
 def test_the_reason_names_the_last_line_of_a_broken_record() -> None:
     (reject,) = bad(read_csv(f'{PLAIN}1,"open\n{FINE}'))
-    assert reject.reason == "a quote is opened and never closed (read on to line 500)"
+    assert reject.reason == "a quote is opened and never closed (found at line 500)"
 
 
 def test_a_row_has_a_maximum_length() -> None:
@@ -146,7 +146,7 @@ def test_a_header(content: str, rows: list[Row]) -> None:
 
 
 def test_raw_text_with_two_rows_is_refused() -> None:
-    assert parse_record("1,a\n2,b", ["id", "text"]) == "the text holds 2 rows instead of one"
+    assert parse_record("1,a\n2,b", ["id", "text"]) == "the text has 2 rows instead of one"
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -199,8 +199,11 @@ def test_each_line_is_a_row_and_blank_lines_do_not_count() -> None:
         ('{"id": 1', "broken JSON at column 9: Expecting ',' delimiter"),
         ('{"id": 1} {"id": 2}', "broken JSON at column 11: Extra data"),
         ('"text"', "the line is not a JSON object"),
-        ('{"a":' * 100_000, "broken JSON: too many levels, or too long a number"),
-        ('{"id": ' + "9" * 5_000 + "}", "broken JSON: too many levels, or too long a number"),
+        ('{"a":' * 100_000, "broken JSON: it has too many levels, or a number that is too long"),
+        (
+            '{"id": ' + "9" * 5_000 + "}",
+            "broken JSON: it has too many levels, or a number that is too long",
+        ),
         ('{"rating": NaN}', "broken JSON: NaN is not a JSON value"),
         ('{"id": "\t"}', "broken JSON at column 9: Invalid control character at"),
         ('{"id": "\0"}', "the line contains a NUL byte"),
@@ -226,7 +229,7 @@ def test_an_overlong_line_keeps_its_head_only() -> None:
 
 def test_a_json_array_is_refused_as_a_whole() -> None:
     with pytest.raises(
-        CommandError, match=r"one JSON array: write one object a line, with `jq -c '\.\[\]'`"
+        CommandError, match=r"one JSON array: use `jq -c '\.\[\]'` to write each object on a line"
     ):
         read_json_lines('[\n{"id": 1}\n]\n')
 
@@ -253,7 +256,7 @@ def test_fixed_raw_text_of_a_rejects_file_is_read(tmp_path: Path) -> None:
     assert [one.reason for one in bad(read_json_lines(path.read_bytes()))] == [
         "broken JSON at column 9: Expecting ',' delimiter",
         "a quote is opened and never closed",
-        r"raw has NUL, or bytes that are not UTF-8 as \udc80 to \udcff",
+        r"raw has NUL, or bytes that are not UTF-8, as \udc80 to \udcff",
     ]
     fixed = path.read_text().replace(": 1", ": 1}").replace("open", 'open""')
     fixed = fixed.replace('open"",', r"open\",").replace("\\udce9", "é")

@@ -73,8 +73,8 @@ def test_attributes_count_for_the_length_of_a_row() -> None:
 
 def test_elements_without_end_are_refused_before_they_cost_much() -> None:
     assert refusal("<Feed>\n<Product>" + "<a>" * 100_000) == (
-        "sample nests elements too deeply at line 2: the names of the open ones have more than "
-        "1,000 characters. Check that it is a feed of rows."
+        "sample nests elements too deeply at line 2: the path of the element has more than "
+        "1,000 characters. Check that the file is a feed of reviews."
     )
     deepest = MAX_PATH_CHARACTERS // 2
     assert read("<a>" * deepest + "</a>" * deepest) == []
@@ -92,12 +92,12 @@ def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
     [
         (
             "<Feed>\n<Product>",
-            "sample is incomplete, it ends at line 2, column 10: get",
+            "sample is incomplete and ends at line 2, column 10: get",
         ),
         ("<Feed>\n</Product>", "sample is broken XML at line 2, column 3 (mismatched tag): fix"),
         ("<Feed>&a;</Feed>", "sample is broken XML at line 1, column 7 (undefined entity): fix"),
         (b"<Feed>\xff</Feed>", "sample is broken XML at line 1, column 7 (not well-formed"),
-        ("", "sample is incomplete, it ends at line 1, column 1: get"),
+        ("", "sample is incomplete and ends at line 1, column 1: get"),
     ],
 )
 def test_text_that_is_not_xml(content: str | bytes, message: str) -> None:

@@ -212,7 +212,7 @@ def test_a_file_without_permission_to_read_it(tmp_path: Path) -> None:
             stack.callback(os.seteuid, rank)
         caught = stack.enter_context(pytest.raises(CommandError))
         stack.enter_context(open_source(path))
-    assert str(caught.value) == f"{path} is not readable for this user: check its permissions."
+    assert str(caught.value) == f"{path} cannot be read by this user: check its permissions."
 
 
 def test_a_full_disk_for_the_rejects(tmp_path: Path, store: list[str]) -> None:

@@ -95,7 +95,7 @@ async def test_organisations_and_their_tickets(
     tickets.write_text(jsonl([TICKET, later, {**TICKET, "status": "DONE"}]))
     for _ in range(2):
         code, _, errors = load(organizations, store, "--kind", "organizations")
-        reason = "users.2 repeats the username 'bob': keep one entry of a user."
+        reason = "users.2 repeats the username 'bob': keep one entry for each user."
         assert (code, errors) == (1, f"{organizations}:2: {reason}\n")
         code, _, errors = load(tickets, store, "--kind", "tickets")
         reason = "status is 'DONE'; it must be one of OPEN, CLOSED."
