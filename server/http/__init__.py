@@ -1,1 +1,1 @@
-"""HTTP: GraphQL requests, GraphiQL, limits, middleware, and errors as GraphQL responses."""
+"""Serves GraphQL and GraphiQL over HTTP, limits requests, and sends errors as GraphQL responses."""

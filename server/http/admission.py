@@ -1,11 +1,13 @@
 """Admission: decides which requests run at once, which wait, and which the server refuses.
 
-A process on one core can serve a limited number of requests per second. Each further request slows
-down all others, until clients give up before they get their responses. So the server runs a fixed
-number of requests at once. It lets as many others wait as it can probably serve in time, and
-refuses the rest with 503. A short burst of requests always waits, because a waiting request costs
-only memory. Clients take turns: if one client has a thousand waiting requests, another client's
-request waits for only one of them. A rate limit restricts each client's requests.
+A process on one core can serve a limited number of requests per second. Beyond this number, each
+new request slows down all others, until clients give up before they get their responses. So the
+server runs a fixed number of requests at the same time. Other requests wait, as long as the server
+can probably serve them in time. It refuses the rest with 503. All requests of a short burst may
+wait, because a waiting request costs only memory.
+
+Clients take turns. If one client has a thousand waiting requests, another client's request waits
+for only one of them. A rate limit also restricts the number of requests from each client.
 """
 
 import asyncio
@@ -32,47 +34,48 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""If no request has waited for longer than these seconds, every new request may wait: this is a
-burst, and the pace of earlier requests does not show how fast it will be served."""
+"""Seconds. If no request has waited for longer than this, every new request may wait. The requests
+are a burst, and the server cannot know yet how fast it will serve them."""
 
 WAIT = 6.0
-"""If a request has waited for longer than BURST, a new request may wait only if it is expected to
-start within these seconds."""
+"""Seconds. If a request has waited for longer than BURST, a new request may wait only if it will
+probably start within this time."""
 
 LONGEST = 8.0
-"""Seconds after which a waiting request is refused. This happens if earlier requests take longer
-than expected."""
+"""Seconds after which the server refuses a waiting request. A request waits for so long only if the
+requests before it took longer than expected."""
 
 PACE = 0.002
-"""Seconds between the ends of two requests while others wait. This value is used before the first
-measurement."""
+"""The assumed seconds between the ends of two requests, until the server has measured this pace."""
 
 _STALL = 0.03
-"""Maximum seconds that count for one request, so that a single long pause hardly changes the
-pace."""
+"""Maximum seconds that one request adds to the measured pace. With this limit, a single long pause
+hardly changes the pace."""
 
 _WEIGHT = 1 / 64
-"""The weight of the latest request in the mean pace."""
+"""The weight of the latest request in the measured pace, which is a moving average."""
 
 PAUSE = 0.01
-"""Seconds before a refusal is sent, which slows down clients that retry at once."""
+"""Seconds before the server sends a refusal. The pause slows down clients that retry
+immediately."""
 
 REFUSALS = 1_000
-"""Maximum refusals per second, because each costs CPU time that served requests need. Further
-refusals are delayed."""
+"""Maximum number of refusals per second. More refusals are delayed, because each refusal uses CPU
+time that other requests need."""
 
 ON_TIME = 0.003
-"""If the event loop's timer is late by less than these seconds, the event loop has free time."""
+"""Seconds. If a timer of the event loop is late by less than this, the event loop has free time."""
 
 MOST_WAITING = 20
-"""The number of running requests may grow by this factor while they wait for the store and not for
-the CPU."""
+"""The number of running requests may grow by this factor, if the requests wait for the store and
+the CPU has free time."""
 
 LEAVE = "marginalia.leave"
-"""ASGI extension: a function by which a subscription gives its place to another request."""
+"""The key of an ASGI extension: a function without arguments. A subscription calls it when it
+begins to wait for events, so that it no longer counts as a running request."""
 
 TOO_MANY_MESSAGES = 4429
-"""The close code of a WebSocket after too many messages."""
+"""The code with which the server closes a WebSocket if the client sends too many messages."""
 
 _LOOK_EVERY = 0.005
 _LOG_EVERY = 10.0
@@ -81,20 +84,20 @@ _LOG_EVERY = 10.0
 _CACHED_ADDRESSES = 1_000
 
 _CUSTOMER_BITS = 64
-"""Bits of an IPv6 network whose addresses count as one client: providers assign a network of 64
-bits or more to one customer (RFC 6177)."""
+"""Length in bits of an IPv6 network prefix. All addresses with the same prefix count as one client,
+because a provider gives each customer at least such a network (RFC 6177)."""
 
 
 def is_health(path: str) -> bool:
-    """Return whether a path is a health check. Load and limits never delay health checks."""
+    """Return whether a path is a health check. Health checks never wait and have no limits."""
     return path == "/health" or path.startswith("/health/")
 
 
 class Clients:
-    """Identifies clients by address: an IPv4 address, or an IPv6 network of 64 bits.
+    """Identifies a client by its IPv4 address or by the first 64 bits of its IPv6 address.
 
-    A trusted proxy is not a client. Requests of its own, without a forwarded address, have no
-    limit.
+    A trusted proxy is not a client. If a request from a proxy has no forwarded address, it comes
+    from the proxy itself and has no rate limit.
     """
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
@@ -102,10 +105,11 @@ class Clients:
         self.at = lru_cache(_CACHED_ADDRESSES)(self._at)
 
     def of(self, scope: HTTPScope) -> str | None:
-        """Return the client of a request before uvicorn's middleware; None for a trusted proxy.
+        """Return the client of a request, or None if it comes from a trusted proxy itself.
 
-        After uvicorn's ``ProxyHeadersMiddleware``, use ``at``: ``scope["client"]`` is then the
-        client's address. Both interpret the header in the same way.
+        Use this method before uvicorn's ``ProxyHeadersMiddleware`` has run. Use ``at`` afterwards,
+        because ``scope["client"]`` then contains the client's address. Both methods return the same
+        client.
         """
         host = scope["client"][0] if scope["client"] else ""
         if host in self._trusted:
@@ -115,12 +119,12 @@ class Clients:
         return self.at(host)
 
     def _at(self, host: str) -> str | None:
-        """Return the client with an address; None for a trusted proxy."""
+        """Return the client with the address ``host``, or None if this is a trusted proxy."""
         try:
             address = ip_address(host)
         except ValueError:
-            # A proxy may forward a name instead of an address, which must not become a key of any
-            # length.
+            # A proxy may forward any text instead of an address. The text is not used as a key,
+            # because it may be very long.
             return "unknown"
         if host in self._trusted:
             return None
@@ -140,10 +144,7 @@ class _Waiting:
 
 
 class _Queue:
-    """The waiting requests.
-
-    Clients take turns, and each client's requests are in order of arrival.
-    """
+    """The waiting requests. Clients take turns, and the oldest request of a client runs first."""
 
     def __init__(self) -> None:
         self._by_age: OrderedDict[_Waiting, None] = OrderedDict()
@@ -154,7 +155,7 @@ class _Queue:
         return len(self._by_age)
 
     def add(self, request: _Waiting) -> None:
-        """Add a request after the others of its client."""
+        """Add a request after the other requests of its client."""
         self._by_age[request] = None
         self._by_client.setdefault(request.client, deque()).append(request)
 
@@ -163,7 +164,7 @@ class _Queue:
         return next(iter(self._by_age))
 
     def ahead_of(self, client: str | None) -> int:
-        """Return how many requests run at most before the next request of a client."""
+        """Return how many waiting requests may run before a new request of ``client``."""
         own = len(self._by_client.get(client, ())) + 1
         return min(len(self), own * len(self._by_client))
 
@@ -172,10 +173,7 @@ class _Queue:
         return next(iter(self._by_client))
 
     def take(self, client: str | None) -> _Waiting:
-        """Remove and return a client's oldest request.
-
-        The client's next turn comes after all others.
-        """
+        """Remove and return a client's oldest request. All other clients have their turns next."""
         requests = self._by_client[client]
         request = requests.popleft()
         del self._by_age[request]
@@ -186,11 +184,11 @@ class _Queue:
 
 
 class Admission:
-    """Decides when each request runs. It is also the ASGI middleware around the running requests.
+    """Decides when each request runs. It is also the ASGI middleware that counts running requests.
 
-    ``submit`` serves a request, lets it wait, or refuses it. At most ``most`` requests run at once.
-    If requests wait although the event loop has free time, the running requests wait for a slow
-    store and not for the CPU. Then one more request may run.
+    ``submit`` starts a request, lets it wait, or refuses it. At most ``most`` requests run at the
+    same time. There is one exception: if the event loop has free time although requests wait, the
+    running requests probably wait for a slow store. Then one more request may run.
     """
 
     def __init__(self, app: ASGIApp, most: int, trusted_proxies: Sequence[str]) -> None:
@@ -199,10 +197,10 @@ class Admission:
         self._clients = Clients(trusted_proxies)
         self._running = 0
         self._pace = PACE
-        """Mean seconds between the ends of two recent requests. It is measured only while others
-        wait: otherwise it would measure the store's latency, or how often clients send requests."""
+        """Mean seconds between the ends of two recent requests. It is measured only while other
+        requests wait, because otherwise it depends on how often clients send requests."""
         self._ended_at = 0.0
-        """When the last request ended."""
+        """The time at which the last request ended."""
         self._waiting = _Queue()
         self._timer: asyncio.TimerHandle | None = None
         self.refused = 0
@@ -225,10 +223,9 @@ class Admission:
     def submit(
         self, scope: HTTPScope, serve: Callable[[], bool], refuse: Callable[[], object]
     ) -> None:
-        """Call ``serve`` now or in its turn, or call ``refuse`` after a pause.
+        """Call ``serve`` now or when it is the request's turn, or call ``refuse`` after a pause.
 
-        ``serve`` runs the application, and returns False if the client has disconnected. Health
-        checks never wait.
+        ``serve`` starts the application. It returns False if the client has already disconnected.
         """
         loop = asyncio.get_running_loop()
         if self._running < self._most or is_health(scope["path"]):
@@ -244,7 +241,7 @@ class Admission:
             loop.call_at(self._refusal_due, self._refuse, refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run one request that ``submit`` serves. Then serve the next waiting request."""
+        """Run one request that ``submit`` has started. When it ends, start the next requests."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -276,10 +273,7 @@ class Admission:
             self._timer = loop.call_at(due, self._look, due)
 
     def _look(self, due: float) -> None:
-        """Refuse requests that have waited too long.
-
-        Serve one more request if the event loop has free time.
-        """
+        """Refuse requests that have waited too long, and start one more if there is free time."""
         self._timer = None
         now = asyncio.get_running_loop().time()
         while self._waiting and now - self._waiting.oldest().since > LONGEST:
@@ -303,13 +297,15 @@ class Admission:
 
 
 class RateLimitMiddleware:
-    """Refuses a client with 429 if it sends more requests than ``rate``, such as ``100/s``.
+    """Refuses requests of a client with 429 if it sends more than ``rate``, such as ``100/s``.
 
-    Each message on a WebSocket counts as a request. A message above the limit closes the WebSocket.
+    Each message on a WebSocket counts as a request. If there are too many messages, the server
+    closes the WebSocket.
 
-    The CPU time of a client's new documents also counts as requests, but it is known only after the
-    document was processed. So a client may exceed its rate, at most by its burst. Therefore the
-    limiter allows twice the burst, and then refuses the client until it is below its rate again.
+    A document that the server has not seen before counts as several requests, depending on its CPU
+    time. The server knows this time only after it has processed the document. So a client may
+    exceed its rate by one burst. The limiter therefore has room for two bursts, and refuses
+    requests if only one burst is left.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:
@@ -317,12 +313,13 @@ class RateLimitMiddleware:
         self._rate = rate
         self._clients = Clients(trusted_proxies)
         self._burst, self._interval = 0, 0.0
-        """The burst, and the seconds after which a client may send one further request."""
+        """The number of requests that a client may send at once, and the seconds after which it may
+        send one more."""
 
     @cached_property
     def _limiter(self) -> "Throttled":
-        """The limiter. The first limited request creates it: servers behind a proxy need none."""
-        # it imports redis if it is installed, which takes an eighth of a start
+        """The limiter. The first limited request creates it, because not every server needs it."""
+        # The import takes an eighth of the server's start if redis is installed.
         from throttled import RateLimiterType, Throttled, per_duration  # noqa: PLC0415 - see above
         from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - see above
         from throttled.store import MemoryStore  # noqa: PLC0415 - see above
@@ -336,7 +333,7 @@ class RateLimitMiddleware:
         )
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass the request on, or respond with the number of seconds that the client must wait."""
+        """Pass the request on, or refuse it and tell the client how many seconds it must wait."""
         limited = scope["type"] != "lifespan" and not is_health(scope["path"])
         client = self._clients.at(scope["client"][0]) if limited else None
         if client is None:
@@ -355,7 +352,7 @@ class RateLimitMiddleware:
             return
 
         async def limited_receive() -> Message:
-            """Receive a message. Close the WebSocket if its messages are too many."""
+            """Receive a message. If there are too many messages, close the WebSocket."""
             message = await receive()
             if message["type"] != "websocket.receive" or self._wait(client) is None:
                 return message
@@ -369,7 +366,7 @@ class RateLimitMiddleware:
             await self._app(scope, counted, send)
 
     def _wait(self, client: str) -> float | None:
-        """Count a request and return None. If it exceeds the rate, return the seconds to wait."""
+        """Count a request and return None. If it exceeds the rate, return seconds to wait."""
         state = self._limiter.peek(client)
         if state.remaining <= self._burst:
             return state.reset_after - (self._burst - 1) * self._interval
@@ -377,7 +374,7 @@ class RateLimitMiddleware:
         return None
 
     def _charge(self, client: str, seconds: float) -> None:
-        """Count the CPU time of a document as requests."""
+        """Convert the CPU time of a document to a number of requests, and count them."""
         requests = int(seconds / SECONDS_OF_REQUEST)
         if requests:
             owed = min(requests, self._limiter.peek(client).remaining)

@@ -1,7 +1,7 @@
-"""Connections: limits their number, and the time and bytes of each incomplete request.
+"""Limits the number of connections, and the time and the bytes of each incomplete request.
 
-The application receives complete requests only. An incomplete request occupies a connection and
-memory, which are limited, but it does not count as a running request.
+The application receives a request only after its last byte has arrived. Until then, the request
+uses a connection and memory, but it does not count as a running request.
 """
 
 import re
@@ -39,34 +39,35 @@ from server.http.subscriptions import ENDING
 RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _DESCRIPTORS = 65_536
-"""Maximum file descriptors that are used for connections. Some systems allow a thousand million,
-and need a table of that size."""
+"""Maximum number of file descriptors. Some systems allow a thousand million, and would then reserve
+memory for all of them."""
 
 _RESERVE = 256
-"""File descriptors that remain for the store's connections, for files, and for clients that get a
-503."""
+"""Number of file descriptors that are not for clients' connections. The server uses them for files,
+for connections to the store, and for connections that it refuses with 503."""
 
 _SURPLUS = 64
-"""Connections above the maximum, which are accepted for health checks."""
+"""Number of connections above the maximum that the server accepts for health checks."""
 
 _PIECE = 4_096
-"""Number of bytes that are parsed at a time. Limits of bytes are exact up to this number."""
+"""Number of bytes that are parsed at a time. A request may exceed a limit by this number of
+bytes."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
 _LINGER = 1.0
-"""Seconds for the client to read its last response before the connection closes. If the connection
-closed at once, the client could lose the response."""
+"""Seconds between the last response and the end of its connection. If the server closed the
+connection immediately, the client could lose the response."""
 
 _LAST_CALL = 1.0
-"""Seconds in which a stopping server still answers on idle connections. A client may send a request
-before it learns that the connection closes."""
+"""Seconds for which a server that stops still answers on idle connections. A client may send a
+request because it does not know yet that the server closes the connection."""
 
 _NEXT_READ = 0.01
-"""After these seconds, the event loop has read the data that had already arrived."""
+"""Seconds. In this time, the event loop reads the data that has already arrived."""
 
 STATE = "connections"
-"""The key of the ``Connections`` in the state of ASGI's lifespan."""
+"""The key of the ``Connections`` object in the lifespan state of ASGI."""
 
 
 def raise_descriptor_limit() -> int:
@@ -78,12 +79,12 @@ def raise_descriptor_limit() -> int:
 
 
 def max_connections(descriptors: int) -> int:
-    """Return the number of connections that leaves enough descriptors for all other uses."""
+    """Return the maximum number of clients' connections for this number of file descriptors."""
     return max(descriptors - _RESERVE, descriptors // 2)
 
 
 def _wire(response: Response, connection: bytes = b"close") -> bytes:
-    """Return the bytes of a response, with the ``Connection`` header set."""
+    """Return the bytes of an HTTP response with a ``Connection`` header."""
     headers = [(b"connection", connection), *response.raw_headers]
     lines = [name + b": " + value for name, value in headers]
     return STATUS_LINE[response.status_code] + b"\r\n".join([*lines, b"", bytes(response.body)])
@@ -102,14 +103,14 @@ _FULL = _wire(refusal(503, "The server has no connection left: try again in a se
 
 
 class SendTimeout(Protocol):
-    """Aborts a connection if its client reads almost nothing while the write buffer is full."""
+    """Closes a connection if the write buffer is full and the client reads almost nothing."""
 
     loop: AbstractEventLoop
     transport: Transport
     _send_timer: TimerHandle | None = None
 
     def pause_writing(self) -> None:
-        """Remember the size of the full write buffer. It is compared after ``SEND_TIMEOUT``."""
+        """Start a timer. It checks after ``SEND_TIMEOUT`` how much the client has read."""
         super().pause_writing()
         self._compare_after(self.transport.get_write_buffer_size())
 
@@ -146,11 +147,12 @@ class Connections:
     most: int
     request_timeout: float
     busy_page: Callable[[RequestHeaders], Response | None] = lambda _: None
-    """Returns the page that a busy server shows to a browser; None for other clients."""
+    """Returns the page that a busy server shows to a browser, or None for other clients."""
     expectant: dict["Connection", None] = field(default_factory=dict)
-    """The connections without a complete request. The one that has waited longest is first."""
+    """The connections without a complete request. The connection that has waited longest is
+    first."""
     bodies: int = 0
-    """The bytes of all request bodies that the application has not received yet."""
+    """The number of bytes of all request bodies that the application has not received yet."""
     ending: bool = False
     """Whether the server is stopping. Then each connection closes after its next response."""
 
@@ -158,9 +160,9 @@ class Connections:
 class Connection(SendTimeout, HttpToolsProtocol):
     """One client's connection.
 
-    If there are too many connections, the server closes the connection that has waited longest for
-    a complete request. If every connection has a complete request, a new connection may only
-    request health checks.
+    If there are too many connections, the server closes a connection without a complete request:
+    the connection that has waited longest. If all connections have complete requests, the server
+    accepts only health checks on a new connection.
     """
 
     def __init__(
@@ -173,33 +175,34 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._shared: Connections = app_state[STATE]
         self.surplus = False
-        """Whether this connection exceeds the maximum number of connections."""
+        """Whether this connection is above the maximum number. It then allows only health
+        checks."""
         self._timer: TimerHandle | None = None
         self._partial = False
         """Whether a request has begun but is not complete."""
         self._in_head = False
         self._allowance = 0
-        """The bytes that this request may still send outside its body."""
+        """The number of bytes that may still arrive for this request outside its body."""
         self._headers = 0
         """The number of headers and trailers in this request."""
         self._fault = _MALFORMED
-        """The response to a request that the parser, or one of its callbacks, rejects."""
+        """The response that the client gets if the parser or one of its callbacks fails."""
         self._body = 0
-        """The bytes of this request's body that the application has not received yet."""
+        """The number of bytes of this request's body that the application has not received yet."""
         self._left = False
         """Whether the client has disconnected."""
         self._ended = False
-        """Whether parsing has stopped. The client may still read its last response."""
+        """Whether the server has stopped parsing. The client may still read its last response."""
         self._on_leaving: Callable[[], None] | None = None
         """Cancels the running request when the client disconnects."""
         self._on_ending: Callable[[], None] | None = None
         """Ends a running subscription when the server stops."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Expect a request. If there are too many connections, close another one."""
+        """Wait for a request. If there are too many connections, close another connection."""
         super().connection_made(transport)
         surplus = len(self.connections) - self._shared.most
-        # Without an address, the client has disconnected already.
+        # A connection has no address if its client has already disconnected.
         if surplus > _SURPLUS or self.client is None:
             transport.abort()
             return
@@ -220,7 +223,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         if self._on_leaving is not None:
             self._on_leaving()
         if self.cycle is not None:
-            # free the memory now, because the request may remain in the queue for a while
+            # Free the memory now, because the request may stay in the queue for some seconds.
             self.cycle.body = bytearray()
         self._arrived()
         self._release()
@@ -228,12 +231,12 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes, within the limits of size and time."""
+        """Parse received bytes. Close the connection if the request exceeds a limit."""
         if b"pgrade" in data and not self._partial:
-            # Rename a header ``Upgrade`` that offers another protocol than WebSocket, because the
-            # parser would accept the offer. Java's client offers HTTP/2 with the first request of
-            # each connection.
-            # While the head is not complete, ``find`` returns -1, so ``end`` is 1.
+            # A client may offer a protocol in the header ``Upgrade``, and the parser would accept
+            # any protocol. So the header is renamed, unless it offers WebSocket. Java's client, for
+            # example, offers HTTP/2 with the first request of each connection. If the head is
+            # incomplete, ``find`` returns -1. ``end`` is then 1, and nothing is renamed.
             end = data.find(b"\r\n\r\n") + 2
             data = _UPGRADE.sub(b"\r\nx-offer", data[:end]) + data[end:]
         for start in range(0, len(data), _PIECE):
@@ -259,7 +262,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._headers = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a header. Ignore a trailer, because it could replace a header."""
+        """Store a header. Ignore a trailer (a header after the body): it could replace a header."""
         self._headers += 1
         if self._headers > MAX_HEADERS:
             raise self._fault_of(431, f"The request has more than {MAX_HEADERS} headers.")
@@ -267,19 +270,19 @@ class Connection(SendTimeout, HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Reject a head that a proxy and this server could interpret differently."""
+        """Reject a request that a proxy could interpret in another way than this server."""
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]
         hosts, coded = names.count(b"host"), b"transfer-encoding" in names
         if version not in ("1.0", "1.1"):
-            raise self._fault_of(505, "The server speaks HTTP/1.1 and HTTP/1.0.")
-        # RFC 9112, 3.2: a request has exactly one Host header
+            raise self._fault_of(505, "The server supports HTTP/1.1 and HTTP/1.0.")
+        # A request must have exactly one Host header (RFC 9112, 3.2).
         if hosts > 1 or (hosts == 0 and version == "1.1"):
             raise self._fault_of(400, "The request must have one Host header.")
-        if coded and version == "1.0":  # RFC 9112, 6.1: a server may reject such a message
+        if coded and version == "1.0":  # RFC 9112, 6.1, allows a server to reject such a request.
             raise self._fault_of(400, "HTTP/1.0 has no Transfer-Encoding: send HTTP/1.1.")
         if self.parser.should_upgrade() and (coded or b"content-length" in names):
-            # The parser would interpret the body as the next request.
+            # Otherwise the parser would read the body as the next request.
             raise self._fault_of(400, "A request for another protocol must have no body.")
         if len(self.pipeline) == MAX_PIPELINED:
             raise self._fault_of(503, "Too many requests wait on this connection.")
@@ -289,16 +292,16 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.cycle.keep_alive = False
 
     def _fault_of(self, status: int, sentence: str) -> ValueError:
-        """Return an error that stops the parser. ``send_400_response`` then sends the response."""
+        """Return an error that stops the parser. uvicorn then calls ``send_400_response``."""
         self._fault = _wire(failure(status, sentence))
         return ValueError(sentence)
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's text
-        """Respond to a request that the parser, or one of its callbacks, rejects."""
+        """Send the response of ``_fault``. The name of this method is uvicorn's."""
         self.end(self._fault)
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body. Read further parts until the body is complete or too large."""
+        """Store a part of the body, and continue to read unless the body is too large."""
         super().on_body(body)
         self._allowance += len(body)
         if self.pipeline or self not in self._shared.expectant:
@@ -320,7 +323,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self._start_asgi_task(self.cycle, self.app)
 
     def handle_websocket_upgrade(self) -> None:
-        """Switch to WebSocket, if a place is free and all earlier requests are answered."""
+        """Switch to WebSocket, unless the server is busy or has not answered earlier requests."""
         unanswered = self not in self._shared.expectant
         if self.surplus or self._shared.admission.waiting or unanswered:
             self.end(_BUSY_LAST)
@@ -330,10 +333,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        """Submit a request if it is complete, or if it must be refused.
+        """Submit a request if it is complete or too large. Otherwise wait for the rest of its body.
 
-        Otherwise wait for the rest of the body. uvicorn calls this method before the body arrives,
-        and also for the next request of a pipeline.
+        uvicorn calls this method before the body arrives. It also calls it when the connection
+        already contains the next request (a pipeline).
         """
         whole = not cycle.more_body or self._body > MAX_BODY
         if not whole and cycle.waiting_for_100_continue:
@@ -365,15 +368,15 @@ class Connection(SendTimeout, HttpToolsProtocol):
 
     def _set_on_leaving(self, act: Callable[[], None] | None) -> None:
         self._on_leaving = act
-        # the client has disconnected before the application started
+        # The client may have disconnected before the application started.
         if self._left and act is not None:
             act()
 
     def _refuse(self, cycle: RequestResponseCycle) -> None:
-        """Respond with 503, without calling the application.
+        """Send a 503 response. Do not call the application.
 
-        This must be fast: under load, the server may refuse ten times as many requests as it
-        serves.
+        This method must be fast, because a busy server may refuse ten requests for each request
+        that it serves.
         """
         if cycle.disconnected:
             return
@@ -384,7 +387,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             answer = _wire(page, b"keep-alive" if cycle.keep_alive else b"close")
         else:
             answer = _BUSY_KEPT if cycle.keep_alive else _BUSY_LAST
-        if cycle.scope["method"] == "HEAD":  # RFC 9110, 9.3.2: the response to HEAD has no body
+        if cycle.scope["method"] == "HEAD":  # The response has no body (RFC 9110, 9.3.2).
             answer = b"".join(answer.partition(b"\r\n\r\n")[:2])
         self.transport.write(answer)
         if not cycle.keep_alive:
@@ -392,10 +395,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Expect the next request.
-
-        Close the connection if the body of the last request is incomplete.
-        """
+        """Wait for the next request. If the body of the last request is incomplete, close."""
         self._on_ending = None
         self._shared.expectant[self] = None
         if self.cycle.response_complete and self.cycle.more_body:
@@ -404,7 +404,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             super().on_response_complete()
 
     def shutdown(self) -> None:
-        """Close after the running request. An idle connection stays open for one more second."""
+        """Close the connection after its running request, or in a second if it has no request."""
         self._shared.ending = True
         if self in self._shared.expectant:
             self.loop.call_later(_LAST_CALL, self._close_soon)
@@ -414,10 +414,10 @@ class Connection(SendTimeout, HttpToolsProtocol):
                 self._on_ending()
 
     def _close_soon(self) -> None:
-        """Close an idle connection. If a request has begun, give it one more second.
+        """Close an idle connection soon. If a request has begun, wait for one more second.
 
-        This timer may be late because the CPU was busy. Then the event loop first reads the
-        requests that have arrived, before it runs another timer.
+        If the CPU was busy, this timer is late, and data may have arrived that is not read yet. The
+        event loop reads it before it runs the next timer.
         """
         self.loop.call_later(_LAST_CALL if self._partial else _NEXT_READ, self._close_if_idle)
 
@@ -426,12 +426,9 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
-        """Respond to an incomplete request, then close the connection.
-
-        The client has ``linger`` seconds to read the response.
-        """
+        """Send ``answer`` to an incomplete request. Close it after ``linger`` seconds."""
         self._ended = True
-        # an earlier request of the pipeline is still unanswered
+        # An earlier request of the pipeline has no response yet.
         if self not in self._shared.expectant:
             self.transport.abort()
             return

@@ -1,6 +1,6 @@
-"""Error responses to requests that GraphQL does not execute, in GraphQL's form.
+"""Error responses to requests that GraphQL does not execute.
 
-The form is ``{"errors": [...]}``.
+They have the same form as GraphQL's errors: ``{"errors": [...]}``.
 """
 
 from collections.abc import Mapping
@@ -19,20 +19,21 @@ _CODES = {
 }
 
 _MAX_PATH = 300
-"""Maximum characters of a path in a message."""
+"""Maximum characters of a request's path in a message."""
 
 
 def failure(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return one error as JSON. Its code depends on the status, and is BAD_REQUEST by default."""
+    """Return one error as JSON. Its code depends on the status. The default is BAD_REQUEST."""
     code = _CODES.get(status, "BAD_REQUEST")
     body = {"errors": [{"message": message, "extensions": {"code": code}}]}
     return Response(orjson.dumps(body), status, headers, "application/json")
 
 
 def refusal(status: int, message: str, retry_after: int) -> Response:
-    """Return an error for a request that the server did not read. ``retry_after`` is in seconds.
+    """Return an error for a request that the server has not read. ``retry_after`` is in seconds.
 
-    Scripts of any origin may read it, because it contains no data and tells scripts when to retry.
+    Scripts of any origin may read the response. It contains no data, and scripts need to know when
+    to retry.
     """
     headers = {
         "Retry-After": str(retry_after),
@@ -43,11 +44,11 @@ def refusal(status: int, message: str, retry_after: int) -> Response:
 
 
 async def http_failure(request: Request, error: Exception) -> Response:
-    """Return the response to Starlette's exceptions, such as an unknown path or wrong method."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
+    """Return the response for an exception of Starlette, for example an unknown path."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls it only for this class
     path = request.url.path[:_MAX_PATH]
     messages = {
-        404: f"There is nothing at {path}: GraphQL is at /graphql.",
-        405: f"{path} does not answer {request.method}.",
+        404: f"There is no page at {path}. GraphQL is at /graphql.",
+        405: f"{path} does not support the method {request.method}.",
     }
     return failure(error.status_code, messages.get(error.status_code, error.detail), error.headers)

@@ -1,4 +1,4 @@
-"""GraphiQL's page and files. The server does not load them from another host."""
+"""Serves the page and the files of GraphiQL. Browsers load no file from another host."""
 
 import logging
 import os
@@ -37,19 +37,19 @@ FILES: Mapping[str, Path] = {
     "explorer.js": ROOT / "node_modules/@graphiql/plugin-explorer/dist/index.umd.js",
     "explorer.css": ROOT / "node_modules/@graphiql/plugin-explorer/dist/style.css",
 }
-"""The files that the page requests, by their names in URLs. No other file of node_modules is
-served."""
+"""The files that the page requests, by their names in URLs. The server serves no other file of
+node_modules."""
 
 _LOGGED = FirstValues()
 
 _SCROLL_LOCK = "sha256-Y/huXlwoYkVyQlxwSVcCi1RCDGDCSVBzDt0hYP9qlTc="
-"""The hash of the only style element that GraphiQL inserts, which happens when a dialogue opens."""
+"""The hash of the only style element that GraphiQL inserts. It does so when it opens a dialogue."""
 
 
 def content_security_policy(**sources: str) -> str:
     """Return a Content-Security-Policy for pages without inline code.
 
-    ``sources`` replace the default sources of a directive.
+    Each keyword argument names a directive and replaces its default source.
     """
     directives = {
         "default_src": "'none'",
@@ -78,9 +78,9 @@ PAGE_HEADERS = {
 
 
 def page(address: str, *, explain: bool) -> Response:
-    """Return GraphiQL's page, or a page with status 404 if its files are not installed.
+    """Return GraphiQL's page, or a page with status 404 if GraphiQL is not installed.
 
-    ``address`` is the URL of both the page and the API. With ``explain`` the page shows plans.
+    ``address`` is the URL of the page and of the API. With ``explain``, the page shows query plans.
     """
     if all(path.is_file() for path in FILES.values()):
         shown = escape(quote(address, safe=":/[]%"))
@@ -93,15 +93,15 @@ def page(address: str, *, explain: bool) -> Response:
 
 
 class GraphiQLFiles(StaticFiles):
-    """Serves ``FILES`` and nothing else, with ``FILE_HEADERS``."""
+    """Serves only ``FILES``, with the headers ``FILE_HEADERS``."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """Return the file, or 304 if the browser has it already."""
+        """Return the file, or a response with status 304 if the browser already has the file."""
         response = super().file_response(*args, **kwargs)
         response.headers.update(FILE_HEADERS)
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Return the path and stat of one of ``FILES``, or an empty path and None."""
+        """Return the path and status of a file in ``FILES``, or an empty path and None."""
         file = FILES.get(path)
         return (str(file), file.stat()) if file and file.is_file() else ("", None)

@@ -1,6 +1,7 @@
-"""GraphQL over HTTP: one operation per request, JSON responses, and rules for shared caches.
+"""Serves GraphQL over HTTP: executes one operation per request, and responds in JSON.
 
-The specification: https://graphql.github.io/graphql-over-http/draft/
+Responses to public queries can be stored by shared caches. The specification of GraphQL over HTTP
+is https://graphql.github.io/graphql-over-http/draft/
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -61,17 +62,17 @@ _POST_TYPES, _GET_TYPES = OperationType.from_http("POST"), OperationType.from_ht
 _CREDENTIALS = frozenset({b"authorization", b"cookie"})
 
 _SHARED_VARY = b"Accept, Authorization, Origin"
-"""Responses differ by these headers. Shared caches must not give a stored response to a signed-in
-user, or to pages of another origin, because CORS headers differ. GraphQL's responses do not depend
-on cookies."""
+"""The request headers on which a response depends. A shared cache sends a stored response only to
+requests with equal headers. So a signed-in user never gets another user's response, and pages of
+each origin get their own CORS headers. GraphQL's responses do not depend on cookies."""
 
 _FEW_VALUES = 500
-"""A result with more values than this is measured before it is encoded, because it may be too
-large."""
+"""If a result has more values than this, the server measures it before it encodes it, because the
+result may be too large."""
 
 _TOO_LARGE = GraphQLError(
-    f"The operation has run, but its answer of more than {MAX_RESPONSE:,} bytes is not sent: "
-    "ask for fewer rows or fields.",
+    f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
+    "sent: select fewer rows or fields.",
     extensions={"code": "QUERY_TOO_COSTLY"},
 )
 _TOO_LARGE_BODY = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
@@ -79,7 +80,7 @@ _TOO_LARGE_BODY = orjson.dumps({"data": None, "errors": [_TOO_LARGE.formatted]})
 
 @dataclass(frozen=True, slots=True)
 class GraphQLResponse:
-    """A response in JSON. ``failed`` is true if it contains errors."""
+    """A response in JSON. ``failed`` is true if the response contains errors."""
 
     body: bytes
     status_code: int
@@ -101,13 +102,14 @@ class GraphQLResponse:
 def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLResponse:
     """Return the response for a result.
 
-    After a request error nothing was executed, and the response has no ``data``. With GraphQL's own
-    media type, its status is 4xx. With plain JSON, the status of a well-formed request is always
-    200, because any other status could come from a proxy between client and server.
+    A request error, such as an unknown field, prevents execution. The response then has no
+    ``data``. Its status is 4xx if the client accepts GraphQL's own media type. With plain JSON, the
+    status is 200 for every well-formed request. Clients of plain JSON cannot trust other statuses,
+    because a proxy may have sent them.
     https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
     errors = [error.formatted for error in result.errors or []]
-    # An error of a field has a path. A request error has none.
+    # An error of a field has a path, but a request error has no path.
     is_request_error = result.data is None and bool(errors) and "path" not in errors[0]
     body: dict[str, Any] = {} if is_request_error else {"data": result.data}
     if errors:
@@ -115,7 +117,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     if result.extensions:
         body["extensions"] = result.extensions
     status = 200
-    # The status is 400 and not 422, because all clients and audits expect 400.
+    # The status is 400 because clients and the specification's tests expect it, not 422.
     if is_request_error and media_type == GRAPHQL:
         status = 500 if errors[0].get("extensions", {})["code"] == "INTERNAL" else 400
     values = result.values if isinstance(result, SizedResult) else None
@@ -127,9 +129,9 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether the texts of a result exceed the limit, without encoding the result."""
+    """Return whether the texts of a result are too long together. Do not encode the result."""
     values, left = [body], MAX_RESPONSE
-    for value in values:  # the loop appends the contents of lists and objects to ``values``
+    for value in values:  # The loop appends the contents of lists and objects to ``values``.
         kind = type(value)
         if kind is str:
             left -= len(value)
@@ -144,12 +146,12 @@ def _is_too_large(body: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SharedCaching:
-    """Lets shared caches keep the responses to public reads of trusted documents for some seconds.
+    """Allows shared caches to store responses to public queries of trusted documents.
 
-    A cache may serve a response for ``s_maxage`` seconds. After that it may serve it for
-    ``stale_while_revalidate`` seconds while it fetches a new one (RFC 5861). If ``s_maxage`` is 0,
-    caches keep nothing. They must not keep any other response to a GET, nor responses to requests
-    with credentials.
+    A cache may serve a stored response for ``s_maxage`` seconds. For ``stale_while_revalidate``
+    more seconds, it may serve the old response while it fetches a new response (RFC 5861). If
+    ``s_maxage`` is 0, caches store nothing. They never store other responses to a GET, or
+    responses to requests with credentials.
     """
 
     s_maxage: int
@@ -158,7 +160,10 @@ class SharedCaching:
     def response(
         self, scope: Scope, document: Document, result: ExecutionResult, response: GraphQLResponse
     ) -> GraphQLResponse:
-        """Return the response to a GET, with ``Cache-Control``; 304 if the client has it."""
+        """Return the response to a GET with ``Cache-Control``.
+
+        Its status is 304 if the client already has the same response.
+        """
         if not self.s_maxage or response.failed or not _is_shareable(scope, document, result):
             return replace(response, headers=[(b"cache-control", NOT_KEPT.encode())])
         kept = b"public, s-maxage=%d, stale-while-revalidate=%d" % (
@@ -170,15 +175,15 @@ class SharedCaching:
         headers = [(b"cache-control", kept), (b"etag", (known or tag).encode())]
         if known is None:
             return replace(response, vary=_SHARED_VARY, headers=headers)
-        # RFC 9110, 15.4.5: a 304 must have the same Vary as the 200. Compression adds a value to
-        # it.
+        # A response with status 304 must have the same Vary as with status 200 (RFC 9110, 15.4.5).
+        # With status 200, compression adds Accept-Encoding to Vary.
         compressed = len(response.body) >= SMALLEST
         vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
         return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
 
 
 def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
-    """Return whether all clients get the same response for this document."""
+    """Return whether the response is the same for all clients."""
     if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
     if not isinstance(result, SizedResult) or result.operation is None:
@@ -187,8 +192,8 @@ def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> 
 
 
 def rejection(error: Exception) -> Response:
-    """Return the response to one of ``REJECTIONS``."""
-    if isinstance(error, InvalidTokenError):  # RFC 6750, 3.1: the challenge in ``WWW-Authenticate``
+    """Return the response for an exception of ``REJECTIONS``."""
+    if isinstance(error, InvalidTokenError):  # RFC 6750, 3.1, defines this header.
         return failure(401, str(error), {"WWW-Authenticate": 'Bearer error="invalid_token"'})
     if isinstance(error, HTTPException):
         return failure(error.status_code, error.detail, error.headers)
@@ -196,13 +201,13 @@ def rejection(error: Exception) -> Response:
 
 
 class GraphQLView:
-    """Executes operations for the user in the Authorization header. Browsers get GraphiQL by GET.
+    """Executes operations. If a browser opens the address, it gets GraphiQL.
 
-    Only this header identifies the user. The endpoint ignores the pages' cookie, because any site
-    can make a browser send a forged request with the cookie.
+    Only the Authorization header identifies the user. The endpoint ignores the cookie of the HTML
+    pages, because any site can make a browser send a request with this cookie.
     """
 
-    def __init__(  # noqa: PLR0913 - what a server is made of
+    def __init__(  # noqa: PLR0913 - all parts of a server
         self,
         schema: ExecutableSchema,
         *,
@@ -236,7 +241,7 @@ class GraphQLView:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one HTTP request."""
+        """Respond to one HTTP request."""
         try:
             response: Response | GraphQLResponse = await self._response(scope, receive)
         except REJECTIONS as error:
@@ -249,12 +254,12 @@ class GraphQLView:
             await response(scope, receive, send)
 
     async def _response(self, scope: Scope, receive: Receive) -> Response | GraphQLResponse:
-        """Return the response in the media type that the client prefers by its Accept header."""
+        """Return the response, in the media type that the client's Accept header prefers."""
         post = scope["method"] == "POST"
         offered = (GRAPHQL, JSON) if post else (HTML, GRAPHQL, JSON)
         media_type = preferred(header(scope, b"accept"), offered)
         if media_type is None:
-            raise HTTPException(406, f"The answer is {GRAPHQL} or {JSON}: accept one of them.")
+            raise HTTPException(406, f"The response is {GRAPHQL} or {JSON}: accept one of them.")
         if media_type == HTML:
             address = str(URL(scope=scope).replace(query=""))
             return graphiql.page(address, explain=self._explain)
@@ -275,7 +280,7 @@ class GraphQLView:
     ) -> ExecutionResult:
         """Execute an operation, and return its result.
 
-        A GET may execute queries only, because any site can make a browser send a GET.
+        A GET may execute only queries, because any site can make a browser send a GET.
         """
         try:
             return await self.schema.execute(
@@ -291,9 +296,9 @@ class GraphQLView:
             raise HTTPException(405, message, {"Allow": "POST"}) from error
 
     async def context(self, authorization: str | None, site: str | None = None) -> Context:
-        """Return the context for resolvers. Raise InvalidTokenError if the JWT is refused.
+        """Return the context for resolvers. Raise InvalidTokenError if the JWT is invalid.
 
-        ``site`` is the address of the pages if ``--public-url`` is not set.
+        If ``--public-url`` is not set, the context uses ``site`` as the address of the HTML pages.
         """
         viewer = None
         if authorization is not None:
@@ -303,13 +308,13 @@ class GraphQLView:
     async def subscribe(
         self, request: GraphQLRequest, context: Context, *, seconds: float
     ) -> AsyncGenerator[EventResult, None]:
-        """Yield the results of a subscription's events.
+        """Return an iterator over the results of a subscription, one result for each event.
 
-        Each result must be complete within ``seconds``. Raises RefusedSubscriptionError if the
+        The server has ``seconds`` to compute each result. Raises RefusedSubscriptionError if the
         subscription cannot begin.
         """
         if context.broker is None:
-            message = "This server offers no subscriptions: read the list again instead."
+            message = "This server has no subscriptions: query the list again instead."
             refused = GraphQLError(message, extensions={"code": "NOT_AVAILABLE"})
             raise RefusedSubscriptionError([refused])
         try:
@@ -322,7 +327,7 @@ class GraphQLView:
             document.text,
             request.variables,
             request.operation_name,
-            # a new context for each event, because an event must not read cached rows
+            # Each event needs a new context, because it must not read rows from an earlier cache.
             context=made_by,
             seconds=seconds,
         )

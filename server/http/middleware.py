@@ -1,4 +1,4 @@
-"""ASGI middleware: request ids, hosts, CORS, failures, deadlines, compression, entity tags."""
+"""ASGI middleware: request ids, allowed hosts, CORS, failures, deadlines, compression and tags."""
 
 import asyncio
 import logging
@@ -28,41 +28,42 @@ Headers = list[tuple[bytes, bytes]]
 Address = IPv4Address | IPv6Address
 
 LEFT = "marginalia.left"
-"""ASGI extension: receives a function, or None, that is called when the client disconnects. A
-second call of ``receive`` would also wait for this, but needs a task for every request."""
+"""The key of an ASGI extension: a function that sets a callback. The server calls the callback when
+the client disconnects. A task that waits in ``receive`` would also learn this, but this would cost
+a task for every request."""
 
 SMALLEST = 1_000
-"""Minimum bytes of a response that is compressed. A smaller response fits in a single packet
-anyway."""
+"""Minimum number of bytes of a compressed response. Smaller responses are not compressed, because
+they fit in one packet."""
 
 _API_PATH = "/graphql"
 _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
 _PREFLIGHT_SECONDS = 24 * 3600
-"""Seconds for which a browser may cache the response to a preflight. Browsers may have a lower
-limit."""
+"""Seconds for which a browser may store the response to a preflight request. Some browsers have a
+lower limit."""
 
 _CACHED_HOSTS = 1_000
 
 _REQUEST_ID = b"x-request-id"
 _SAFE_ID = re.compile(rb"[\w.:=-]{1,%d}" % MAX_REQUEST_ID)
-"""Matches request ids that can be written to a log unchanged."""
+"""Matches request ids that are safe to write to a log without changes."""
 
 _TAG = re.compile(r'"([0-9a-f]{32})(?:-[a-z]+)?"')
-"""An entity tag of this server, with or without the response's content coding."""
+"""Matches entity tags of this server. A content coding such as ``-br`` may be at the end."""
 
 logger = logging.getLogger(__name__)
 
 add_compress_type(GRAPHQL)
-# do not compress events, because each subscriber would need an encoder in memory
+# Events are not compressed, because each subscriber would need an encoder in memory.
 remove_compress_type(EVENT_STREAM)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id: the id from the client or proxy, or a new id.
+    """Gives each request an id. If the client or a proxy has sent an id, the request keeps it.
 
-    The response, the log and errors contain the id. A response for shared caches has no id, because
-    a cache would send it to other clients too. asgi-correlation-id's own middleware takes ten times
-    as long.
+    The response, the log and error messages contain the id. Only responses for shared caches have
+    no id, because a cache would send the same id to several clients. This class replaces the
+    middleware of asgi-correlation-id, which needs ten times as much time.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -86,26 +87,29 @@ class RequestIdMiddleware:
 
 
 def request_id_of(headers: Headers) -> bytes:
-    """Return the id in a request's headers if it can be logged unchanged, otherwise a new id."""
+    """Return the id from a request's headers if it is safe to log, or else a new id."""
     given = next((value for name, value in headers if name == _REQUEST_ID), b"")
     return given if _SAFE_ID.fullmatch(given) else os.urandom(16).hex().encode()
 
 
 class AllowedHosts:
-    """The hosts that a request's Host header may name (RFC 9110, 7.2).
+    """The host names that a request's Host header may contain (RFC 9110, 7.2).
 
-    Pages build absolute links from this header, so a client must not choose it freely. An attacker
-    can also make a host name resolve to this machine (DNS rebinding), and a browser then treats
-    this server as part of the attacker's site. By default, a server that other machines can reach
-    accepts the name that it listens on, and the address of the connection, because attackers cannot
-    use these. ``--public-url`` and ``--allowed-host`` replace them.
+    Any other name is dangerous for two reasons. The HTML pages use the header to build absolute
+    links. An attacker can also make a host name resolve to this machine (DNS rebinding), so that a
+    browser treats this server as a part of the attacker's site.
+
+    By default, the server accepts the name or address of ``--host``. If other machines can reach
+    the server, it also accepts the IP address of the connection. An attacker can use neither for
+    DNS rebinding. ``--public-url`` and ``--allowed-host`` replace these defaults. The names of this
+    machine, such as ``localhost``, are always allowed.
     """
 
     def __init__(self, settings: Settings) -> None:
         public = urlsplit(settings.public_url).hostname if settings.public_url else None
         named = [*settings.allowed_hosts, *([public] if public else [])]
         self.by_address = not named and not is_loopback(settings.host)
-        """Whether a request may name the address of its connection."""
+        """Whether the Host header may contain the IP address of the connection."""
         patterns = [one.lower().strip("[]") for one in (named or [settings.host])]
         self._names = {one for one in patterns if not one.startswith("*")}
         self._endings = tuple(one[1:] for one in patterns if one.startswith("*."))
@@ -113,9 +117,9 @@ class AllowedHosts:
         self._is_named = lru_cache(_CACHED_HOSTS)(self._is_named_uncached)
 
     def allow(self, host: str, local: str | None) -> bool:
-        """Return whether a request may name ``host``.
+        """Return whether the Host header of a request may contain ``host``.
 
-        ``local`` is the address of its connection.
+        ``local`` is the server's own IP address in the request's connection.
         """
         if self._any:
             return True
@@ -132,7 +136,7 @@ class AllowedHosts:
 
 
 def is_loopback(name: str) -> bool:
-    """Return whether a host name or address is this machine's loopback."""
+    """Return whether a host name or address means this machine, such as ``localhost``."""
     address = _address(name)
     if address is not None:
         return address.is_loopback
@@ -140,7 +144,10 @@ def is_loopback(name: str) -> bool:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header: lower case, without port and brackets. Empty if invalid."""
+    """Return the name in a Host header in lower case, without port and brackets.
+
+    Return an empty text if the header is invalid.
+    """
     try:
         parts = urlsplit(f"//{host}")
         _ = parts.port
@@ -157,10 +164,11 @@ def _address(name: str) -> Address | None:
 
 
 class HostMiddleware:
-    """Refuses requests for other hosts with 421 (RFC 9110, 15.5.20), except health checks.
+    """Refuses requests for hosts that are not allowed, with status 421 (RFC 9110, 15.5.20).
 
-    Load balancers send health checks to a server's address. Starlette's TrustedHostMiddleware also
-    refuses these, does not accept the address of the connection, and does not explain its refusals.
+    Health checks are always allowed, because load balancers send them to the server's IP address.
+    Starlette's TrustedHostMiddleware would refuse such health checks. It also cannot accept the
+    IP address of the connection, and it does not tell the client which host it refuses.
     """
 
     def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
@@ -181,31 +189,32 @@ class HostMiddleware:
                         "--allowed-host.",
                         shown,
                     )
-                message = f"This server does not answer for the host {shown!r}."
+                message = f"This server does not serve the host {shown!r}."
                 return failure(421, message)(scope, receive, send)
         return self._app(scope, receive, send)
 
 
 def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
-    """Return whether pages of another origin may call the API."""
+    """Return whether scripts of pages from ``origin`` may call the API."""
     return "*" in origins or origin in origins or (local and bool(_LOCAL_ORIGIN.fullmatch(origin)))
 
 
 def is_own(origin: str, host: str | None) -> bool:
-    """Return whether an origin is this server's own.
+    """Return whether ``origin`` is the origin of this server.
 
-    The opaque origin ``null`` is never its own.
+    The origin ``null``, which browsers send for a local file for example, is never this server's.
     """
     return origin.partition("://")[2] == host
 
 
 class CrossOriginMiddleware:
-    """Adds CORS headers, so that pages of ``origins`` (``*``: of any origin) can call the API.
+    """Adds CORS headers to the API's responses, so that pages of ``origins`` can call the API.
 
-    With ``local``, pages of this machine can call it too. This middleware must be outside all
-    middleware that refuses requests, so that a front end can read the reason. It does not allow
-    cookies, because the API reads only the Authorization header. It allows any other header,
-    because tracing and client libraries add some. The HTML pages have no CORS headers.
+    The origin ``*`` means all origins. With ``local``, pages from this machine can call the API,
+    too. This middleware must be outside all middleware that refuses requests. Otherwise the scripts
+    of a page could not read why a request was refused. Cookies are not allowed, because the API
+    reads only the Authorization header. All other headers are allowed, because client libraries and
+    tracing add headers. Responses with HTML pages have no CORS headers.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
@@ -222,19 +231,19 @@ class CrossOriginMiddleware:
             )
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        """Pass the request on, or respond to a browser's preflight."""
+        """Pass the request on, or respond to a browser's preflight request."""
         path = scope.get("path", "").removeprefix(scope.get("root_path", ""))
         return (self._api if path == _API_PATH else self._app)(scope, receive, send)
 
 
 class FailureMiddleware:
-    """Responds with 500 to an uncaught exception, and logs it once with the request's id."""
+    """Sends a response with status 500 after an uncaught exception, and logs the exception."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on. A client that has disconnected gets no response."""
+        """Pass the request on. Send no response if the client has disconnected."""
         started = False
 
         def noting_send(message: Message) -> Awaitable[None]:
@@ -263,7 +272,7 @@ class DeadlineMiddleware:
         self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on. If the client disconnects, end it without a response."""
+        """Pass the request on. If the client disconnects, cancel the request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -273,14 +282,14 @@ class DeadlineMiddleware:
         async def restarting_receive() -> Message:
             """Receive a part of the body, and restart the deadline.
 
-            So a slow client does not use up the time of its request.
+            The time in which a slow client sends its request thus does not count.
             """
             message = await receive()
             end.restart(self._seconds)
             return message
 
-        # This timeout has no time at first. If the client disconnects, it is set to expire at once,
-        # which cancels the request.
+        # This timeout never expires by itself. If the client disconnects, the callback lets it
+        # expire immediately, and this cancels the request.
         presence = asyncio.timeout(None)
         set_on_leaving = scope.get("extensions", {}).get(LEFT, lambda _: None)
         try:
@@ -297,14 +306,15 @@ class DeadlineMiddleware:
 
 
 def entity_tag(body: bytes) -> str:
-    """Return the strong entity tag of an uncompressed response: 128 bits of a hash of its bytes."""
+    """Return a strong entity tag for an uncompressed response: a hash of 128 bits."""
     return f'"{blake2b(body, digest_size=16).hexdigest()}"'
 
 
 def encoded(headers: Headers) -> None:
-    """Add the content coding to a strong entity tag in ``headers``.
+    """Add the content coding, for example ``-br``, to a strong entity tag in ``headers``.
 
-    A strong tag identifies exact bytes, and each coding has different bytes (RFC 9110, 8.8.3.3).
+    A strong tag identifies the exact bytes of a response, and they differ between codings (RFC
+    9110, 8.8.3.3).
     """
     found = dict(headers)
     coding, tag = found.get(b"content-encoding"), found.get(b"etag")
@@ -313,10 +323,10 @@ def encoded(headers: Headers) -> None:
 
 
 def matching(if_none_match: str | None, tag: str) -> str | None:
-    """Return the tag in ``If-None-Match`` that equals ``tag``, with any coding; or None.
+    """Return the tag in ``If-None-Match`` that equals ``tag``, or None.
 
-    A cache that compresses responses makes their tags weak. For a GET, weak tags may match too (RFC
-    9110, 13.1.2).
+    The returned tag may contain any content coding. Weak tags match, too, because a cache that
+    compresses a response makes its tag weak. RFC 9110, 13.1.2, allows this for a GET.
     """
     for found in _TAG.finditer(if_none_match or ""):
         if f'"{found[1]}"' == tag:
@@ -325,19 +335,23 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
 
 
 class CompressionMiddleware:
-    """Compresses responses by brotli or gzip, at the levels that need the least CPU time.
+    """Compresses responses with brotli or gzip, at the levels that need the least CPU time.
 
-    Static files are not compressed here, because browsers keep them. Responses to requests with a
-    cookie are not compressed either, because the length of a compressed response shows whether
-    parts of it are equal. A page for a signed-in visitor contains a secret, ``form_key``, and parts
-    of its address, which an attacker's site can choose (BREACH, https://breachattack.com).
-    GraphQL's responses contain no such secret. zstd is off: it saves 6 % of brotli's bytes, but it
-    is slower, and its import takes 24 ms of the start.
+    Static files are not compressed, because browsers cache them.
+
+    Responses to requests with a cookie are not compressed, because of an attack (BREACH,
+    https://breachattack.com). A page for a signed-in visitor contains a secret, ``form_key``. It
+    also contains parts of its address, which an attacker's site can choose. If an attacker guesses
+    a part of the secret, the compressed page becomes shorter, because it contains the part twice.
+    GraphQL's responses contain no such secret.
+
+    zstd is not used. Its responses are 6 % smaller than brotli's, but it is slower, and its import
+    takes 24 ms when the server starts.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Both branches send `Vary: Accept-Encoding`, which caches need in every response.
+        # Both applications send `Vary: Accept-Encoding`. Caches need this header in every response.
         self._uncompressed = CompressMiddleware(
             app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
         )

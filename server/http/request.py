@@ -1,9 +1,12 @@
 """Reads GraphQL requests over HTTP: media types, bodies, operations and documents.
 
-A client sends a document's text, or its id as ``documentId`` (GraphQL over HTTP), ``doc_id`` or
-``id`` (Relay), or its hash as ``extensions.persistedQuery.sha256Hash`` (Apollo, urql). With
-automatic persisted queries, Apollo and urql first send only the hash. If the server does not know
-it, they send the text too.
+A client names the document of its operation in one of three ways:
+
+- by its text in ``query``.
+- by its id in ``documentId`` (GraphQL over HTTP), or in ``doc_id`` or ``id`` (Relay).
+- by the hash of its text in ``extensions.persistedQuery.sha256Hash`` (Apollo, urql). With automatic
+  persisted queries, clients first send only the hash. If the server responds that it has no text
+  for the hash, they send the request again with the text.
 """
 
 import logging
@@ -33,30 +36,31 @@ HTML = "text/html"
 EVENT_STREAM = "text/event-stream"
 
 _JSON_RANGES = (JSON, "application/*", "*/*")
-"""Media ranges that mean JSON. A client that names no type also gets JSON, which every client can
-read."""
+"""Media ranges that mean JSON. A client that accepts any type also gets JSON, because every client
+can read JSON."""
 
 _CACHED_LENGTH = 200
-"""Maximum characters of an Accept header that is cached."""
+"""Maximum characters of an Accept header whose result is cached."""
 
 _ID_NAMES = ("documentId", "doc_id", "id")
-"""The names of members with a document's id, in GraphQL over HTTP and in Relay's examples."""
+"""The JSON members that may contain a document's id, in GraphQL over HTTP and in Relay's
+examples."""
 
 _ENTRY_BYTES = 400
-"""The approximate memory of a registered document, without its text."""
+"""The approximate bytes of memory for a registered document, without its text."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""Seconds for which a refused text is remembered, so that it is refused without reading the
-table."""
+"""Seconds for which the server remembers a refused text. If the text is sent again, the server does
+not have to read the table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""The message and the code of the two errors after which a client sends the text of its operation.
+"""The message and the code of two errors. After either error, a client sends the operation's text.
 
-After PERSISTED_QUERY_NOT_SUPPORTED, Apollo and urql clients send the text with every later request.
-After PERSISTED_QUERY_NOT_FOUND, they send it with this request only. Some clients check the
-message, others the code:
+After PERSISTED_QUERY_NOT_SUPPORTED, Apollo and urql send the text with this and every later
+request. After PERSISTED_QUERY_NOT_FOUND, they send the text only with this request. Some clients
+read the message, and others read the code:
 https://www.apollographql.com/docs/apollo-server/performance/apq"""
 
 _Member = TypeVar("_Member", str, dict[str, Any])
@@ -65,7 +69,7 @@ logger = logging.getLogger(__name__)
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """Return the value of the first header with a lower-case name."""
+    """Return the value of the first header ``name``, which must be in lower case, or None."""
     for given, value in scope["headers"]:
         if given == name:
             text: str = value.decode("latin-1")
@@ -74,10 +78,10 @@ def header(scope: Scope, name: bytes) -> str | None:
 
 
 def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
-    """Return the offered type that an Accept header prefers; None if it accepts none.
+    """Return the offered media type that an Accept header prefers, or None if it accepts none.
 
-    Of types with equal quality, the first in ``offered`` is preferred. Without a header, it is
-    JSON.
+    If types have equal quality, the first of them in ``offered`` wins. Without the header, the type
+    is JSON.
     """
     accept = accept or "*/*"
     choose = _preferred_cached if len(accept) <= _CACHED_LENGTH else _preferred
@@ -85,7 +89,10 @@ def preferred(accept: str | None, offered: Sequence[str]) -> str | None:
 
 
 def wants_events(scope: Scope) -> bool:
-    """Return whether a request prefers server-sent events. urql accepts them in every query."""
+    """Return whether a request prefers server-sent events to JSON.
+
+    It is not enough to accept events, because urql accepts them in every query.
+    """
     accept = header(scope, b"accept")
     return preferred(accept, (GRAPHQL, JSON, EVENT_STREAM)) == EVENT_STREAM
 
@@ -105,9 +112,10 @@ _preferred_cached = lru_cache(maxsize=200)(_preferred)
 
 
 def qualities(accept: str) -> dict[str, float]:
-    """Return the quality of each value of an Accept header. It is 1 if missing or malformed.
+    """Return the quality of each value in an Accept header.
 
-    Media types, languages and codings have the same syntax (RFC 9110, 12.4.2).
+    The quality is 1 if it is missing or malformed. The headers for media types, languages and
+    codings have the same syntax (RFC 9110, 12.4.2).
     """
     found = {}
     for part in accept.split(","):
@@ -134,8 +142,7 @@ async def read_body(receive: Receive) -> bytes:
             raise HTTPException(
                 413,
                 f"The body is larger than {MAX_BODY:,} bytes.",
-                # Close the connection, because otherwise the server would read the rest of the
-                # body.
+                # On an open connection, the server would have to read the rest of the body.
                 {"Connection": "close"},
             )
     return body
@@ -143,22 +150,23 @@ async def read_body(receive: Receive) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GraphQLRequest:
-    """The operation of a request. ``query`` is None if the client sends an id or a hash instead."""
+    """The operation of a request. ``query`` is None if the client sent an id or only a hash."""
 
     query: str | None
     document_id: str | None
     sha256: str | None
-    """The text's hash, from clients with automatic persisted queries. They may send the text
-    too."""
+    """The hash of the text, from a client with automatic persisted queries. ``query`` may contain
+    the text, too."""
     variables: dict[str, Any] | None
     operation_name: str | None
     extensions: dict[str, Any] | None
 
 
 async def read_request(scope: Scope, receive: Receive) -> GraphQLRequest:
-    """Return the operation in a POST's body or a GET's URL. Raise HTTPException if it is malformed.
+    """Return the operation of a POST or GET. Raise HTTPException if the request is malformed.
 
-    A POST must be JSON, because forms of any site can send some other media types.
+    The body of a POST must have the media type of JSON. Other types are not safe, because a form on
+    any site can make a browser send them.
     https://graphql.github.io/graphql-over-http/draft/#sec-Request
     """
     if scope["method"] != "POST":
@@ -184,7 +192,7 @@ def _parsed(text: str | bytes, place: str) -> object:
 
 
 def request_of(given: dict[str, Any]) -> GraphQLRequest:
-    """Return the operation in parsed JSON or in a URL. Raise HTTPException if it is malformed."""
+    """Return the operation in a JSON object. Raise HTTPException if the operation is malformed."""
     query = _member(given, "query", str) or None
     extensions = _member(given, "extensions", dict)
     document_id = None
@@ -192,12 +200,12 @@ def request_of(given: dict[str, Any]) -> GraphQLRequest:
         ids = (_member(given, name, str) for name in _ID_NAMES)
         document_id = next(filter(None, ids), None)
     elif given.get("documentId") is not None:
-        raise HTTPException(400, "Send a text in 'query' or an id in 'documentId', not both.")
+        raise HTTPException(400, "Send a text in 'query' or an id in 'documentId', but not both.")
     sha256 = _sha256(extensions or {})
     if query is None and document_id is None and sha256 is None:
         raise HTTPException(
             400,
-            "The request lacks the operation: put its text in 'query', or the id of a registered "
+            "The request has no operation: send its text in 'query', or the id of a registered "
             "document in 'documentId'.",
         )
     return GraphQLRequest(
@@ -216,7 +224,7 @@ def _sha256(extensions: dict[str, Any]) -> str | None:
         return None
     digest = persisted.get("sha256Hash") if isinstance(persisted, dict) else None
     if not isinstance(digest, str):
-        raise HTTPException(400, "'extensions.persistedQuery' must hold a string 'sha256Hash'.")
+        raise HTTPException(400, "'extensions.persistedQuery' must contain a string 'sha256Hash'.")
     return digest
 
 
@@ -230,17 +238,18 @@ def _member(given: dict[str, Any], name: str, kind: type[_Member]) -> _Member | 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document's text, and whether the request named it by a trusted document's id."""
+    """The text of a document. ``trusted`` is true if the request named a trusted document by id."""
 
     text: str
     trusted: bool = False
 
 
 class PersistedDocuments:
-    """Finds a request's document by its text, by a trusted document's id, or by a hash.
+    """Finds the document of a request by its text, its id or its hash.
 
-    ``trusted_only`` refuses texts that are not trusted documents. With ``automatic``, clients may
-    register texts by their hashes.
+    Trusted documents are documents that the operator has registered. If ``trusted_only`` is true,
+    the server runs no other documents. If ``automatic`` is true, clients may register the texts of
+    automatic persisted queries.
     """
 
     def __init__(
@@ -255,7 +264,7 @@ class PersistedDocuments:
         self._stored = stored
         self._trusted_only = trusted_only
         self._refused: TTLCache[str, None] = TTLCache(REFUSED_TEXTS, REFUSED_SECONDS, monotonic)
-        """The SHA-256 of each text that was refused recently."""
+        """The SHA-256 hashes of texts that were refused recently."""
         self._automatic: LRUCache[str, str] | None = None
         if automatic:
             self._automatic = LRUCache(
@@ -263,19 +272,19 @@ class PersistedDocuments:
             )
 
     async def find(self, request: GraphQLRequest) -> Document:
-        """Return the request's document. Raise GraphQLError, with a code, if there is none."""
+        """Return the document of a request. Raise GraphQLError with a code if there is none."""
         if request.query is None:
             return await self._by_id(request.document_id or request.sha256 or "", request)
         if self._trusted_only and not await self._is_trusted(request.query):
             raise _error(
-                "This server runs registered documents only: send the id of one in 'documentId'.",
+                "This server runs only registered documents: send a document's id in 'documentId'.",
                 "UNTRUSTED_DOCUMENT",
             )
         if self._automatic is not None and request.sha256 is not None:
             if hash_of(request.query) != request.sha256:
                 message = "'sha256Hash' is not the SHA-256 of the text in 'query'."
                 raise _error(message, "BAD_REQUEST")
-            # do not register a longer text, because it is always refused
+            # A longer text is not registered, because it is always refused later.
             if len(request.query) <= MAX_DOCUMENT:
                 self._automatic[request.sha256] = request.query
         return Document(request.query)
@@ -295,7 +304,7 @@ class PersistedDocuments:
         raise _error(*(_NOT_SUPPORTED if self._automatic is None else _NOT_FOUND))
 
     async def _is_trusted(self, text: str) -> bool:
-        """Return whether a text is a trusted document, in memory or in the table."""
+        """Return whether a text is a trusted document. Search the memory first, then the table."""
         if self._trusted.holds(text):
             return True
         digest = hash_of(text)
@@ -310,7 +319,10 @@ class PersistedDocuments:
         return False
 
     async def _load(self, document_id: str) -> str | None:
-        """Read a trusted document that was added to the table after the start, and cache it."""
+        """Return a trusted document from the table, or None. Keep it in memory.
+
+        Such a document was added to the table after the server had started.
+        """
         try:
             text = await self._stored.text(document_id)
             if text is not None:
@@ -318,7 +330,7 @@ class PersistedDocuments:
         except DalError as error:
             raise client_error(GraphQLError(str(error), original_error=error)) from error
         except BrokenDocumentError as error:
-            logger.error("%s", error)  # noqa: TRY400 - the message is complete without a traceback
+            logger.error("%s", error)  # noqa: TRY400 - the message needs no traceback
             raise _error(
                 f"The document {document_id!r} does not fit this server's schema.", "BAD_REQUEST"
             ) from error

@@ -3,8 +3,9 @@
 The protocol is graphql-sse in its "distinct connections" mode:
 https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md
 
-Each event is ``event: next`` with an execution result, and its ``id`` is the event cursor. A
-browser that reconnects sends this cursor in ``Last-Event-ID``. ``event: complete`` ends the stream.
+Each event of the subscription is sent as ``event: next`` with an execution result. Its ``id`` is
+the event cursor. If the connection ends, the browser connects again and sends the last cursor in
+the header ``Last-Event-ID``. At the end of the subscription, the server sends ``event: complete``.
 """
 
 import asyncio
@@ -29,22 +30,23 @@ from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejec
 from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
 
 MAX_SUBSCRIBERS = 1_000
-"""Maximum connections of a process that have subscriptions. Each needs about 50 kB, and CPU time
-for every event."""
+"""Maximum number of a process's connections with subscriptions. Each connection needs about 50 kB
+of memory, and CPU time for every event."""
 
 MAX_PER_CLIENT = 20
-"""Maximum connections with subscriptions of one client: the tabs of a browser, or a few people who
-share an address."""
+"""Maximum number of one client's connections with subscriptions. A client may be a browser with
+several tabs, or a few people who share an address."""
 
 ENDING = "marginalia.ending"
-"""ASGI extension: receives a function that is called when the server begins to stop."""
+"""The key of an ASGI extension: a function that sets a callback. The server calls the callback when
+it begins to stop."""
 
 RETRY_MS = 2_000
-"""Milliseconds after which browsers reconnect."""
+"""Milliseconds after which a browser connects again if the connection has ended."""
 
 KEEP_ALIVE = 15.0
-"""If there is no event for these seconds, the server sends a comment, because proxies close a
-connection that is silent for a minute."""
+"""Seconds. After this time without an event, the server sends a comment. Otherwise a proxy may
+close the connection, often after a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."
@@ -54,13 +56,13 @@ _CODES = {STOPPING: "UNAVAILABLE", EXPIRED: "UNAUTHENTICATED"}
 _HEADERS = (
     (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # otherwise nginx buffers events up to 4 kB
+    (b"x-accel-buffering", b"no"),  # Without it, nginx delays events until it has 4 kB.
     (b"vary", b"Accept"),
 )
 
 
 class SubscriberLimit:
-    """Refuses a connection with 503 if the server, or the client, has too many subscribers."""
+    """Refuses a connection with 503 if there are too many subscribers in all or from one client."""
 
     def __init__(self, app: ASGIApp, client: Callable[[str], str | None]) -> None:
         self._app = app
@@ -68,12 +70,14 @@ class SubscriberLimit:
         self._count: Counter[str | None] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the connection and count it meanwhile, or refuse it."""
+        """Serve the connection and count it until it ends, or refuse it."""
         client = self._client(scope["client"][0]) if scope.get("client") else None
         if self._count.total() >= MAX_SUBSCRIBERS:
             message = "The server has too many subscribers: try again later."
         elif client is not None and self._count[client] >= MAX_PER_CLIENT:
-            message = f"{client} has {MAX_PER_CLIENT} connections for subscriptions: share them."
+            message = (
+                f"{client} has {MAX_PER_CLIENT} connections for subscriptions: close one first."
+            )
         else:
             self._count[client] += 1
             try:
@@ -87,7 +91,10 @@ class SubscriberLimit:
 
 
 class End:
-    """Ends a connection, with a reason, when the server stops or the client's JWT expires."""
+    """Ends a connection when the server stops or the client's JWT expires.
+
+    ``reason`` is a future. Its result is the reason why the connection must end.
+    """
 
     def __init__(self) -> None:
         self.reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -113,14 +120,14 @@ class End:
             self.reason.set_result(reason)
 
     def close(self) -> None:
-        """Stop the timer and the wait for the server's stop."""
+        """Stop the timer, because the connection has ended."""
         if self._timer is not None:
             self._timer.cancel()
         self.reason.cancel()
 
 
 def failed(message: str, code: str | None = None) -> ExecutionResult:
-    """Return a result with one error, which is the reason why the subscription ends."""
+    """Return a result with one error, which tells the client why the subscription ends."""
     code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 
@@ -135,13 +142,13 @@ def encoded(result: ExecutionResult) -> bytes:
 
 @dataclass(eq=False)
 class EventStreamView:
-    """Responds to a subscription with a stream of events."""
+    """Responds to a subscription with a stream of server-sent events."""
 
     view: GraphQLView
     seconds: float
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request until its client disconnects, its JWT expires or the server stops."""
+        """Serve one request until the client disconnects, the JWT expires or the server stops."""
         try:
             await self._serve(scope, receive, send)
         except REJECTIONS as error:
@@ -171,10 +178,7 @@ class EventStreamView:
 
     @staticmethod
     async def _stream(events: AsyncGenerator[EventResult, None], end: End, send: Send) -> None:
-        """Send events until the subscription ends or the connection must end.
-
-        Then send the reason.
-        """
+        """Send events until the subscription ends or ``end`` has a reason. Then send the reason."""
 
         async def write(data: bytes) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": True})
@@ -208,7 +212,7 @@ class EventStreamView:
 def _event(result: ExecutionResult, cursor: str | None = None) -> bytes:
     """Return a result as a server-sent event.
 
-    Its JSON contains no line break, which would end a line.
+    The JSON needs no change, because it contains no line breaks.
     """
     name = b"" if cursor is None else b"id: " + cursor.encode() + b"\n"
     return name + b"event: next\ndata: " + encoded(result) + b"\n\n"

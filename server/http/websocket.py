@@ -1,10 +1,11 @@
-"""Subscriptions over WebSocket by graphql-transport-ws. A connection may have several of them.
+"""Serves subscriptions over WebSocket. One connection may have several subscriptions.
 
-The protocol: https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
+The protocol is graphql-transport-ws:
+https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
 
-The server closes with the protocol's codes, and with two codes of RFC 6455, 7.4: 1001 if the server
-stops, and 1013 if the client should connect again later, for example because it received events too
-slowly.
+The server closes connections with the codes of this protocol. It also uses two general codes of
+WebSocket (RFC 6455, 7.4): 1001 if the server stops, and 1013 if the client should connect again
+later, for example because it read events too slowly.
 """
 
 import asyncio
@@ -43,30 +44,32 @@ from server.logs import FirstValues
 PROTOCOL = "graphql-transport-ws"
 
 INIT_TIMEOUT = 10.0
-"""Seconds in which a client must send ``connection_init``."""
+"""Seconds within which a client must send ``connection_init``."""
 
 MAX_SUBSCRIPTIONS = 20
-"""Maximum subscriptions of one connection. No page has more lists."""
+"""Maximum number of subscriptions of one connection. A page needs one subscription for each
+list."""
 
 PING_EVERY = 20.0
-"""Seconds between two pings. A client must answer each before the next."""
+"""Seconds between two pings. A client must answer a ping before the server sends the next ping."""
 
 _INVALID, _UNAUTHORIZED, _FORBIDDEN, _UNACCEPTABLE = 4400, 4401, 4403, 4406
 _INIT_TIMEOUT, _EXISTS, _INIT_TWICE = 4408, 4409, 4429
 _GOING_AWAY, _LATER = 1001, 1013
 
 _MAX_REASON = 120
-"""Maximum bytes of a close reason: a control frame has at most 125 bytes, including the code (RFC
-6455, 5.5)."""
+"""Maximum bytes of the reason in a close frame. A control frame has at most 125 bytes with its code
+(RFC 6455, 5.5)."""
 
 _PIECE = 1_024
-"""Bytes that are parsed before frames are counted. They contain at most 170 frames."""
+"""Number of bytes that are parsed at a time, before frames are counted. They contain at most 170
+frames, because a frame from a client has at least 6 bytes."""
 
 logger = logging.getLogger(__name__)
 
 
 class CloseError(Exception):
-    """The connection must be closed with this code and reason."""
+    """The server must close the connection with this code and reason."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -75,7 +78,7 @@ class CloseError(Exception):
 
 @dataclass(eq=False)
 class GraphQLSocket:
-    """One accepted connection, until the client or the server closes it."""
+    """Serves one accepted connection until the client or the server closes it."""
 
     view: GraphQLView
     scope: Scope
@@ -87,7 +90,7 @@ class GraphQLSocket:
     _end: End = field(default_factory=End)
 
     async def serve(self) -> None:
-        """Handle messages until the connection ends, then end its subscriptions."""
+        """Handle messages until the connection ends. Then end its subscriptions."""
         self._end.with_server(self.scope)
         reading = asyncio.create_task(self._read())
         try:
@@ -118,7 +121,10 @@ class GraphQLSocket:
                 await self._handle(message)
 
     async def _message(self) -> dict[str, Any] | None:
-        """Return the next message that is not a ping or pong; None if the client has left."""
+        """Return the next message, or None if the client has disconnected.
+
+        Answer pings, and skip pongs.
+        """
         while True:
             received = await self.receive()
             if received["type"] == "websocket.disconnect":
@@ -136,7 +142,7 @@ class GraphQLSocket:
                 return message
 
     async def _initialise(self, message: dict[str, Any] | None) -> None:
-        """Verify the JWT in ``connection_init`` or in the handshake, if there is one."""
+        """Verify the JWT, if there is one in ``connection_init`` or in the request's headers."""
         if message is None:
             return
         if message["type"] != "connection_init":
@@ -183,10 +189,10 @@ class GraphQLSocket:
         if name in self._running:
             raise CloseError(_EXISTS, f"Subscriber for {name[:40]} already exists")
         if len(self._running) >= MAX_SUBSCRIPTIONS:
-            text = f"A connection has {MAX_SUBSCRIPTIONS} subscriptions: complete one first."
+            text = f"This connection has {MAX_SUBSCRIPTIONS} subscriptions: complete one first."
             await self._send_errors(name, failed(text, "THROTTLED"))
             return
-        assert self._context is not None  # noqa: S101 - connection_init comes first
+        assert self._context is not None  # noqa: S101 - set by connection_init
         try:
             events = await self.view.subscribe(request, self._context, seconds=self.seconds)
         except RefusedSubscriptionError as refused:
@@ -211,7 +217,7 @@ class GraphQLSocket:
         await self._send_raw(b"error", name, orjson.dumps(errors))
 
     async def _send_raw(self, kind: bytes, name: str, payload: bytes) -> None:
-        """Send a message with a payload in JSON."""
+        """Send a message whose payload is already encoded as JSON."""
         text = b'{"id":%b,"type":"%b","payload":%b}' % (orjson.dumps(name), kind, payload)
         await self.send({"type": "websocket.send", "text": text.decode()})
 
@@ -232,10 +238,10 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 
 @dataclass(eq=False)
 class WebSocketView:
-    """Accepts WebSockets from the API's own origin, allowed origins, and clients without an origin.
+    """Accepts WebSockets from pages of this server and of allowed origins, and from other clients.
 
-    Browsers let pages of any origin open a WebSocket, so the server must check the origin (RFC
-    6455, 10.2).
+    Only browsers send an origin. They let pages of any origin open a WebSocket, so the server must
+    check the origin (RFC 6455, 10.2).
     """
 
     view: GraphQLView
@@ -261,8 +267,8 @@ class WebSocketView:
             await failure(403, message)(scope, receive, send)
             return
         if PROTOCOL not in scope["subprotocols"]:
-            # Accept first, because a browser's script can read a close code but not the status of a
-            # refusal.
+            # The server accepts and then closes the connection, because a script in a browser can
+            # read the code of a close frame, but not the status of an HTTP response.
             await send({"type": "websocket.accept"})
             reason = f"Subprotocol not acceptable: speak {PROTOCOL}"
             await send({"type": "websocket.close", "code": _UNACCEPTABLE, "reason": reason})
@@ -272,27 +278,27 @@ class WebSocketView:
 
 
 class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket protocol, with a limit of frames per second.
+    """uvicorn's WebSocket protocol with three additions.
 
-    It stops reading from a client that does not read, and lets the application close the connection
-    when the server stops.
+    - It limits the number of frames per second.
+    - If a client does not read, it stops reading from this client.
+    - When the server stops, the application closes the connection with its own code.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._on_ending: Any = None
         self._second = 0.0
-        """The second in which frames are counted: its start."""
+        """The time at which the current second began. Frames are counted per second."""
         self._frames = 0
 
     def data_received(self, data: bytes) -> None:
         """Parse received bytes in pieces. Stop if there are too many frames."""
-        # the HTTP connection passes the complete head of the handshake to this method
+        # The first call has the complete head of the request that opens the WebSocket.
         if not self.handshake_initiated:
             super().data_received(data)
-            if (
-                not self.handshake_initiated
-            ):  # uvicorn would neither answer nor close the connection
+            if not self.handshake_initiated:
+                # Without this, uvicorn would leave the connection open and send nothing.
                 self.transport.write(b"".join(self.conn.data_to_send()))
                 self.transport.close()
             return
@@ -304,7 +310,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
             self.transport.pause_reading()
 
     def handle_events(self) -> None:
-        """Count all kinds of frames. Close the connection if there are too many."""
+        """Count frames of all kinds. Close the connection if there are too many."""
         now = self.loop.time()
         if now >= self._second + 1:
             self._second, self._frames = now, 0
@@ -316,31 +322,25 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
             most = f"{MAX_FRAMES} frames a second, {MAX_MESSAGE_FRAMES} a message"
             self.conn.fail(TOO_MANY_MESSAGES, f"Too many frames: send at most {most}.")
             self.handle_parser_exception()
-        else:  # the client has received the close code already, or does not follow the protocol
+        else:  # The client has already got a close code, or it does not follow the protocol.
             self.transport.abort()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send a message.
-
-        Raise ClientDisconnected if the server has closed the connection already.
-        """
+        """Send a message. Raise ClientDisconnected if the server has closed the connection."""
         await self.writable.wait()
         if self.close_sent:
             raise ClientDisconnected
         await super().send(message)
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the client's next message.
-
-        First wait until the client has read most of its data.
-        """
+        """Wait until the client has read most of its data. Then return its next message."""
         await self.writable.wait()
         return await super().receive()
 
     def pause_writing(self) -> None:
-        """Stop reading from the client until it has read most of the data sent to it.
+        """Stop reading from the client, because it has not read most of its data.
 
-        Otherwise each ping from the client would add a pong to the full buffer.
+        Otherwise each ping from the client would add a pong to the full write buffer.
         """
         super().pause_writing()
         self.transport.pause_reading()
@@ -359,7 +359,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
             extensions[ENDING] = partial(setattr, self, "_on_ending")
 
     def shutdown(self) -> None:
-        """Let the application close the connection. If it is not accepted yet, close it here."""
+        """Let the application close an accepted connection. Close any other connection here."""
         if self._on_ending is not None and not self.close_sent:
             self._on_ending()
         else:

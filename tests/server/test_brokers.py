@@ -67,7 +67,7 @@ async def test_several_workers_without_redis_refuse_subscriptions(
             by_socket = await heard(connection)
     (error,) = refused.json()["errors"]
     assert refused.status_code == 400
-    assert error["message"] == "This server offers no subscriptions: read the list again instead."
+    assert error["message"] == "This server has no subscriptions: query the list again instead."
     assert error["extensions"] == {"code": "NOT_AVAILABLE"}
     assert (by_socket["type"], by_socket["payload"]) == ("error", [error])
     assert page.is_success

@@ -103,7 +103,7 @@ async def test_the_application_refuses_other_hosts_and_answers_health_checks(
             answer = await client.get(path)
             assert answer.status_code == 421
             (error,) = answer.json()["errors"]
-            assert error["message"] == "This server does not answer for the host 'evil.example'."
+            assert error["message"] == "This server does not serve the host 'evil.example'."
         for path in ("/health", "/health/live", "/health/ready"):
             assert (await client.get(path)).status_code == 200
     assert [one for one in caplog.messages if "evil.example" in one] == [

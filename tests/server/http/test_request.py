@@ -176,7 +176,7 @@ async def test_the_content_type_may_have_capitals_and_parameters(
 @pytest.mark.parametrize(
     ("method", "path", "status", "code", "sentence"),
     [
-        ("PUT", "/graphql", 405, "BAD_REQUEST", "does not answer PUT"),
+        ("PUT", "/graphql", 405, "BAD_REQUEST", "does not support the method PUT"),
         ("GET", "/nowhere", 404, "NOT_FOUND", "GraphQL is at /graphql"),
     ],
 )

@@ -126,7 +126,7 @@ async def test_a_browser_gets_a_page_for_a_wrong_method(client: httpx.AsyncClien
     assert (answer.status_code, "GET" in answer.headers["allow"]) == (405, True)
     assert "Page not available" in answer.text
     assert (await client.post("/playground")).json()["errors"][0]["message"] == (
-        "/playground does not answer POST."
+        "/playground does not support the method POST."
     )
 
 
