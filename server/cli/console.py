@@ -1,11 +1,11 @@
-"""The standard output of commands that print tables."""
+"""Makes the console on which commands print tables."""
 
 from rich.console import Console
 
 
 def console() -> Console:
-    """Return a console that prints ids, names and reasons unchanged.
+    """Return a Rich console for standard output. It prints ids, names and reasons unchanged.
 
-    By default, Rich interprets ``[/x]`` as markup and ``:cat:`` as a picture.
+    By default, Rich would interpret ``[/x]`` in them as markup and ``:cat:`` as a picture.
     """
     return Console(markup=False, emoji=False)

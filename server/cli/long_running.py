@@ -1,4 +1,4 @@
-"""Shared by long commands: the limits of their capacity, waits during an outage, and progress."""
+"""Functions for long commands: limits of capacity, waits for the store, and progress bars."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -23,8 +23,8 @@ WriteUnits = Annotated[
         "--write-units",
         min=1,
         metavar="N",
-        help="Write capacity units that the command may consume in a second, by DynamoDB's "
-        "answers. Default: no limit.",
+        help="Maximum write capacity units per second that the command consumes. "
+        "Default: no limit.",
     ),
 ]
 
@@ -34,16 +34,16 @@ ReadUnits = Annotated[
         "--read-units",
         min=1,
         metavar="N",
-        help="Read capacity units that the scan may consume in a second, by DynamoDB's answers. "
-        "Default: no limit.",
+        help="Maximum read capacity units per second that the scan consumes. Default: no limit.",
     ),
 ]
 
 
 def long_running(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command wait without a limit for the store, after the store has answered once.
+    """Return a command that waits for the store if the store stops answering.
 
-    A waiting command prints a line every ten seconds. Ctrl-C ends it.
+    The command waits without a limit, but only if the store has answered once before. It prints a
+    line every ten seconds. Ctrl-C ends it.
     """
 
     @wraps(command)
@@ -52,7 +52,7 @@ def long_running(command: Callable[..., None]) -> Callable[..., None]:
             with patient(Patience(_report_wait)):
                 command(**given)
         except KeyboardInterrupt:
-            typer.echo("marginalia: stopped; run the same command again.", err=True)
+            typer.echo("marginalia: stopped. Run the same command again.", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
     return waiting
@@ -60,17 +60,17 @@ def long_running(command: Callable[..., None]) -> Callable[..., None]:
 
 def _report_wait(seconds: float, error: DalError) -> None:
     typer.echo(
-        f"Waiting for the store for {seconds:.0f} s. {error} Press Ctrl-C to stop; run the same "
-        "command again later.",
+        f"Waiting for the store for {seconds:.0f} s. {error} To stop, press Ctrl-C, and run the "
+        "same command again later.",
         err=True,
     )
 
 
 @asynccontextmanager
 async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[ProgressBar, Progress]]:
-    """Show the progress bar of a scan.
+    """Show the progress bar of a scan. Yield the bar and a function that updates it.
 
-    The second value is a function that receives numbers of items.
+    The scan calls the function with the number of items that it has read.
     """
     total = (await admin.describe(store.table))["ItemCount"] or None
     with ProgressBar(store.table.name, total) as progress:
@@ -82,7 +82,9 @@ def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitab
 
     async def wait() -> None:
         if not store.alone:
-            progress.say(f"Waiting {SETTLE_SECONDS:.0f} s until running servers take part.")
+            progress.say(
+                f"Waiting {SETTLE_SECONDS:.0f} s until all running servers know of this command."
+            )
             await asyncio.sleep(SETTLE_SECONDS)
 
     return wait

@@ -1,4 +1,4 @@
-"""``marginalia``: the command line with its commands, and the messages and exit codes of errors."""
+"""``marginalia``: the commands of the command line, and the messages and exit codes of errors."""
 
 import gc
 import logging
@@ -18,16 +18,17 @@ from server.errors import INTERRUPTED, CommandError, exit_code
 _NOWHERE = logging.NullHandler()
 
 _HYPHEN = "\N{NON-BREAKING HYPHEN}"
-"""Replaces hyphens while lines are broken, so that no line breaks within a name such as
---data-dir."""
+"""Replaces hyphens while help texts are broken into lines. So a name such as --data-dir is never
+broken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its purpose, an example, and the module with the function of the same name.
+    """A command: a summary, an example, and the module with the command's function.
 
-    With ``actions`` it is a group of commands, one for each of these functions. An underscore at
-    the end of a function's name avoids a conflict with a name of Python.
+    The function has the name of the command. If there are ``actions``, the command is a group, and
+    each action is a function and a command of the group. ``list_`` ends in an underscore because
+    Python has a type ``list``. The name of the command is ``list``.
     """
 
     module: str
@@ -39,32 +40,32 @@ class Command:
 COMMANDS = {
     "serve": Command(
         "serve",
-        "Serve GraphQL, GraphiQL and pages, over an embedded engine or any DynamoDB API.",
+        "Run the server: GraphQL, GraphiQL and HTML pages.",
         "marginalia serve --demo",
     ),
     "load": Command(
         "load",
-        "Load comments, products, orders or another kind of rows from a file.",
+        "Load comments, products, orders or other rows from a file.",
         "marginalia load reviews.csv --map product_id=ProductId --set language=en",
     ),
     "export": Command(
         "export",
-        "Export rows to JSONL, CSV or Parquet files, which load reads.",
+        "Export rows to JSONL, CSV or Parquet files. 'load' can read the files.",
         "marginalia export --output shop-monday",
     ),
     "explain": Command(
         "explain",
-        "Read a page of comments and print its plan: index, key ranges, cost.",
+        "Read a page of comments, and print its index, key ranges and cost.",
         "marginalia explain B000G6RYNE --rating 4 --rating 5 --language en",
     ),
     "token": Command(
         "token",
-        "Print a JWT, which writing needs.",
+        "Print a JWT. Clients need a JWT to write.",
         "marginalia token --user ana --role moderator",
     ),
     "documents": Command(
         "documents",
-        "Register documents that clients request by id, or list them.",
+        "Register GraphQL documents, so that clients send only their ids, or list them.",
         "marginalia documents add persisted_queries.json",
         ("add", "list_"),
     ),
@@ -83,24 +84,24 @@ COMMANDS = {
     ),
     "user": Command(
         "user",
-        "Block or unblock users, list the blocked users, or export or erase the data of a user.",
+        "Block or unblock users, list blocked users, or export or erase the data of a user.",
         "marginalia user export bob --output bob.json",
         ("block", "unblock", "blocked", "export", "erase"),
     ),
     "analytics": Command(
         "analytics",
-        "Fill the analytics store, or print trends and movers from it.",
+        "Fill the analytics store, or print trends and the products that changed most.",
         "marginalia analytics trend B000G6RYNE --interval month",
         ("refresh", "trend", "movers"),
     ),
     "backup": Command(
         "backup",
-        "Write the embedded engine's data to one file; servers may run meanwhile.",
+        "Write the embedded engine's data to one file. Servers may run meanwhile.",
         "marginalia backup marginalia-monday.db",
     ),
     "restore": Command(
         "backup",
-        "Replace the embedded engine's data by a backup.",
+        "Replace the embedded engine's data with a backup.",
         "marginalia restore marginalia-monday.db",
     ),
     "schema": Command(
@@ -112,10 +113,10 @@ COMMANDS = {
 
 
 class ListedCommand(TyperCommand):
-    """A command that also reads options from the environment. Its help lists options by panel.
+    """A command whose options can also be environment variables. Its help groups the options.
 
-    Typer's own panels cut off long options and variables at 80 columns. Its plain lists do not, but
-    have no panels, and break lines within a name such as --data-dir.
+    Typer's own groups (panels) cut off long options at 80 columns. Its plain lists do not cut them
+    off, but they have no groups, and they break lines within a name such as --data-dir.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -126,11 +127,11 @@ class ListedCommand(TyperCommand):
                 one.envvar = "MARGINALIA_" + one.opts[0].strip("-").replace("-", "_").upper()
 
     def get_help(self, ctx: Any) -> str:
-        """Return the help text, without line breaks within names."""
+        """Return the help text. No name in it is broken into two lines."""
         return super().get_help(ctx).replace(_HYPHEN, "-")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write each panel of arguments and options as a list below its heading."""
+        """Write each group of arguments and options as a list with a heading."""
         panels: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for one in self.get_params(ctx):
             usual = "Options" if isinstance(one, TyperOption) else "Arguments"
@@ -148,7 +149,8 @@ class ListedCommand(TyperCommand):
 def build(arguments: list[str]) -> typer.Typer:
     """Return the application. It imports only the modules of the commands in ``arguments``.
 
-    The SDK and the GraphQL engine take most of a second to import, and ``--help`` needs neither.
+    The import of the SDK and of the GraphQL engine takes most of a second, and ``--help`` does not
+    need them.
     """
     app = typer.Typer(
         callback=_marginalia,
@@ -157,8 +159,8 @@ def build(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         epilog="'marginalia COMMAND --help' lists a command's options. Each option is also an "
-        "environment variable, such as MARGINALIA_PORT. Exit codes: 0 done, 1 differences or rows "
-        "not loaded, 2 wrong usage, 3 the store cannot be used, 130 Ctrl-C.",
+        "environment variable, such as MARGINALIA_PORT. Exit codes: 0 success, 1 differences or "
+        "rows not loaded, 2 wrong usage, 3 the store cannot be used, 130 Ctrl-C.",
     )
     for name, command in COMMANDS.items():
         _register(app, name, command, wanted=name in arguments)
@@ -166,17 +168,17 @@ def build(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line. An expected error prints one sentence and sets the exit code.
+    """Run the command line. If a command fails, print one sentence and set the exit code.
 
-    All commands and their child processes write customers' data to files that only their owner may
-    read.
+    Only the owner may read the files that commands and their child processes write, because the
+    files contain customers' data.
     """
     os.umask(0o077)
-    # Without a handler, Python would print warnings of ``dal`` between a command's output. The
-    # server's log still receives them, because it has its own handler.
+    # This handler ignores the warnings of ``dal``. Without it, Python would print them between the
+    # lines of a command's output. The server's log has its own handler and still receives them.
     logging.getLogger("dal").addHandler(_NOWHERE)
     try:
-        # Imports create no garbage, and collections during them would take a sixth of the time.
+        # Imports create no garbage, but garbage collection would take a sixth of their time.
         gc.disable()
         app = build(sys.argv[1:])
         gc.freeze()
@@ -197,7 +199,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
         group = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
         for action in command.actions:
             act = getattr(module, action)
-            # the whole line, because Typer would shorten it
+            # Set the whole line as short help, because Typer would shorten it.
             first_line = (act.__doc__ or "").partition("\n")[0]
             called = action.rstrip("_").replace("_", "-")
             group.command(called, short_help=first_line, cls=ListedCommand)(act)
@@ -209,10 +211,10 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
 
 
 def _not_wanted() -> None:
-    """Stand in for a command that ``--help`` only lists. This function is never called."""
+    """Replace the function of a command that ``--help`` only lists. It is never called."""
 
 
-def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer calls it with the flag alone
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer passes a positional argument
     if wanted:
         typer.echo(f"marginalia {version('marginalia')}")
         raise typer.Exit

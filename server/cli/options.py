@@ -1,4 +1,4 @@
-"""Turns settings into options, which several commands share."""
+"""Adds settings to commands as options of the command line."""
 
 import asyncio
 import inspect
@@ -20,9 +20,9 @@ Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 
 
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
-    """Add the options of these settings to a command. The command receives one ``settings``.
+    """Return a decorator that adds the options of these settings to a command.
 
-    The command may be a coroutine function.
+    The command receives their values in one argument, ``settings``. It may be a coroutine function.
     """
     types = get_type_hints(Settings)
     by_name = {setting.name: setting for setting in fields(Settings)}
@@ -32,7 +32,7 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
         @wraps(command)
         def with_options(**given: Any) -> None:
             values = {name: given.pop(name) for name in names}
-            # Typer gives None for a repeatable option without a value.
+            # The value of a repeatable option is None if the option is not given.
             known = {name: value for name, value in values.items() if value is not None}
             done = command(settings=Settings(**known), **given)
             if done is not None:
@@ -51,7 +51,7 @@ def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
 
 
 def _parameter(setting: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return the function parameter from which Typer makes a setting's option."""
+    """Return a function parameter for a setting. Typer makes an option of it."""
     option: Option = setting.metadata["option"]
     default: Any = setting.default
     name = option_name(setting)

@@ -1,7 +1,8 @@
-"""Writes the table as a data model for NoSQL Workbench for DynamoDB, from the table's definition.
+"""Makes a data model of the table for NoSQL Workbench, Amazon's desktop application for DynamoDB.
 
-The format has no local indexes, so the model lists them as global indexes with the table's
-partition key. Its pictures are right, but do not create a table from it.
+The format of such models has no local secondary indexes. The model therefore lists them as global
+indexes with the table's partition key. NoSQL Workbench shows them correctly, but an operator must
+not create a table from the model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,16 +25,17 @@ from dal.table.items import Item
 from server.demo.demo_data import demo_comments, read_demo
 
 _EACH = 3
-"""Number of samples of each kind of item."""
+"""Number of example items of each kind."""
 
 _DESCRIPTION = (
-    "Made by `marginalia table workbench`. This format has no local secondary indexes; the table "
-    "has {local}. Create the table with `marginalia table create`."
+    "Made by `marginalia table workbench`. This format has no local secondary indexes, but the "
+    "table "
+    "has {local}. So create the table with `marginalia table create`."
 )
 
 
 def workbench_model(table: str, samples: Sequence[Item], made: datetime) -> dict[str, Any]:
-    """Return the model of a table, in version 3.0 of the format."""
+    """Return the data model of a table in version 3.0 of the format."""
     definition = table_definition(table, INDEXES)
     types = {
         one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]
@@ -96,7 +98,7 @@ def _attribute(name: str, types: Mapping[str, str]) -> dict[str, str]:
 
 
 def sample_items() -> list[Item]:
-    """Return samples of the demo's items: comments with statistics, orders, an organisation."""
+    """Return examples from the demo data: comments with statistics, orders and an organisation."""
     return [*_of_comments(), *_of_customers(), *_of_organizations()]
 
 

@@ -1,4 +1,4 @@
-"""``marginalia analytics``: fills the analytics store, and prints trends and movers from it."""
+"""``marginalia analytics``: fills the analytics store, and prints trends and changed products."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -55,14 +55,15 @@ Every = Annotated[
 @long_running
 @takes("analytics_url", *STORE)
 async def refresh(settings: Settings) -> None:
-    """Copy all comments into the analytics store; servers may run meanwhile.
+    """Copy all comments to the analytics store. Servers may run meanwhile.
 
-    Trends and movers show later changes only after the next refresh: run it from a timer.
+    The other commands show a later change only after the next refresh. So run the command from a
+    timer, for example every night.
     """
     async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
         export = await fill(settings, store, seen)
     typer.echo(
-        f"Table {settings.table}: analytics has {export.rows:,} comments as of "
+        f"Table {settings.table}: the analytics store has {export.rows:,} comments as of "
         f"{export.began:%Y-%m-%d %H:%M:%S} UTC."
     )
 
@@ -85,8 +86,9 @@ async def trend(
 ) -> None:
     """Print a product's number of comments and average rating in each period.
 
-    The first row is the period of the first comment, or of --from. The last row is the period of
-    the last comment, or the one before --to.
+    The first row is the period that contains --from. Without --from, it contains the first comment.
+    The last row is the period that contains the last moment before --to. Without --to, it contains
+    the last comment.
     """
     question = TrendQuestion(
         rules.identifier("product", product),
@@ -109,7 +111,7 @@ async def movers(
         MovedBy,
         typer.Option(
             case_sensitive=False,
-            help="Order by the change of the average rating, or of the number of comments.",
+            help="Sort by the change of the average rating, or of the number of comments.",
         ),
     ] = MovedBy.VOLUME,
     from_: From = None,
@@ -119,14 +121,15 @@ async def movers(
         int,
         typer.Option(
             min=1,
-            help="Comments that a product needs in each of the two periods with --by average.",
+            help="Only for --by average: minimum number of comments on a product in each period.",
         ),
     ] = AT_LEAST,
     settings: Settings,
 ) -> None:
     """Print the products that changed most between two periods.
 
-    The two periods contain --from and --to. Default: the last two periods that have ended.
+    One period contains --from, and the other contains --to. Default: the last two periods that have
+    ended.
     """
     earlier, later = rules.period(from_, to, ("from", "to"))
     question = MoversQuestion(interval, by, earlier, later, first, at_least)

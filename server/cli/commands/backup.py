@@ -1,4 +1,4 @@
-"""``marginalia backup`` and ``marginalia restore``: the embedded engine's data in one file."""
+"""``marginalia backup`` and ``marginalia restore``: back up the embedded engine's data."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,13 +21,13 @@ def backup(
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     settings: Settings,
 ) -> None:
-    """Write the embedded engine's data to one file, as it is at this moment.
+    """Write the embedded engine's data to one file.
 
-    Servers may run and write meanwhile. The file holds every write that was acknowledged before
-    the command started. It appears when it is complete, checked and on the disk.
+    Servers may run and write meanwhile. The file contains every write that was acknowledged before
+    the command started. The file appears only after it is complete and checked.
 
-    Do not copy the data file by hand: the copy would lose or damage rows. The backup does not hold
-    the secret that signs JWTs.
+    Do not copy the data file yourself, because the copy could lose or damage rows. The backup does
+    not contain the secret that signs JWTs.
     """
     directory = _embedded(settings)
     items = engine_backup.back_up(directory, file, force=force)
@@ -37,16 +37,16 @@ def backup(
 @takes(*_PLACE)
 def restore(
     file: Annotated[
-        Path, typer.Argument(help="File that 'marginalia backup' wrote.", show_default=False)
+        Path, typer.Argument(help="Backup file from 'marginalia backup'.", show_default=False)
     ],
     *,
     settings: Settings,
 ) -> None:
-    """Replace the embedded engine's data by a backup.
+    """Replace the embedded engine's data with a backup.
 
     Stop the server of the data directory first. The command checks the backup before it changes
-    anything, and keeps the previous data next to the new, from where you can restore it. If the
-    command is interrupted, run it again.
+    anything. It keeps the previous data in another file, which you can also restore. If the command
+    is interrupted, run it again.
     """
     directory = _embedded(settings)
     items, kept = engine_backup.restore(directory, file)
@@ -56,10 +56,10 @@ def restore(
 
 
 def _embedded(settings: Settings) -> DataDirectory:
-    """Return the embedded engine's directory. Raise CommandError if the store is DynamoDB."""
+    """Return the embedded engine's data directory. Raise CommandError if the store is DynamoDB."""
     if not settings.embedded:
         raise CommandError(
-            "Only the embedded engine's data is backed up and restored here: use DynamoDB's own "
-            "backups, on demand or to a point in time."
+            "This command is only for the embedded engine: use DynamoDB's on-demand backups or its "
+            "point-in-time recovery."
         )
     return DataDirectory(settings.data_dir)

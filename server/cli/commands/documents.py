@@ -1,4 +1,4 @@
-"""``marginalia documents``: GraphQL documents that clients request by id."""
+"""``marginalia documents``: registers GraphQL documents that clients request by id."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,17 +26,18 @@ async def add(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Manifests: Relay's persisted queries, {id: text}, or Apollo's manifest.",
+            help="Manifests from Relay (a JSON object of texts by id) or from Apollo.",
             show_default=False,
         ),
     ],
     *,
     settings: Settings,
 ) -> None:
-    """Store the documents of manifests in the table, for every server over the table.
+    """Store the documents of manifests in the table.
 
-    Running servers serve them at once. If a document does not fit the schema or its limits, the
-    command stores none. Stored documents never change: an id keeps the document that it has.
+    All servers of the table can execute the documents immediately. If a document does not fit the
+    schema or its limits, the command stores no document. A stored document never changes. If its id
+    is also in a manifest, the command skips it.
     """
     texts = read_manifests(files)
     async with open_table(settings, share=True) as table:
@@ -48,14 +49,12 @@ async def add(
             raise CommandError(" ".join(broken))
         new = {one: text for one, text in texts.items() if one not in kept}
         await documents.put(new)
-    typer.echo(
-        f"{len(new):,} of {len(texts):,} documents are new; clients can request all by their ids."
-    )
+    typer.echo(f"{len(new):,} of {len(texts):,} documents are new. Clients can request all by id.")
 
 
 @takes(*STORE)
 async def list_(*, settings: Settings) -> None:
-    """List the documents that the table holds."""
+    """List the documents in the table."""
     async with open_table(settings, share=True) as table:
         texts = await Stores(table).documents.all()
     console().print(_grid(texts))

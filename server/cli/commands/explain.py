@@ -55,13 +55,15 @@ async def explain(
     ] = None,
     last: Annotated[
         int | None,
-        typer.Option(help="Number of rows from the end, or before --before. Not with --first."),
+        typer.Option(
+            help="Number of rows from the end, or before --before. Do not use it with --first."
+        ),
     ] = None,
     after: Annotated[str | None, typer.Option(help="Cursor after which the page starts.")] = None,
     before: Annotated[str | None, typer.Option(help="Cursor before which the page ends.")] = None,
     settings: Settings,
 ) -> None:
-    """Read one page as the API does, and print its index, key ranges and read capacity."""
+    """Read one page like the API, and print its index, key ranges and read capacity units."""
     selection = Selection(
         rules.identifier("PRODUCT", product),
         rules.ratings("--rating", rating) if rating else None,
@@ -124,7 +126,7 @@ def _summary(page: Page[Comment]) -> str:
     )
     if stats.estimated_capacity is not None:
         read += (
-            f" Expected: {stats.estimated_capacity:.2f}, from statistics that took "
+            f" Expected: {stats.estimated_capacity:.2f}. The statistics for this estimate took "
             f"{_units(stats.planning_capacity)} more."
         )
     return read

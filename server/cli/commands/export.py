@@ -39,7 +39,8 @@ async def export(
         typer.Option(
             "--output",
             "-o",
-            help="Directory for a file of each kind, file for one kind, or - for standard output.",
+            help="Directory for one file of each kind; or file for one kind; or - for standard "
+            "output.",
         ),
     ],
     kind: Annotated[
@@ -50,7 +51,7 @@ async def export(
         Format | None,
         typer.Option(
             "--format",
-            help="Format of the files. Default: by the ending of the file's name, else jsonl. "
+            help="Format of the files. Default: the file's name decides, or else jsonl. "
             "Parquet needs `.venv/bin/pip install -c constraints.txt -e '.[analytics]'`.",
         ),
     ] = None,
@@ -58,27 +59,27 @@ async def export(
         bool,
         typer.Option(
             "--all-states",
-            help="Export also comments that wait for a moderator or are rejected, with their state "
-            "and the decision. Without this option the files have published comments.",
+            help="Also export comments that wait for a moderator or are rejected, with their state "
+            "and the decision. Default: only published comments.",
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Export rows to files that 'marginalia load' reads without further options.
+    """Export rows to files. 'marginalia load' can read the files without options.
 
-    Servers may write meanwhile. A row that exists during the whole export is in the files exactly
-    once, in one of its states. A row that is added or deleted meanwhile may be missing. The files
-    appear when all of them are complete.
+    Servers may write meanwhile. If a row exists during the whole export, the files contain it
+    exactly once. If it changes meanwhile, they contain one of its versions. A row that is added or
+    deleted meanwhile may be missing. The files appear only after all of them are complete.
 
-    Exit code 1 if an item could not be read.
+    The exit code is 1 if an item cannot be read.
     """
     if all_states and kind not in {"all", "comments"}:
-        raise CommandError(f"--all-states is for comments, and the kind is {kind}: remove it.")
+        raise CommandError(f"--all-states is only for comments, but the kind is {kind}: remove it.")
     if output == _STDOUT:
         if kind == "all":
-            raise CommandError("Standard output takes one kind: choose it with --kind.")
+            raise CommandError("Standard output can have only one kind: choose a kind with --kind.")
         if format_ == "parquet":
             raise CommandError(
                 "Parquet cannot be streamed to standard output: name a file with --output."
@@ -89,7 +90,8 @@ async def export(
         write = partial(
             export_to, target=_target(output, kind, format_, all_states=all_states), force=force
         )
-    # The table may lack indexes: an export also reads a table that `table upgrade` cannot upgrade.
+    # ``usable=False`` allows a table that lacks indexes. An operator may need to export a table
+    # because `table upgrade` cannot upgrade it.
     async with open_store(settings, share=True, usable=False) as store:
         store.table.read_pace = Pace(read_units, reads=True)
         async with scanning(store, "read") as (_, seen):
@@ -102,24 +104,24 @@ async def export(
         left_out = counted(manifest.left_out, "comment")
         typer.echo(
             f"Not exported, because they are not published: {left_out}. "
-            "--all-states exports them too.",
+            "Add --all-states to export them, too.",
             err=output == _STDOUT,
         )
     if manifest.unreadable:
         raise CommandError(
-            f"{counted(manifest.unreadable, 'item')} with keys of this program could not be read: "
-            "not exported.",
+            f"The export lacks {counted(manifest.unreadable, 'item')} with keys of this program, "
+            "which could not be read.",
             DIFFERS,
         )
 
 
 def _target(output: Path, kind: KindName, format_: Format | None, *, all_states: bool) -> Target:
-    """Return the files to write: one for each kind in a directory, or a single file of one kind."""
+    """Return the files to write: a directory with a file of each kind, or a file of one kind."""
     if kind == "all":
         if output.suffix.lower() in _SUFFIXES and not output.is_dir():
             raise CommandError(
-                f"{output} is the name of one file, and all kinds need a directory: name a "
-                "directory, or one kind with --kind."
+                f"{output} is the name of one file, but all kinds need a directory: name a "
+                "directory, or choose one kind with --kind."
             )
         return directory_of(output, list(FILE_KINDS), Layout(format_ or "jsonl", all_states))
     if output.is_dir():

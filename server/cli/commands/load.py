@@ -42,8 +42,9 @@ def load(
     file: Annotated[
         Path,
         typer.Argument(
-            help="JSONL, CSV, XML or Parquet file. All but Parquet may be packed by gzip or zstd, "
-            "or come from standard input as -."
+            help="JSONL, CSV, XML or Parquet file. - means standard input. Except for Parquet, "
+            "gzip "
+            "and zstd files are unpacked."
         ),
     ],
     *,
@@ -58,8 +59,8 @@ def load(
         str | None,
         typer.Option(
             metavar="NAME|FILE.toml",
-            help=f"Options for a known export: {', '.join(preset_names())}; or a file of your own. "
-            "Options that you give as well take precedence.",
+            help=f"Options for the export of another program: {', '.join(preset_names())}; or your "
+            "own file. Other options of the command take precedence.",
         ),
     ] = None,
     map_: Annotated[
@@ -67,7 +68,7 @@ def load(
         typer.Option(
             "--map",
             metavar="FIELD=COLUMN",
-            help="Column that holds a field, where their names differ. Repeatable.",
+            help="Column that contains a field, if their names differ. Repeatable.",
         ),
     ] = None,
     set_: Annotated[
@@ -82,22 +83,23 @@ def load(
         str | None,
         typer.Option(
             metavar="COLUMN,COLUMN…",
-            help="Columns that are hashed into an id, for files without a column of ids.",
+            help="Columns that are hashed into an id. Use it if the file has no column with ids.",
         ),
     ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run",
-            help="Read the whole file and report what a load would write, lose and reject; write "
-            "nothing.",
+            help="Write nothing, but read the whole file, and report what a load would write, drop "
+            "and reject.",
         ),
     ] = False,
     rejects: Annotated[
         Path | None,
         typer.Option(
-            help="File for rejected rows, with line and reason. Fix the rows there, then load this "
-            "file with the same options. Default: FILE.rejects.jsonl.",
+            help="File for rejected rows with their lines and reasons. Fix the rows there, then "
+            "load "
+            "this file with the same options. Default: FILE.rejects.jsonl.",
         ),
     ] = None,
     write_units: WriteUnits = None,
@@ -106,15 +108,15 @@ def load(
         typer.Option(
             "--format",
             rich_help_panel=_LAYOUT,
-            help="Format of the file. Default: by the ending of its name.",
+            help="Format of the file. Default: the file's name decides.",
         ),
     ] = None,
     delimiter: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_LAYOUT,
-            help="Character between the cells of CSV, or tab. Default: the character in the "
-            "header.",
+            help="Character between the cells of CSV, or the word tab. Default: the header shows "
+            "it.",
         ),
     ] = None,
     encoding: Annotated[
@@ -128,7 +130,7 @@ def load(
         DateUnit | None,
         typer.Option(
             rich_help_panel=_LAYOUT,
-            help="Unit of dates that are numbers. Default: s.",
+            help="Unit of dates that are Unix times. Default: s.",
         ),
     ] = None,
     date_format: Annotated[
@@ -142,10 +144,10 @@ def load(
 ) -> None:
     """Load the rows of a file. A row replaces the stored row with the same id.
 
-    The command writes rejected rows to another file and loads the others. Its exit code is then 1,
-    also if different rows of the file have one id.
+    The command loads all valid rows, and writes invalid rows to another file. The exit code is 1
+    if a row is invalid, or if several different rows have the same id.
 
-    You may load a file again: rows that are stored already stay unchanged.
+    You may load a file again. Rows that are already stored stay unchanged.
     """
     given: dict[str, Any] = {
         "kind": kind,
@@ -158,12 +160,14 @@ def load(
         find_preset(preset), **{name: one for name, one in given.items() if one is not None}
     )
     maps, sets = map_ or [], set_ or []
-    if id_from is not None:  # replaces the preset's column of ids
+    if id_from is not None:  # It replaces the preset's column with ids.
         columns = [column.strip() for column in id_from.split(",")]
         if not all(columns):
-            raise CommandError(f"--id-from {id_from!r} has an empty name: write it as a,b,c.")
+            raise CommandError(
+                f"--id-from {id_from!r} has an empty column name: write it as a,b,c."
+            )
         if any(pair.startswith("id=") for pair in maps):
-            raise CommandError("--map and --id-from both give the id: leave one of them out.")
+            raise CommandError("--map and --id-from both define the id: remove one of them.")
         others = {name: column for name, column in chosen.map.items() if name != "id"}
         chosen = replace(chosen, id_from=columns, map=others)
     mapping = make_column_mapping(FILE_KINDS[chosen.kind or "comments"], maps, sets, chosen)
@@ -195,7 +199,7 @@ def load(
 async def _load(
     work: Load[Any], rehearsal: DryRun | None, settings: Settings, write_units: float | None
 ) -> None:
-    """Write all rows to the table, or to the ``rehearsal`` of a dry run."""
+    """Write all rows to the table. In a dry run, write them to ``rehearsal``, which drops them."""
     async with AsyncExitStack() as opened:
         put: Put[Any]
         if rehearsal is not None:
@@ -216,7 +220,7 @@ def _report(work: Load[Any], losses: Losses, rehearsal: DryRun | None) -> None:
         layout, kind = Layout("jsonl", all_states=True), work.mapping.kind
         typer.echo(layout.encode(kind.name, rehearsal.first).decode(), nl=False)
         rows = counted(tally.outcome.total, "row")
-        summary = f"{rows} would load, {tally.rejected:,} would be rejected"
+        summary = f"{rows} would be loaded, {tally.rejected:,} would be rejected"
     else:
         new, changed, unchanged, _ = tally.outcome
         see = f", see {work.rejects.path}" if tally.rejected else ""

@@ -1,4 +1,4 @@
-"""``marginalia user export`` and ``marginalia user erase``: a user's right to the data."""
+"""``marginalia user export`` and ``marginalia user erase``: export and erase a user's data."""
 
 import sys
 from collections import Counter
@@ -40,8 +40,9 @@ Scans = Annotated[
     bool,
     typer.Option(
         "--scan/--no-scan",
-        help="Whether to read the whole table. Without a scan, tickets of organisations that the "
-        "user has left are not found.",
+        help="Whether to read the whole table. Without a scan, the command does not find tickets "
+        "of "
+        "organisations that the user has left.",
     ),
 ]
 
@@ -68,16 +69,16 @@ _PROVED_BY_QUERIES = (
 
 _OUT_OF_REACH = """\
 This command cannot reach:
-- backups, point-in-time recovery, and files of exports: loading an old file
-  brings the data back
+- backups, point-in-time recovery and exported files: if you load an old file,
+  the data is in the table again
 - the table's stream, for 24 hours
 - the latest changes in the memory of running servers and in Redis: restart the
-  servers and delete the stream in Redis, or let newer changes replace them
-- uploaded photos: delete the folder that `user export` names as `photoFolder`
-  from the bucket
+  servers and delete the stream in Redis, or wait until new changes replace them
+- uploaded photos: delete the folder from the bucket; `user export` prints its
+  name as `photoFolder`
 - the analytics store: run `marginalia analytics refresh`
-- texts in which other users mention the name, pages in a CDN, and the account
-  at the sign-in provider, with which the user can write again"""
+- texts in which other users mention the name, and pages in a CDN
+- the account at the sign-in provider: with it, the user can write again"""
 
 
 @long_running
@@ -95,18 +96,20 @@ async def export(
     read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Write everything that the table keeps of a user as one JSON object.
+    """Write all data of a user in the table as one JSON object.
 
-    The object has the user's comments in all states, reports, votes, decisions and blocks as a
-    moderator, standing, profile, orders, purchases, tickets, memberships and idempotency keys.
+    The object contains the user's profile, comments in all states, reports, votes, orders,
+    purchases, tickets, memberships and idempotency keys. It also contains the block of the user, if
+    there is one, and the user's own decisions and blocks as a moderator.
 
-    Servers may write meanwhile. An item that changes is written in one of its states.
+    Servers may write meanwhile. If an item changes meanwhile, the object contains one of its
+    versions.
     """
     name = rules.identifier("NAME", name)
     if output is not None and output.exists():
         raise CommandError(f"{output} exists: name a new file.")
     with ExitStack() as undo:
-        if output is not None:  # Open the file before the scan, which may take long.
+        if output is not None:  # Create the file before the scan, because a scan may take long.
             with _writing(output):
                 # Other users of the machine must not read the file.
                 output.touch(mode=0o600, exist_ok=False)
@@ -137,7 +140,7 @@ async def export(
 
 @contextmanager
 def _writing(output: Path) -> Iterator[None]:
-    """Raise CommandError if a file cannot be written."""
+    """Turn an OSError into a CommandError: the file cannot be written."""
     try:
         yield
     except OSError as error:
@@ -155,13 +158,14 @@ async def erase(
     orders: Annotated[
         Fate,
         typer.Option(
-            help="Keep orders, which laws on bookkeeping may require; or rename or delete orders."
+            help="Keep orders, because laws on bookkeeping may require this; or rename or delete "
+            "orders."
         ),
     ] = "keep",
     tickets: Annotated[
         Fate,
         typer.Option(
-            help="Rename tickets, which organisations may need; or keep or delete tickets."
+            help="Rename tickets, because organisations may need them; or keep or delete tickets."
         ),
     ] = "rename",
     scans: Scans = True,
@@ -170,15 +174,16 @@ async def erase(
     write_units: WriteUnits = None,
     settings: Settings,
 ) -> None:
-    """Erase the data of a user, or remove the name from it, while servers run.
+    """Erase the data of a user, or remove the user's name from the data, while servers run.
 
-    The names that comments, orders and tickets show instead of the id are erased too. Each renamed
-    comment, order and ticket gets another random name, such as erased-1a2b3c4d. In decisions
-    and blocks by the user as a moderator, the name becomes 'erased'. Everything else is deleted.
+    If a comment, order or ticket stays, the command replaces the user's id in it by a random name,
+    such as erased-1a2b3c4d. Each item gets another name. The command also removes the display name.
+    In the user's decisions and blocks as a moderator, the name becomes 'erased'. All other data of
+    the user is deleted.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
     the user's comments, edits, reports and votes. The command ends when a scan of the table finds
-    the name nowhere else. If it is interrupted, run it again.
+    the name nowhere else. If the command is interrupted, run it again.
     """
     name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:
@@ -189,7 +194,7 @@ async def erase(
             async with scanning(store) as (_, seen):
                 found = _counts(await scan(store.table, name, seen), name)
         if all(map(choices.keeps, found)):
-            kept = f", except {_listed(found)} with the name by choice" if found else ""
+            kept = f", except {_listed(found)} that you chose to keep" if found else ""
             typer.echo(f"The table has no data of {name}{kept}.")
             return
         if not yes:
@@ -197,7 +202,7 @@ async def erase(
         done = await _erase(store, Erasure(store.table, name, choices), found, scans=scans)
     typer.echo(f"{name} is erased: {_listed(done.erased, choices)}.")
     if done.kept:
-        typer.echo(f"By choice the name stays in {_listed(done.kept)}.")
+        typer.echo(f"As you chose, the name stays in {_listed(done.kept)}.")
     typer.echo(_PROVED_BY_SCAN if scans else _PROVED_BY_QUERIES)
     typer.echo(_OUT_OF_REACH)
 
@@ -220,11 +225,11 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
 
 
 def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
-    """Ask the operator to confirm. Raise Abort for no, and CommandError without a terminal."""
+    """Ask the operator to confirm. Raise Abort if not, or CommandError without a terminal."""
     if not sys.stdin.isatty():
-        raise CommandError("There is no terminal to confirm the erase on: add --yes.")
+        raise CommandError("The command cannot ask for confirmation without a terminal: add --yes.")
     typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
-    typer.confirm("Erase this user for good?", abort=True)
+    typer.confirm("Erase this user permanently?", abort=True)
 
 
 def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
@@ -232,7 +237,7 @@ def _counts(items: Iterable[Item], name: str) -> Counter[Kind]:
 
 
 def _listed(counts: Counter[Kind], choices: Choices | None = None, tense: str = "") -> str:
-    """Return counts as text. With ``choices``, add what happens to each kind, in a ``tense``."""
+    """Return counts as text. With ``choices``, add what happens, such as ``will be deleted``."""
     fates = {Kind.DECISION: "rename", Kind.BLOCK: "rename"}
     if choices is not None:
         fates |= {Kind.COMMENT: choices.comments, Kind.ORDER: choices.orders}

@@ -21,16 +21,16 @@ def serve(
         bool,
         typer.Option(
             "--check",
-            help="Check these settings and what they name, such as the table, files and services; "
-            "print a line for each, and serve nothing. Exit code 1 if any is a danger.",
+            help="Do not serve, but check the settings and the table, files and services that they "
+            "name. Print one line for each check. The exit code is 1 if a setting is dangerous.",
         ),
     ] = False,
     settings: Settings,
 ) -> None:
     """Serve GraphQL and GraphiQL at /graphql, and pages for people at /.
 
-    Without --endpoint-url and --aws, an embedded engine keeps the data in a file in the data
-    directory. The engine starts and stops with the server. Reading needs no JWT; writing does.
+    Without --endpoint-url and --aws, the server starts an embedded engine, which stores the data in
+    the data directory. Clients need a JWT to write, but not to read.
     """
     if check:
         asyncio.run(_check(settings))
@@ -39,7 +39,7 @@ def serve(
 
 
 async def _check(settings: Settings) -> None:
-    """Print a line for each finding. The exit code is 1 if one of them is a danger."""
+    """Print a line for each finding. The exit code is 1 if the level of one is DANGER."""
     worst = set()
     async for level, subject, sentence in findings(settings):
         worst.add(level)

@@ -1,6 +1,7 @@
-"""``marginalia stats``: rebuilds and verifies the statistics, and follows the table's stream.
+"""``marginalia stats``: rebuilds, verifies and updates the statistics.
 
-Functions import ``stream`` when they need it, so that other commands start without it.
+Functions import the modules for streams only when they need them, so that other commands start
+faster.
 """
 
 import asyncio
@@ -33,17 +34,17 @@ from server.observability.exposition import followed
 from server.settings import Settings
 
 SHOWN = 100
-"""Maximum differences that ``verify`` prints."""
+"""Maximum number of differences that ``verify`` prints."""
 
 _NEXT = {
     MaintenanceMode.TRANSACTIONAL: "run `marginalia stats rebuild`, which is safe while servers "
     "run.",
-    MaintenanceMode.STREAM: "if `marginalia stats follow` is behind, let it catch up and "
-    "verify again; otherwise run `marginalia stats rebuild`.",
+    MaintenanceMode.STREAM: "if `marginalia stats follow` has not applied all changes yet, wait "
+    "and verify again. Otherwise run `marginalia stats rebuild`.",
 }
 _KEPT_BY = {
-    MaintenanceMode.TRANSACTIONAL: "this program's writes keep them",
-    MaintenanceMode.STREAM: "`marginalia stats follow`, or the Lambda function, keeps them",
+    MaintenanceMode.TRANSACTIONAL: "the servers' own writes update them",
+    MaintenanceMode.STREAM: "`marginalia stats follow` or the Lambda function updates them",
 }
 
 
@@ -54,9 +55,9 @@ async def rebuild(
     mode: Annotated[
         MaintenanceMode | None,
         typer.Option(
-            help="Who updates the counters from now on: transactional, the servers' own writes; or "
-            "stream, 'marginalia stats follow' or the Lambda function, for tables that other "
-            "programs write to. Default: no change.",
+            help="What updates the counters from now on. transactional: the servers' own writes. "
+            "stream: 'marginalia stats follow' or the Lambda function, which you need if other "
+            "programs write to the table. Default: no change.",
             show_default=False,
         ),
     ] = None,
@@ -85,17 +86,19 @@ async def rebuild(
 
                 async with connect_streams(store.connection) as streams:
                     await rebuild_stream(store.table, streams, wait_for_writers, seen)
-    typer.echo(f"Table {settings.table}: the statistics are exact; {_KEPT_BY[wanted]}.")
+    typer.echo(
+        f"Table {settings.table}: the statistics are exact. From now on, {_KEPT_BY[wanted]}."
+    )
 
 
 @long_running
 @takes(*STORE)
 async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
-    """Count all comments and compare the statistics; exit code 1 if any differs.
+    """Count all comments and compare the result with the statistics.
 
-    The command also corrects the places of products on leaderboards, the helpful votes of comments
-    and the moderators' queue of reported comments, and removes reports and votes of deleted
-    comments.
+    The exit code is 1 if they differ. The command does not correct the statistics, but it corrects
+    the ranks of products on leaderboards, the helpful votes of comments, and the moderators' queue
+    of reported comments. It also removes reports and votes of deleted comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)
@@ -106,23 +109,23 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
             found = await verify_table(store.table, seen, boards, cases, folds, names)
     if boards.moved:
         typer.echo(
-            f"{boards.moved:,} places on leaderboards were behind their counts; they are corrected."
+            f"{boards.moved:,} ranks on leaderboards were out of date. They are correct now."
         )
     if cases.opened or cases.closed or cases.removed:
         typer.echo(
-            f"{cases.opened:,} reported comments were missing from the queue; they are listed. "
-            f"{cases.closed:,} rows of the queue had no open report or no published comment; they "
+            f"{cases.opened:,} reported comments were missing from the queue. They are listed now. "
+            f"{cases.closed:,} rows of the queue had no open report or no published comment. They "
             f"are removed. Reports and votes of {cases.removed:,} deleted comments are removed."
         )
     if folds.folded:
         typer.echo(
-            f"{folds.folded:,} comments showed too few or too many helpful votes; "
-            "they are corrected."
+            f"{folds.folded:,} comments showed a wrong number of helpful votes. "
+            "The numbers are correct now."
         )
     if names.added or names.removed:
         typer.echo(
-            f"One comment per person: {names.added:,} comments were not recorded, they are "
-            f"recorded now; {names.removed:,} records of deleted comments are removed."
+            f"One comment per person: {names.added:,} comments were not recorded. They are "
+            f"recorded now. {names.removed:,} records of deleted comments are removed."
         )
     if not found:
         typer.echo(f"Table {settings.table}: the statistics equal a recount.")
@@ -135,13 +138,14 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
 
 @takes(*STORE, "metrics_port", "metrics_host")
 async def follow(settings: Settings) -> None:
-    """Update the statistics from the table's stream until Ctrl-C; several may run.
+    """Update the statistics from the table's stream until you press Ctrl-C.
 
-    Run 'marginalia stats rebuild --mode stream' once before.
+    Run 'marginalia stats rebuild --mode stream' once before this command. You may run this command
+    on several machines.
     """
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s: %(message)s")
     task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - asyncio.run made it
+    assert task is not None  # noqa: S101 - asyncio.run has made it
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     with followed(settings) as metrics, suppress(asyncio.CancelledError):
@@ -154,7 +158,7 @@ async def _follow(store: Store, metrics: str | None) -> None:
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
         raise CommandError(
-            "The servers' own writes update the counters of this table: if other programs write to "
+            "The servers' own writes update the counters of this table. If other programs write to "
             "it, run `marginalia stats rebuild --mode stream` first."
         )
     async with connect_streams(store.connection) as streams:
@@ -162,7 +166,7 @@ async def _follow(store: Store, metrics: str | None) -> None:
         since = f"{reached:%Y-%m-%d %H:%M:%S} UTC"
         if metrics is not None:
             typer.echo(f"Metrics are at {metrics}.")
-        typer.echo(f"Counting the changes of {store.place} since {since}. Ctrl-C ends.")
+        typer.echo(f"Counting the changes of {store.place} since {since}. Press Ctrl-C to stop.")
         following = asyncio.ensure_future(follower.follow(store.table, streams))
         try:
             ends: list[asyncio.Future[Any]] = [following, store.died]

@@ -27,25 +27,25 @@ from server.settings import Settings
 
 __all__ = ["create", "describe", "one_per_person", "upgrade", "workbench"]
 
-_EXPIRES = "Expiry is on: DynamoDB deletes expired records of requests."
-_KEPT = "Expiry is off: records of requests pile up. Run `marginalia table create`."
+_EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as records of requests."
+_KEPT = "Expiry is off: expired items are never deleted. Run `marginalia table create`."
 _UPGRADING = "An upgrade is not finished: run `marginalia table upgrade` again."
 _STREAM = "The stream of changes is on."
 _COPIED = (
-    "The table is a copy (a restored backup, an import) of a counted table: no count is certain. "
-    "Run `marginalia stats rebuild`."
+    "The table is a copy of another table, for example a restored backup. Its statistics may be "
+    "wrong. Run `marginalia stats rebuild`."
 )
 _PER_PERSON = {
     OnePerPerson.OFF: "A person may have any number of comments on a product.",
-    OnePerPerson.MARKING: "A person may have one comment on each product, but older comments are "
-    "not all known: run `marginalia table one-per-person on` again.",
+    OnePerPerson.MARKING: "A person may have one comment on each product, but not all older "
+    "comments are recorded yet. Run `marginalia table one-per-person on` again.",
     OnePerPerson.ON: "A person may have one comment on each product.",
 }
-_NO_STREAM = "The stream of changes is off. Only counting in stream mode needs it."
+_NO_STREAM = "The stream of changes is off. Only the maintenance mode 'stream' needs it."
 
 
 class Switch(StrEnum):
-    """Values of an argument that turns a rule on or off."""
+    """The values of an argument that switches a rule on or off."""
 
     ON = "on"
     OFF = "off"
@@ -54,28 +54,29 @@ class Switch(StrEnum):
 @long_running
 @takes(*STORE)
 async def create(settings: Settings) -> None:
-    """Create the table with its indexes; an existing table stays as it is.
+    """Create the table with its indexes. Do not change an existing table.
 
-    If the command is interrupted, run it again. The embedded engine does not need the command: it
-    creates its table when it is first opened.
+    If the command is interrupted, run it again. You do not need the command for the embedded
+    engine, which creates its table itself.
     """
     async with open_store(settings, share=True, create=True, usable=False) as store:
         made = store.created or await create_table(store.table)
     typer.echo(
         f"Table {settings.table} is created."
         if made
-        else f"Table {settings.table} exists already; nothing was changed."
+        else f"Table {settings.table} already exists and was not changed."
     )
 
 
 @long_running
 @takes(*STORE)
 async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None:
-    """Upgrade a table of an older version while servers of that version run.
+    """Upgrade a table of an older version. Servers of that version may run meanwhile.
 
-    The command adds missing indexes, one at a time, lets records expire, and adds missing keys to
-    items. If it is interrupted, run it again. If DynamoDB cannot make a change that the upgrade
-    needs, the command names it and changes nothing.
+    The command adds missing indexes, one after the other. It also adds missing keys to items, and
+    switches on the expiry of items. If the command is interrupted, run it again. If the upgrade
+    needs a change that DynamoDB does not support, the command names the change and stops before it
+    changes anything.
     """
     async with open_store(settings, share=True, usable=False) as store:
         store.table.pace = Pace(write_units)
@@ -87,11 +88,12 @@ async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None
                 wait_for_writers=writers_settled(store, progress),
             )
     typer.echo(
-        f"Table {settings.table} fits this version: {len(done.indexes)} indexes added, keys added "
-        f"to {done.items:,} items."
+        f"Table {settings.table} fits this version. {len(done.indexes)} indexes were added, and "
+        "keys "
+        f"were added to {done.items:,} items."
     )
     if done.uncounted:
-        typer.echo("Not all of its comments are counted: run `marginalia stats rebuild`.")
+        typer.echo("Not all comments of the table are counted. Run `marginalia stats rebuild`.")
 
 
 @long_running
@@ -99,26 +101,30 @@ async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None
 async def one_per_person(
     switch: Annotated[
         Switch,
-        typer.Argument(metavar="on|off", help="Whether a person may have only one comment."),
+        typer.Argument(
+            metavar="on|off",
+            help="on: one comment per person and product. off: any number of comments.",
+        ),
     ],
     *,
     list_: Annotated[
         bool,
         typer.Option(
             "--list",
-            help="Print product, user name and id of each older comment of a person who has a "
-            "newer one on the product, separated by tabs.",
+            help="If a person has several comments on a product, print all but the newest: a line "
+            "with product, user name and comment id, separated by tabs.",
         ),
     ] = False,
     write_units: WriteUnits = None,
     read_units: ReadUnits = None,
     settings: Settings,
 ) -> None:
-    """Allow each person one comment on a product, or any number, while servers run.
+    """Allow each person only one comment on a product, or any number. Servers may run meanwhile.
 
-    'on' scans the table. A second comment is refused from the beginning of the scan. If the command
-    is interrupted, run it again. People who already have several comments on a product keep them.
-    The command prints how many of these comments are older than the newest one.
+    With 'on', the command scans the table. From the beginning of the scan, servers refuse a second
+    comment. If the command is interrupted, run it again. If a person already has several comments
+    on a product, all of them stay. The command prints how many of these comments are older than the
+    newest one.
     """
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
@@ -136,8 +142,9 @@ async def one_per_person(
     typer.echo(f"Table {settings.table}: a person may have one comment on each product.")
     if further:
         typer.echo(
-            f"Older comments by persons with a newer one on the product: {len(further):,}. They "
-            "are kept; `marginalia table one-per-person on --list` prints them."
+            "Older comments of persons with a newer comment on the same product: "
+            f"{len(further):,}. "
+            "They stay. To list them, run `marginalia table one-per-person on --list`."
         )
 
 
@@ -147,11 +154,11 @@ async def describe(
     *,
     as_json: Annotated[
         bool,
-        typer.Option("--json", help="Print DescribeTable's answer as JSON."),
+        typer.Option("--json", help="Print the response of DescribeTable as JSON."),
     ] = False,
     settings: Settings,
 ) -> None:
-    """Show the table's keys and indexes and its number of items."""
+    """Print the table's keys and indexes and its number of items."""
     async with open_store(settings, share=True, usable=False) as store:
         maintenance = await MaintenanceStore(store.table).read()
         description = await admin.describe(store.table)
@@ -173,17 +180,16 @@ async def describe(
 
 @takes("table")
 def workbench(settings: Settings) -> None:
-    """Print the table's data model for NoSQL Workbench, with samples of each kind of item.
+    """Print a data model of the table for NoSQL Workbench, with example items of each kind.
 
-    Import the file there to see the table and its indexes. The command needs neither an engine nor
-    an AWS account.
+    Import the model there to see the table and its indexes. The command does not open the table.
     """
     model = workbench_model(settings.table, sample_items(), datetime.now(UTC))
     typer.echo(json.dumps(model, indent=2, ensure_ascii=False))
 
 
 def _changes_of(progress: ProgressBar) -> IndexProgress:
-    """Return a function that prints an index's state each time the state changes."""
+    """Return a function that prints the state of an index when the state changes."""
     printed: dict[str, str] = {}
 
     def show(name: str, words: str) -> None:

@@ -1,4 +1,4 @@
-"""``marginalia token``: prints a JWT that a server with the same secret accepts."""
+"""``marginalia token``: prints a JWT. Servers with the same secret accept it."""
 
 import re
 from datetime import timedelta
@@ -17,7 +17,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_lifetime(text: str) -> timedelta:
-    """Return the duration of a text such as ``30m``, ``12h`` or ``7d``. Raises BadParameter."""
+    """Parse a duration such as ``30m``, ``12h`` or ``7d``. Raise BadParameter if it is invalid."""
     match = re.fullmatch(r"([1-9][0-9]{0,4})([smhd])", text)
     if match is None:
         raise typer.BadParameter("give a number and a unit, such as 30m, 12h or 7d.")
@@ -27,14 +27,16 @@ def parse_lifetime(text: str) -> timedelta:
 @takes("data_dir", "jwt_secret")
 def token(
     *,
-    user: Annotated[str, typer.Option(help="Id of the user, which owns the user's comments.")],
+    user: Annotated[
+        str, typer.Option(help="Id of the user. The user's comments belong to this id.")
+    ],
     name: Annotated[
-        str | None, typer.Option(help="Name that the user's comments show. Default: the id.")
+        str | None, typer.Option(help="Display name in the user's comments. Default: the id.")
     ] = None,
     role: Annotated[
         list[str] | None,
         typer.Option(
-            help="Role that gives the user further rights, such as moderator. Repeatable.",
+            help="Role that gives the user more rights, such as moderator. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -45,18 +47,19 @@ def token(
             metavar="DURATION",
             help="Time until the JWT expires, such as 90s, 30m, 12h or 7d.",
         ),
-    ] = "1d",  # type: ignore[assignment]  # Typer parses the default as it does the option
+    ] = "1d",  # type: ignore[assignment]  # Typer parses the default like the option.
     settings: Settings,
 ) -> None:
     """Print a JWT that names a user, for the header 'Authorization: Bearer <JWT>'.
 
-    The secret that signs the JWT is --jwt-secret, or else the secret in the server's data
-    directory. If the directory has none, the command creates it.
+    The secret of --jwt-secret signs the JWT. Without this option, it is the secret in the server's
+    data directory. If the directory has no secret, the command creates one.
     """
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    # Do not create a secret here: the server has another secret and would refuse the JWT.
+    # If the directory has no data, it is not a server's. Do not create a secret in it, because the
+    # server has another secret and would refuse the JWT.
     if secret is None:
         DataDirectory(settings.data_dir).require_data("set MARGINALIA_JWT_SECRET to its secret")
         secret = ensure_secret(settings.data_dir)

@@ -1,4 +1,4 @@
-"""``marginalia user``: blocks users, and exports or erases their data."""
+"""``marginalia user``: blocks users, lists blocked users, and exports or erases a user's data."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -28,14 +28,16 @@ async def block(
     name: Name,
     *,
     reason: Annotated[
-        str, typer.Option(help="Why, for moderators. Maximum 200 characters.", show_default=False)
+        str,
+        typer.Option(
+            help="Reason of the block, for moderators. Maximum 200 characters.", show_default=False
+        ),
     ],
     settings: Settings,
 ) -> None:
-    """Let a user's new comments and edits wait for a moderator.
+    """Block a user: new comments and edits of the user wait for a moderator.
 
-    Published comments stay. The block takes effect with the user's next comment, also with
-    --moderation off.
+    Published comments stay. The block also works on a server with --moderation off.
     """
     name, reason = rules.identifier("NAME", name), rules.stated_title("--reason", reason)
     async with open_table(settings, share=True) as table:
@@ -45,7 +47,7 @@ async def block(
 
 @takes(*STORE)
 async def unblock(name: Name, *, settings: Settings) -> None:
-    """End the block of a user; comments that wait already stay in the moderators' queue."""
+    """Unblock a user. Comments that already wait for a moderator stay in the queue."""
     name = rules.identifier("NAME", name)
     async with open_table(settings, share=True) as table:
         await Stores(table).standings.unblock(name)
@@ -54,7 +56,7 @@ async def unblock(name: Name, *, settings: Settings) -> None:
 
 @takes(*STORE)
 async def blocked(*, settings: Settings) -> None:
-    """List the blocked users, latest block first."""
+    """List the blocked users. The latest block is first."""
     async with open_table(settings, share=True) as table:
         found = [one async for one in _all(Stores(table).standings)]
     grid = Grid(title=counted(len(found), "blocked user"), title_justify="left")

@@ -40,7 +40,7 @@ async def test_a_command_waits_for_a_store_that_fails_during_its_work(table: Tab
     assert done.returncode == 0, done.stderr
     assert "equal a recount" in done.stdout
     assert "Waiting for the store for" in done.stderr
-    assert "Press Ctrl-C to stop; run the same command again later." in done.stderr
+    assert "To stop, press Ctrl-C, and run the same command again later." in done.stderr
 
 
 def test_a_command_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_ctrl_c_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert (done.returncode, done.stderr) == (
         130,
-        "marginalia: stopped; run the same command again.\n",
+        "marginalia: stopped. Run the same command again.\n",
     )
 
 

@@ -157,7 +157,7 @@ def test_contradicting_options_are_refused() -> None:
     outcome = called("table", "describe", "--aws", "--endpoint-url", "http://127.0.0.1:1")
     assert outcome.returncode == 2
     assert outcome.stderr == (
-        "marginalia: --aws and --endpoint-url exclude each other: give one of them.\n"
+        "marginalia: --aws and --endpoint-url cannot be used together: remove one of them.\n"
     )
     outcome = called("table", "describe", "--endpoint-url", "localhost:8000")
     assert outcome.stderr == (
@@ -168,7 +168,7 @@ def test_contradicting_options_are_refused() -> None:
 def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
     create = ("table", "create", "--data-dir", tmp_path)
     assert called(*create).stdout == "Table marginalia is created.\n"
-    assert called(*create).stdout == ("Table marginalia exists already; nothing was changed.\n")
+    assert called(*create).stdout == ("Table marginalia already exists and was not changed.\n")
     shown = called("table", "describe", MARGINALIA_DATA_DIR=str(tmp_path)).stdout
     assert "Table marginalia: active, 1 items" in shown, "it says who counts"
     assert (
@@ -192,7 +192,7 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
         "marginalia: The table does not exist: run `marginalia table create`.\n"
     )
     assert "is created" in called("table", "create", **store).stdout
-    assert "exists already" in called("table", "create", **store).stdout
+    assert "already exists" in called("table", "create", **store).stdout
     with served(tmp_path / "unused", **store) as server:
         assert dynoxide_url in server.said
         assert server.end() == (0, "")

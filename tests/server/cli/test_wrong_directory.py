@@ -44,11 +44,11 @@ REFUSED = {
     "analytics trend": (
         "42",
         (
-            r"Analytics has no data in .*/data: run `marginalia analytics refresh`, or name the "
-            r"server's data directory with --data-dir\."
+            r"There is no analytics data in .*/data: run `marginalia analytics refresh`, or name "
+            r"the server's data directory with --data-dir\."
         ),
     ),
-    "analytics movers": ("", r"Analytics has no data in .*/data: .*"),
+    "analytics movers": ("", r"There is no analytics data in .*/data: .*"),
     "backup": ("monday.db", NO_DATA),
     "restore": ("monday.db", r"monday\.db does not exist: name a backup\."),
 }
@@ -57,7 +57,7 @@ REFUSED = {
 ANSWERED = {
     "serve": (
         "--check",
-        r"ok       TLS .*ok       table          the server's first start makes it.*",
+        r"ok       TLS .*ok       table          the server creates it in.*",
     ),
     "load": ("kettle.jsonl --kind products", r"kettle\.jsonl: 1 new, .*"),
     "table create": ("", r"Table marginalia is created\."),

@@ -44,7 +44,7 @@ def test_a_refresh_prints_its_number_of_rows_and_its_time(
 ) -> None:
     run("analytics", "refresh", *store)
     printed = capsys.readouterr()
-    assert printed.out.startswith("Table marginalia: analytics has 60 comments as of 20")
+    assert printed.out.startswith("Table marginalia: the analytics store has 60 comments as of 20")
     assert printed.err == ""
     left = {one.name for one in (Path(store[1]) / "analytics" / "marginalia").iterdir()}
     assert len([one for one in left if one.startswith("base-")]) == 1

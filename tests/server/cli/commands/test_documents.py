@@ -23,7 +23,7 @@ def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
     called("table", "create", **store)
     added = called("documents", "add", manifest, **store)
     assert (added.returncode, added.stderr) == (0, "")
-    assert added.stdout == "1 of 1 documents are new; clients can request all by their ids.\n"
+    assert added.stdout == "1 of 1 documents are new. Clients can request all by id.\n"
     assert called("documents", "add", manifest, **store).stdout.startswith("0 of 1")
     listed = called("documents", "list", **store).stdout
     assert "1 documents" in listed
@@ -59,11 +59,11 @@ def test_a_server_refuses_broken_manifests(tmp_path: Path, workers: str) -> None
 
 def test_options_that_exclude_each_other_are_refused() -> None:
     for option, what in (
-        ("--apq", "give one of them."),
-        ("--federation", "a gateway writes its own documents."),
+        ("--apq", ": remove one of them."),
+        ("--federation", ", because a gateway writes its own documents: remove one of them."),
     ):
         assert called("serve", option, "--documents-only").stderr == (
-            f"marginalia: {option} and --documents-only exclude each other: {what}\n"
+            f"marginalia: {option} and --documents-only cannot be used together{what}\n"
         )
 
 
@@ -73,8 +73,8 @@ def test_a_server_of_no_documents_does_not_start(tmp_path: Path, workers: str) -
     outcome = called("serve", "--documents-only", *place)
     assert outcome.returncode == 2
     assert outcome.stderr.splitlines()[-1] == (
-        "marginalia: --documents-only without documents would refuse every operation: name a "
-        "manifest with --documents, or register documents first by `marginalia documents add`."
+        "marginalia: --documents-only allows only registered documents, but no document is "
+        "registered: name a manifest with --documents, or run `marginalia documents add` first."
     )
 
 

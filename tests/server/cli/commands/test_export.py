@@ -83,7 +83,7 @@ async def test_standard_output_has_only_the_rows(table: Table, store: list[str])
     ended = marginalia("export", "-o", "-", "--kind", "comments", *store, **AWS)
     assert ended.returncode == 0
     assert ended.stderr.startswith("standard output: 30 comments, as they were")
-    assert ended.stderr.endswith("exports them too.\n")
+    assert ended.stderr.endswith("to export them, too.\n")
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
     assert {row["id"] for row in rows} == {one.comment_id for one in ROWS}
 
@@ -117,7 +117,8 @@ async def test_comments_in_all_states_are_exported_on_request(
     code, output, errors = export("-o", out, "--kind", "comments", *store)
     assert (code, errors) == (0, "")
     assert output.endswith(
-        "Not exported, because they are not published: 1 comment. --all-states exports them too.\n"
+        "Not exported, because they are not published: 1 comment. Add --all-states to export "
+        "them, too.\n"
     )
     code, output, errors = export("-o", all_of_them, "--all-states", "--kind", "comments", *store)
     assert (code, errors) == (0, "")
@@ -129,7 +130,7 @@ async def test_comments_in_all_states_are_exported_on_request(
     code, _, errors = export("-o", tmp_path / "o", "--all-states", "--kind", "orders", *store)
     assert (code, errors) == (
         2,
-        "marginalia: --all-states is for comments, and the kind is orders: remove it.\n",
+        "marginalia: --all-states is only for comments, but the kind is orders: remove it.\n",
     )
 
 
@@ -145,9 +146,9 @@ async def test_an_impossible_export_is_refused_in_one_line(
     for arguments, message in (
         (
             ("-o", tmp_path / "reviews.csv"),
-            f"{tmp_path / 'reviews.csv'} is the name of one file, and all kinds need a directory: ",
+            f"{tmp_path / 'reviews.csv'} is the name of one file, but all kinds need a directory: ",
         ),
-        (("-o", "-"), "Standard output takes one kind: choose it with --kind."),
+        (("-o", "-"), "Standard output can have only one kind: choose a kind with --kind."),
         (("-o", "-", "--kind", "orders", "--format", "parquet"), "Parquet cannot be streamed"),
         (("-o", tmp_path / "no", "--table", "none"), "The table does not exist"),
     ):
@@ -169,4 +170,6 @@ async def test_an_impossible_export_is_refused_in_one_line(
     await table.put_many([primary_key("COMMENT#x")])
     code, output, errors = export("-o", tmp_path / "out", *store)
     assert (code, output.startswith(f"{tmp_path}/out: 30 comments")) == (1, True)
-    assert errors.startswith("marginalia: 1 item with keys of this program could not be read")
+    assert errors.startswith(
+        "marginalia: The export lacks 1 item with keys of this program, which could not be read."
+    )

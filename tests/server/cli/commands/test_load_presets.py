@@ -71,7 +71,7 @@ def test_a_dry_run_reports_the_same_and_starts_no_engine(tmp_path: Path, preset:
     )
     *first, last = [line for line in output.splitlines() if line.startswith(("{", str(path)))]
     assert len(first) == 3
-    assert " would load, " in last
+    assert " would be loaded, " in last
     losses = output.splitlines()[4:]
     assert all(line in REPORTS.read_text() for line in losses)
     assert [one.name for one in tmp_path.iterdir()] == [path.name]

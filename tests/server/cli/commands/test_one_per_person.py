@@ -12,8 +12,8 @@ from server.cli.main import build
 from tests.strategies import comment
 
 COUNTED = (
-    "Older comments by persons with a newer one on the product: 1. They are kept; "
-    "`marginalia table one-per-person on --list` prints them."
+    "Older comments of persons with a newer comment on the same product: 1. They stay. "
+    "To list them, run `marginalia table one-per-person on --list`."
 )
 
 

@@ -158,7 +158,7 @@ async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path
         code, errors = server.ended()
     assert code == 3
     assert errors.splitlines()[-1].startswith(
-        "marginalia: The storage engine died again within a minute, killed by SIGKILL:"
+        "marginalia: The storage engine ended twice within a minute (killed by SIGKILL)."
     )
     assert "Traceback" not in errors
 
@@ -176,8 +176,8 @@ def test_a_taken_port_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
         assert refusal("serve", "--port", port, "--data-dir", tmp_path) == (
-            f"marginalia: Port {port} on 127.0.0.1 is taken: stop the other program, "
-            "or choose another with --port, as in `make run ARGS='--port 8001'`."
+            f"marginalia: Port {port} on 127.0.0.1 is already in use: stop the other program, "
+            "or choose another port with --port, as in `make run ARGS='--port 8001'`."
         )
 
 
@@ -190,7 +190,7 @@ def test_a_taken_port_is_reported(tmp_path: Path) -> None:
 )
 def test_a_host_of_another_machine_is_reported(tmp_path: Path, host: str, sentence: str) -> None:
     line = refusal("serve", "--host", host, "--port", "0", "--data-dir", tmp_path)
-    assert line == f"marginalia: {sentence}: choose another with --host."
+    assert line == f"marginalia: {sentence}: choose another address with --host."
 
 
 @pytest.mark.parametrize(
@@ -212,15 +212,16 @@ def test_impossible_limits_are_refused(option: str, value: str, sentence: str) -
 def test_sighup_without_workers_changes_nothing(running: Served) -> None:
     """``serve --workers`` replaces its workers, see tests/server/workers/test_replacing.py."""
     running.process.send_signal(signal.SIGHUP)
-    while "SIGHUP replaces workers, and this server has none" not in said(running):
+    while "SIGHUP replaces workers, but this server has no workers" not in said(running):
         time.sleep(0.02)
     assert httpx.get(f"{running.url}/health/live", timeout=60).is_success
 
 
 def test_a_second_server_on_the_same_directory_is_refused(running: Served) -> None:
     assert refusal("serve", "--port", "0", "--data-dir", running.data_dir) == (
-        f"marginalia: The data directory {running.data_dir} is in use by another marginalia "
-        f"(process {running.process.pid}): stop that one, or choose another directory with "
+        f"marginalia: The data directory {running.data_dir} is used by another marginalia "
+        f"process (process {running.process.pid}): stop that process, or choose another directory "
+        "with "
         "--data-dir."
     )
     assert httpx.get(f"{running.url}/health", timeout=60).status_code == 200
@@ -234,7 +235,7 @@ def test_a_table_is_described_beside_a_running_server(running: Served) -> None:
 def test_bad_directories_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path / "file")
-    assert line.endswith("/file is not a directory: choose another with --data-dir.")
+    assert line.endswith("/file is not a directory: choose a directory with --data-dir.")
     line = refusal("serve", "--port", "0", "--data-dir", "/proc/marginalia")
     assert line.startswith("marginalia: The data directory /proc/marginalia cannot be written (")
 

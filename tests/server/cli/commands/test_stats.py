@@ -115,7 +115,7 @@ async def test_a_rebuild_waits_for_running_servers(
     await table.put_many([WRONG])
     await asyncio.to_thread(run, "stats", "rebuild", *beside)
     printed = capsys.readouterr()
-    assert "until running servers take part" in printed.err
+    assert "until all running servers know of this command" in printed.err
     assert "are exact" in printed.out
     await asyncio.to_thread(run, "stats", "verify", *beside)
     assert EXACT in capsys.readouterr().out
@@ -139,5 +139,5 @@ async def test_verify_asks_to_wait_for_a_follower_that_is_behind(
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM)
     await Stores(table).comments.put_many(ROWS)
-    with pytest.raises(CommandError, match="let it catch up"):
+    with pytest.raises(CommandError, match="wait and verify again"):
         await asyncio.to_thread(run, "stats", "verify", *beside)

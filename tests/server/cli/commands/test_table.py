@@ -57,8 +57,11 @@ async def test_a_table_of_the_first_release_is_upgraded_and_served(
     await asyncio.to_thread(run, "table", "upgrade", *options)
     said = capsys.readouterr().out
     assert said.splitlines() == [
-        f"Table {settings.table} fits this version: 6 indexes added, keys added to 30 items.",
-        "Not all of its comments are counted: run `marginalia stats rebuild`.",
+        (
+            f"Table {settings.table} fits this version. 6 indexes were added, and keys were added "
+            "to 30 items."
+        ),
+        "Not all comments of the table are counted. Run `marginalia stats rebuild`.",
     ]
     await asyncio.to_thread(run, "stats", "rebuild", *of(settings))
     await asyncio.to_thread(run, "stats", "verify", *of(settings))
@@ -129,11 +132,11 @@ async def test_the_restore_drill(
 
     described = await said("table", "describe")
     assert "Expiry is off" in described
-    assert "no count is certain" in described
+    assert "Its statistics may be wrong" in described
     assert "Expiry is on" not in described
     await said("table", "create")
     await said("stats", "rebuild")
     assert "equal a recount" in await said("stats", "verify")
     described = await said("table", "describe")
     assert "Expiry is on" in described
-    assert "no count is certain" not in described
+    assert "Its statistics may be wrong" not in described

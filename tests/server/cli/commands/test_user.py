@@ -85,18 +85,18 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     unsure = called("user", "erase", NAME, *store, **AWS)
     assert (unsure.returncode, unsure.stdout) == (2, "")
     assert unsure.stderr == (
-        "marginalia: There is no terminal to confirm the erase on: add --yes.\n"
+        "marginalia: The command cannot ask for confirmation without a terminal: add --yes.\n"
     )
     assert json.loads(run("export", NAME))["comments"] == written["comments"], "nothing changed"
     said = run("erase", NAME, "--yes").splitlines()
     assert said[0].startswith(f"{NAME} is erased: 5 comments deleted, 1 report deleted,")
     assert said[1:3] == [
-        "By choice the name stays in 1 order.",
+        "As you chose, the name stays in 1 order.",
         "A scan of the table found the name nowhere else.",
     ]
     assert "24 hours" in "".join(said[3:])
     assert all(len(line) <= 80 for line in said[1:])
-    kept = f"The table has no data of {NAME}, except 1 order with the name by choice.\n"
+    kept = f"The table has no data of {NAME}, except 1 order that you chose to keep.\n"
     assert run("erase", NAME, "--yes") == kept
     run("erase", NAME, "--yes", "--orders", "delete")
     nothing = f"The table has no data of {NAME}.\n"
@@ -123,7 +123,7 @@ async def test_the_question_before_an_erase_has_counts(
     monkeypatch.setattr(typer, "confirm", no)
     done = called("user", "erase", NAME, *store, **AWS)
     assert done.returncode == 1
-    assert asked == ["Erase this user for good?"]
+    assert asked == ["Erase this user permanently?"]
     assert "5 comments will be deleted" in done.stdout
     assert "1 order will be kept" in done.stdout
     assert (await Stores(table).users.profile(NAME)) is not None
