@@ -1,1 +1,1 @@
-"""Demo data: comments of eight products in six languages, orders, organisations and tickets."""
+"""Demo data: comments on eight products in six languages, orders, organisations and tickets."""

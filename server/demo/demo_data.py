@@ -1,4 +1,4 @@
-"""Loads the demo data from its files, one for each kind, while the server answers requests."""
+"""Loads the demo data into the table while the server answers requests."""
 
 import asyncio
 import logging
@@ -22,14 +22,14 @@ from server.zstandard import zstd
 logger = logging.getLogger(__name__)
 
 COMMENTS = 5_000
-"""Number of comments in the file. The progress bar needs it before the file is read."""
+"""Number of comments in the demo data. The progress bar shows it before the file is read."""
 
 _MARK = "demo"
 _BATCH = 250
 
 
 def read_demo(kind: FileKindName) -> list[Any]:
-    """Return the objects of one kind from the demo's file, parsed as ``load`` parses them."""
+    """Return the demo's objects of one kind. They are parsed as by ``marginalia load``."""
     file = resources.files("server.demo") / f"{kind}.jsonl.zst"
     declared = FILE_KINDS[kind]
     return [
@@ -50,16 +50,16 @@ def demo_comments() -> list[Comment]:
 
 
 async def is_loaded(stores: Stores) -> bool:
-    """Return whether all demo data was loaded into the table before."""
+    """Return whether the table already contains all demo data."""
     return await stores.markers.marked(_MARK)
 
 
 async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
-    """Write the demo data once per table. Return True if this call wrote it.
+    """Write the demo data, but only once per table. Return True if this call has written it.
 
-    ``report`` receives the number of comments that are written, and the number of all comments.
-    After an interruption, the next call completes the load. Comments that users delete after the
-    load stay deleted. Raises DalError.
+    The function calls ``report`` with the number of written comments and the number of all
+    comments. If it is interrupted, the next call completes the load. If users delete comments after
+    the load, the comments stay deleted. Raises DalError.
     """
     if await is_loaded(stores):
         return False
@@ -82,25 +82,25 @@ async def load_demo(stores: Stores, report: Callable[[int, int], None]) -> bool:
 
 
 class DemoLoad:
-    """Loads the demo data into a table that does not have it."""
+    """Loads the demo data into a table in the background."""
 
     def __init__(self, table: Table) -> None:
         self._stores = Stores(table)
         self._progress: tuple[int, int] | None = None
 
     def progress(self) -> tuple[int, int] | None:
-        """Return the numbers of written and of all comments; None before and after the load."""
+        """Return the numbers of written and of all comments. Return None if no load is running."""
         return self._progress
 
     @asynccontextmanager
     async def in_background(
         self, greeted: asyncio.Event | None = None
     ) -> AsyncIterator[asyncio.Future[None]]:
-        """Yield the load, which runs while the ``with`` block runs.
+        """Load the data during the ``with`` block. Yield the future of the load.
 
-        The load begins when ``greeted`` is set, after the addresses were printed: while Rich shows
-        a progress bar, it breaks long lines such as the JWT. After an interruption, the next start
-        completes the load.
+        The load begins when ``greeted`` is set, because the server first prints its addresses and a
+        JWT. While Rich shows a progress bar, it would break these long lines. If the load is
+        interrupted, the next start of the server completes it.
         """
         if await is_loaded(self._stores):
             loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -124,7 +124,7 @@ class DemoLoad:
 
     async def _run(self) -> None:
         """Load the data, and show a progress bar. Log an error of the store."""
-        from server.progress import ProgressBar  # noqa: PLC0415 - a twentieth of every start
+        from server.progress import ProgressBar  # noqa: PLC0415 - takes a twentieth of the start
 
         boards = self._stores.boards
         with ProgressBar("Demo data", COMMENTS) as bar:
@@ -137,7 +137,7 @@ class DemoLoad:
                 bar.say(f"Demo data: waiting for the store for {seconds:.0f} s. {error}")
 
             patience = Patience(waiting)
-            patience.answered = True  # the server's start has already read the table
+            patience.answered = True  # The server has already read the table.
             try:
                 bar.say(f"Demo data: loading {COMMENTS:,} comments, orders and tickets.")
                 with patient(patience):
@@ -145,8 +145,9 @@ class DemoLoad:
                     await load_demo(self._stores, report)
                 bar.say("Demo data: loaded.")
             except DalError as error:
-                logger.error(  # noqa: TRY400 - the traceback adds nothing
-                    "The demo data is incomplete, the next start loads the rest: %s", error
+                logger.error(  # noqa: TRY400 - the message needs no traceback
+                    "The demo data is incomplete. The next start of the server loads the rest. %s",
+                    error,
                 )
             finally:
                 self._progress = None

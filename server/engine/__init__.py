@@ -1,1 +1,1 @@
-"""The embedded engine and its data directory."""
+"""Runs the embedded engine, a DynamoDB-compatible database in one file, and its data directory."""

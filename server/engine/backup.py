@@ -1,4 +1,4 @@
-"""Makes backups of the embedded engine's data file, and restores them."""
+"""Backs up the data file of the embedded engine, and restores backups."""
 
 import os
 import sqlite3
@@ -14,10 +14,10 @@ from server.errors import CommandError
 
 
 def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
-    """Copy the data file, as it is now, to ``file``. Return the number of items.
+    """Copy the data file to ``file``. Return the number of items.
 
-    A server may write meanwhile. ``file`` does not exist until the copy is complete, checked and on
-    the disk. An existing file is replaced only with ``force``.
+    A server may write meanwhile. ``file`` appears only after the copy is complete, checked and on
+    the disk. If ``file`` already exists, it is replaced only with ``force``.
     """
     directory.require_data()
     directory.check_data()
@@ -29,8 +29,8 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
         raise CommandError(f"{file} exists: name another file, or add --force to replace it.")
     try:
         with _copied(directory.database, file) as (draft, items):
-            # If an earlier database of this name has left a log, SQLite would apply it to the new
-            # file.
+            # An earlier database of this name may have left a log. SQLite would apply the log to
+            # the new file.
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
             draft.replace(file)
@@ -44,11 +44,11 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
 
 
 def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
-    """Replace the data by a backup. Return its number of items, and the path of the old data.
+    """Replace the data with a backup. Return the number of items and the path of the old data.
 
-    Raises CommandError if the backup is damaged, or while a server or a command uses the directory.
-    If a restore is killed, the directory contains the old data, the backup's data, or no data file.
-    Without the data file no server starts, and the next restore completes the work.
+    The path is None if there was no old data. Raises CommandError if the backup is damaged, or if a
+    server or a command uses the directory. If a restore is killed, the data file may be missing.
+    Then no server starts, and the operator must run the restore again.
     """
     if not file.is_file():
         raise CommandError(f"{file} does not exist: name a backup.")
@@ -60,12 +60,12 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
     try:
         end_orphan(directory)
         with _copied(file, database) as (draft, items):
-            # The log contains the latest writes, so the old file is kept together with its log.
+            # Keep the old file together with its log, because the log contains the latest writes.
             for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
                 if path.exists():
                     os.link(path, name)
-            # From here to the end the file is missing. With this record, no server takes the
-            # missing file for an empty table.
+            # Until the end of this block, the data file is missing. This record prevents that a
+            # server starts with an empty table meanwhile.
             directory.begin()
             _sync(directory.path)
             for path in _files(database):
@@ -81,7 +81,7 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
 
 @contextmanager
 def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
-    """Copy one state of a database to a draft next to ``target``, check it, and count its items."""
+    """Yield a checked copy of a database next to ``target``, and its number of items."""
     with TemporaryDirectory(".partial", f".{target.name}.", target.absolute().parent) as folder:
         draft = Path(folder, target.name)
         try:
@@ -89,40 +89,40 @@ def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
                 closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)) as data,
                 closing(sqlite3.connect(draft)) as copy,
             ):
-                # Copy in a single step, which reads one state of the database. With several steps,
-                # every write of another process would restart the copy.
+                # Copy in a single step. With several steps, every write of another process would
+                # restart the copy.
                 data.backup(copy)
-                # In this mode the copy is a single file, without a log.
+                # In this mode, the copy is a single file without a log.
                 copy.execute("PRAGMA journal_mode = DELETE")
                 items = _check(source, copy)
         except sqlite3.OperationalError as error:
             raise CommandError(
-                f"{source} cannot be copied ({error}): check its permissions and the room on the "
-                "disk, then try again."
+                f"{source} cannot be copied ({error}): check its permissions and the free space "
+                "on the disk, then try again."
             ) from error
         except sqlite3.DatabaseError as error:
             raise CommandError(
-                f"The file {source} is damaged ({error}): restore an earlier backup; nothing was "
+                f"The file {source} is damaged ({error}): restore an earlier backup. Nothing was "
                 "changed."
             ) from error
         yield draft, items
 
 
 def _check(source: Path, copy: sqlite3.Connection) -> int:
-    """Return the number of items in a copy. Raise an error if it is damaged or not Marginalia's."""
+    """Return the number of items. Raise an error for a damaged copy or another program's data."""
     (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
     if found != "ok":
         raise sqlite3.DatabaseError(found.rpartition("\n")[2])
     made = copy.execute("SELECT 1 FROM sqlite_master WHERE name = '_tables'").fetchone()
     names = copy.execute("SELECT table_name FROM _tables").fetchall() if made else []
     if not names:
-        raise CommandError(f"The file {source} holds no data of Marginalia's; nothing was changed.")
-    counts = [copy.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for (name,) in names]  # noqa: S608 - names of DynamoDB tables hold no quotes
+        raise CommandError(f"The file {source} has no data of Marginalia. Nothing was changed.")
+    counts = [copy.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for (name,) in names]  # noqa: S608 - names of DynamoDB tables have no quotes
     return sum(counts)
 
 
 def _files(database: Path) -> list[Path]:
-    """Return the paths of a database: its file, and the files that SQLite may create next to it."""
+    """Return the path of a database and the paths of the files that SQLite creates next to it."""
     return [database.with_name(database.name + end) for end in ("", "-wal", "-shm", "-journal")]
 
 

@@ -1,4 +1,7 @@
-"""The data directory: a lock for its owner, and a record of the running engine."""
+"""The data directory of the embedded engine: its lock, its checks, and its records.
+
+Only one process owns the directory at a time: the server or command that runs the engine.
+"""
 
 import errno
 import fcntl
@@ -20,23 +23,23 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 ROOM = 16 * 1024 * 1024
-"""Bytes that must be free on the disk. SQLite's write-ahead log grows to 4 MB, and the checkpoint
-that copies it into the data file needs as much again."""
+"""Number of bytes that must be free on the disk. SQLite's write-ahead log grows to 4 MB. When
+SQLite copies the log to the data file (a checkpoint), the data file may grow by 4 MB, too."""
 
 _PAGE = 4096
-"""Bytes of SQLite's first page, which lists the tables and contains no rows. If someone copies the
-data file while an engine runs, the copy may have only this page."""
+"""Size in bytes of the first page of an SQLite file. It lists the tables and contains no rows. If
+an operator copies the data file while an engine runs, the copy may contain only this page."""
 
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
-"""Matches the names of Marginalia's files, including backups."""
+"""Matches the names of Marginalia's own files in the directory, including backups."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 _BEGUN = """\
-marginalia.db in this directory holds data. While this file exists, a missing or empty marginalia.db
-is an error, and no new one is created.
+The file marginalia.db in this directory contains data. While this text file exists, Marginalia does
+not create a new marginalia.db. If marginalia.db is missing or empty, Marginalia reports an error.
 """
 
 
@@ -50,12 +53,12 @@ class DiskFullError(CommandError):
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """The running engine, as recorded by the process that owns the data directory."""
+    """The record of a running engine. The owner of the data directory writes it."""
 
     owner: int
     """Process id of the server or command that started the engine."""
     serving: bool
-    """Whether the owner is a server. Commands can share a server's engine."""
+    """Whether the owner is a server. Commands can use a server's engine, but not a command's."""
     engine: int
     """Process id of the engine itself."""
     endpoint_url: str
@@ -63,16 +66,16 @@ class EngineRecord:
 
 @dataclass(frozen=True, slots=True)
 class LastBackup:
-    """The latest backup of the data: when it was completed, and its file."""
+    """The latest backup of the data: the time when it was complete, and its file."""
 
     at: datetime
     file: str
 
 
 class DataDirectory:
-    """The directory of the embedded engine's data file and record.
+    """The directory with the data file of the embedded engine.
 
-    The lock is on the directory, because a lock on a file is lost if the file is deleted.
+    The directory itself is locked, because a lock on a file in it is lost if the file is deleted.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,15 +88,12 @@ class DataDirectory:
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Create the directory if it does not exist.
-
-        Raise CommandError if the engine cannot write to it.
-        """
+        """Create the directory if it is missing. Raise CommandError if it cannot be written."""
         try:
             self.path.mkdir(0o700, parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise CommandError(
-                f"{self.path} is not a directory: choose another with --data-dir."
+                f"{self.path} is not a directory: choose a directory with --data-dir."
             ) from error
         except OSError as error:
             raise self.unusable(error) from error
@@ -101,10 +101,10 @@ class DataDirectory:
         self._tighten()
 
     def _tighten(self) -> None:
-        """Remove other users' permissions on the directory and its files. Log if there were any.
+        """Remove other users' permissions on the directory and its files, and log this.
 
-        The permissions stay in two cases: the directory contains files of other programs, such as
-        ``/``, or it is shared, such as ``/tmp``.
+        The permissions of the directory stay if it contains files of other programs, like ``/``, or
+        if it is shared, like ``/tmp``.
         """
         try:
             opened = [one for one in self.path.glob("marginalia.*") if _mode(one) & _OTHERS]
@@ -116,8 +116,9 @@ class DataDirectory:
                 path.chmod(0o700 if path == self.path else 0o600)
         except OSError as error:
             logger.warning(
-                "Other users of this machine can read the data in %s; its mode cannot be changed "
-                "(%s): run `chmod -R go= %s` as its owner.",
+                "Other users of this machine can read the data in %s, and its permissions cannot "
+                "be "
+                "changed (%s): run `chmod -R go= %s` as the owner of the directory.",
                 self.path,
                 error.strerror,
                 self.path,
@@ -125,12 +126,12 @@ class DataDirectory:
             return
         if opened:
             logger.warning(
-                "Other users of this machine could read the data in %s: now only its owner can.",
+                "Other users of this machine could read the data in %s. Now only its owner can.",
                 self.path,
             )
 
     def require_data(self, otherwise: str = "name a table with --endpoint-url or --aws") -> None:
-        """Raise CommandError unless a server or ``marginalia load`` has put data here."""
+        """Raise CommandError if the directory contains no data."""
         if not self.database.exists() and not self._begun.exists():
             raise CommandError(
                 f"There is no data in {self.path}: name the server's data directory with "
@@ -138,23 +139,23 @@ class DataDirectory:
             )
 
     def check_room(self) -> None:
-        """Raise CommandError unless a file of ``ROOM`` bytes can be written."""
+        """Raise CommandError if the disk has less free space than ``ROOM``."""
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
-                if sys.platform == "darwin":  # macOS has no function that reserves space
+                if sys.platform == "darwin":  # macOS cannot reserve space
                     file.write(bytes(ROOM))
                     file.flush()
                 else:
                     os.posix_fallocate(file.fileno(), 0, ROOM)
         except OSError as error:
-            # Some file systems cannot reserve space, and with musl there is no replacement: do not
-            # refuse them.
+            # Some file systems cannot reserve space, and the C library musl then fails. This is not
+            # an error.
             if error.errno != errno.EOPNOTSUPP:
                 raise self.unusable(error) from error
 
     @property
     def full(self) -> bool:
-        """Whether the disk is too full for the engine to start."""
+        """Whether the disk has too little free space to start the engine."""
         try:
             self.check_room()
         except DiskFullError:
@@ -162,7 +163,7 @@ class DataDirectory:
         return False
 
     def own(self) -> bool:
-        """Become the owner of the directory. Return False if another process is the owner."""
+        """Lock the directory. Return False if another process is its owner."""
         try:
             self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -175,13 +176,13 @@ class DataDirectory:
         return True
 
     def leave(self) -> None:
-        """Give up ownership of the directory."""
+        """Unlock the directory, so that another process can become its owner."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
     def begin(self) -> None:
-        """Record that the data file contains data from now on."""
+        """Record that there is data. From now on, a missing data file is an error."""
         if not self._begun.exists():
             try:
                 self._begun.write_text(_BEGUN)
@@ -189,23 +190,23 @@ class DataDirectory:
                 raise self.unusable(error) from error
 
     def check_data(self) -> None:
-        """Raise CommandError if files are missing or empty, so that data was lost.
+        """Raise CommandError if data was lost because files are missing or empty.
 
-        Without this check, the engine would take a missing data file for an empty table. An engine
-        that stops copies its write-ahead log into the data file, and its record is removed. So if a
-        record exists, the log is needed.
+        Without this check, the engine would create an empty table if the data file is missing. When
+        an engine stops, it copies its write-ahead log to the data file, and the engine's record is
+        removed. So if the record exists, the log must exist, too.
         """
         logged = self._log.exists()
         try:
             size = self.database.stat().st_size
         except FileNotFoundError:
             if self._begun.exists():
-                raise self._lost("gone") from None
+                raise self._lost("missing") from None
             return
         if self.record() is not None and not logged:
             raise CommandError(
-                f"The write-ahead log {self._log} is gone, and with it acknowledged writes: put a "
-                "backup in the place of the data with `marginalia restore`, or remove "
+                f"The write-ahead log {self._log} is missing, so acknowledged writes are lost: "
+                "restore a backup with `marginalia restore`, or remove "
                 f"{self._record} to continue without these writes."
             )
         if self._begun.exists() and (not size or (size <= _PAGE and not logged)):
@@ -213,29 +214,30 @@ class DataDirectory:
 
     def _lost(self, how: str) -> CommandError:
         return CommandError(
-            f"The data file {self.database} is {how}, but it held data: put a backup in its place "
-            f"with `marginalia restore`, or move the directory {self.path} away to start with an "
-            "empty table."
+            f"The data file {self.database} is {how}, but it had data before: restore a backup "
+            "with "
+            f"`marginalia restore`, or move the directory {self.path} away to start with an empty "
+            "table."
         )
 
     def in_use(self) -> DataDirectoryInUseError:
-        """Return the error that names the directory and, if it is known, the owner's process."""
+        """Return the error that another process owns the directory."""
         record = self.record()
         owner = f" (process {record.owner})" if record else ""
         return DataDirectoryInUseError(
-            f"The data directory {self.path} is in use by another marginalia{owner}: "
-            "stop that one, or choose another directory with --data-dir."
+            f"The data directory {self.path} is used by another marginalia process{owner}: "
+            "stop that process, or choose another directory with --data-dir."
         )
 
     def record(self) -> EngineRecord | None:
-        """Return the engine's record; None if it is missing or unreadable."""
+        """Return the record of the engine, or None if it is missing or invalid."""
         try:
             return EngineRecord(**orjson.loads(self._record.read_bytes()))
         except (OSError, TypeError, ValueError):
             return None
 
     def write_record(self, record: EngineRecord) -> None:
-        """Replace the record in one step, so that a reader gets the old record or the new one."""
+        """Replace the record in one step, so that no reader sees an incomplete record."""
         draft = self._record.with_suffix(".new")
         try:
             draft.write_bytes(orjson.dumps(asdict(record)))
@@ -244,7 +246,7 @@ class DataDirectory:
             raise self.unusable(error) from error
 
     def last_backup(self) -> LastBackup | None:
-        """Return the latest backup; None if its record is missing or unreadable."""
+        """Return the latest backup, or None if its record is missing or invalid."""
         try:
             known = orjson.loads(self._backup.read_bytes())
             return LastBackup(datetime.fromisoformat(known["at"]), str(known["file"]))
@@ -252,10 +254,7 @@ class DataDirectory:
             return None
 
     def write_backup(self, file: Path) -> None:
-        """Record that a backup was made.
-
-        If the record cannot be written, the backup is still good.
-        """
+        """Record that a backup was made. Ignore errors, because the backup itself is complete."""
         made = LastBackup(datetime.now(UTC), str(file.resolve()))
         with suppress(OSError):
             self._backup.write_bytes(orjson.dumps(made))
@@ -266,7 +265,7 @@ class DataDirectory:
             self._record.unlink()
 
     def unusable(self, error: OSError) -> CommandError:
-        """Return the error for an OSError while writing to the directory."""
+        """Return the CommandError for an OSError in the directory."""
         if error.errno in _FULL:
             return DiskFullError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "
@@ -274,7 +273,7 @@ class DataDirectory:
             )
         return CommandError(
             f"The data directory {self.path} cannot be written ({error.strerror}): "
-            "make it writable, or choose another with --data-dir."
+            "make it writable, or choose another directory with --data-dir."
         )
 
 

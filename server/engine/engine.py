@@ -1,4 +1,4 @@
-"""The embedded engine: one process owns and restarts it, and other processes share it."""
+"""Runs the embedded engine. One process starts and restarts it, and other processes can use it."""
 
 import asyncio
 import logging
@@ -25,20 +25,20 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""Seconds. If the engine dies again within this time after a restart, it is not restarted."""
+"""Seconds. If the engine ends again within this time after a restart, it stays ended."""
 
 ROOM_LOOK = 1.0
-"""Seconds between two checks of a full disk, until it has space for the engine to start."""
+"""Seconds between two checks whether a full disk has enough free space to start the engine."""
 
 _ROOM_LINE = 60.0
 """Seconds between two log lines about a full disk."""
 
 SERVER_LOOK = 1.0
-"""Seconds between two checks that a server still runs, by a command that shares the server's
-engine."""
+"""Seconds between two checks. A command that uses a server's engine checks that the server still
+runs."""
 
 SHARE_DEADLINE = 30.0
-"""Maximum seconds that a command waits for a server's start, or for another command's end."""
+"""Maximum seconds for which a command waits until a server has started or a command has ended."""
 
 _SILENT_WAIT = 1.0
 """Seconds after which a waiting command logs the reason for the wait."""
@@ -49,9 +49,10 @@ _START_PAUSE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine. If it has ended and is not restarted, ``died`` receives a message.
+    """A running engine.
 
-    If it is ``own``, no other process uses it.
+    ``died`` is a future. If the engine has ended and is not restarted, its result is a message.
+    ``own`` is true if a command has started the engine. Then no other process uses it.
     """
 
     endpoint_url: str
@@ -63,15 +64,14 @@ class Engine:
 async def embedded_engine(
     data_dir: Path, *, share: bool, create: bool = True
 ) -> AsyncIterator[Engine]:
-    """Run an engine over ``data_dir``.
+    """Run an engine with the data in ``data_dir``.
 
-    With ``share``, use a running server's engine if there is one.
+    With ``share``, use the engine of a running server if there is one. Without ``create``, raise
+    CommandError if the directory has no data, and do not change the directory.
 
-    Without ``create``, a directory without data is an error and does not change.
-
-    Raises DataDirectoryInUseError if another process owns the directory (with ``share``: a command
-    that does not end within 30 seconds). Raises CommandError if the directory, its data file or the
-    engine's program cannot be used.
+    Raises DataDirectoryInUseError if another process owns the directory. With ``share``, this is
+    only an error if the process is a command that does not end within 30 seconds. Raises
+    CommandError if the directory, its data file or the engine's program cannot be used.
     """
     directory = DataDirectory(data_dir)
     if not create and not directory.path.exists():
@@ -89,8 +89,8 @@ async def embedded_engine(
     if not share and not directory.own():
         raise directory.in_use()
     try:
-        # Checked only by the owner, because a starting server owns the directory before it has
-        # data.
+        # Only the owner checks for data, because a server that starts owns the directory before it
+        # writes data to it.
         if not create:
             directory.require_data()
         directory.check_data()
@@ -113,7 +113,7 @@ async def embedded_engine(
 async def _watch_server(
     directory: DataDirectory, endpoint_url: str, died: asyncio.Future[str]
 ) -> None:
-    """Set ``died`` when the server of a shared engine has ended, even if another one runs."""
+    """Set ``died`` when the server that runs the shared engine has ended."""
     while (record := directory.record()) is not None and psutil.pid_exists(record.owner):
         if record.endpoint_url != endpoint_url:
             break
@@ -122,9 +122,9 @@ async def _watch_server(
 
 
 async def _own_or_share(directory: DataDirectory) -> str | None:
-    """Return the address of a running server's engine.
+    """Return the URL of a running server's engine.
 
-    Without one, own the directory; return None.
+    If no server runs, make this process the owner of the directory, and return None.
     """
     start = time.monotonic()
     warned = False
@@ -143,10 +143,10 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
 
 
 async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
-    """Start an engine on a port, or on any free port if ``port`` is None.
+    """Start an engine on ``port``, or on a free port if it is None.
 
-    It tries again if another program uses the port for a moment, or if the system has too little
-    memory for a process.
+    If another program uses the port, or if the system cannot start a process, try again for 30
+    seconds.
     """
     until, warned = time.monotonic() + START_DEADLINE, False
     while True:
@@ -155,11 +155,11 @@ async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
         except PortTakenError:
             reason = f"another program uses port {port}" if port else ""
         except OSError as error:
-            reason = f"the system starts no process: {error.strerror}"
+            reason = f"the system cannot start a process: {error.strerror}"
         if time.monotonic() >= until:
             raise CommandError(
                 f"The storage engine did not start within {START_DEADLINE:.0f} seconds "
-                f"({reason or 'other programs took its port'}): run the command again."
+                f"({reason or 'other programs use its port'}): run the command again."
             )
         if reason and not warned:
             warned = True
@@ -169,7 +169,7 @@ async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
 
 @dataclass(slots=True)
 class _Keeper:
-    """Keeps an engine running on its port, and its record in the data directory up to date."""
+    """Restarts an engine on the same port if it ends, and updates its record."""
 
     directory: DataDirectory
     process: EngineProcess
@@ -177,7 +177,7 @@ class _Keeper:
     serving: bool
 
     async def keep(self) -> None:
-        """Restart the engine if it dies. If it dies again soon, set ``died``."""
+        """Restart the engine if it ends. If it soon ends again, set ``died``."""
         restarted = float("-inf")
         try:
             while True:
@@ -185,18 +185,18 @@ class _Keeper:
                 soon = time.monotonic() - restarted < RESTART_WINDOW
                 if soon and not self.directory.full:
                     self.died.set_result(
-                        f"The storage engine died again within a minute, {how}: acknowledged "
-                        "writes are on the disk; look at the log above and start again."
+                        f"The storage engine ended twice within a minute ({how}). All acknowledged "
+                        "writes are on the disk: read the log above, then start again."
                     )
                     return
-                logger.warning("The storage engine died (%s): starting it again.", how)
+                logger.warning("The storage engine has ended (%s): starting it again.", how)
                 next_line = 0.0
                 while self.directory.full:
                     if time.monotonic() >= next_line:
                         next_line = time.monotonic() + _ROOM_LINE
                         logger.error(
-                            "The storage engine waits for room on the disk of %s: free %d MB or "
-                            "more.",
+                            "The storage engine waits for free space on the disk of %s: free %d MB "
+                            "or more.",
                             self.directory.path,
                             ROOM >> 20,
                         )
@@ -208,7 +208,7 @@ class _Keeper:
             self.died.set_result(str(error))
 
     def write_record(self) -> None:
-        """Write the engine's record, from which other commands learn its address."""
+        """Write the engine's record, so that commands can find the engine."""
         self.directory.write_record(
             EngineRecord(os.getpid(), self.serving, self.process.pid, self.process.endpoint_url)
         )

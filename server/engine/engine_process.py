@@ -1,8 +1,8 @@
-"""The embedded engine's process: starts it under a guard, stops it, and finds it after a crash.
+"""Starts and stops the process of the embedded engine, and finds it after a crash.
 
-The guard is a shell that kills the engine when this process ends, on any Unix. The shell reads from
-a pipe that this process keeps open. When this process ends, even by SIGKILL, the system closes the
-pipe.
+The engine runs under a guard, which is a shell process. The guard kills the engine when this
+process ends. It works like this: the guard waits for the end of a pipe, which this process keeps
+open. When this process ends, the system closes the pipe, even if SIGKILL has ended the process.
 """
 
 import asyncio
@@ -25,8 +25,8 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 START_DEADLINE = 30.0
-"""Maximum seconds of the engine's start. After a kill, it reads the write-ahead log first, which
-takes a moment."""
+"""Maximum seconds for the start of the engine. If the engine was killed, its start takes longer,
+because it first reads the write-ahead log."""
 
 STOP_DEADLINE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -38,66 +38,66 @@ read -r _
 kill -9 $!
 wait $!
 """
-"""The guard's script: runs a program until standard input ends. The starting process holds the
-other end of this pipe and never writes to it, so the pipe ends when that process ends.
+"""The guard's script. It runs a program until the end of standard input, then kills the program.
 
-The guard is the program's parent, so the system gives the program's process id to no other program
-before the guard ends. The program's own process writes this id, and then executes the program. If
-the guard wrote the id, the id could appear in the middle of the program's first line."""
+The script first prints the program's process id. The id stays valid until the guard ends, because
+the guard is the parent of the program's process. The inner shell prints its own id, and then
+becomes the program. If the guard printed the id, it could appear in the middle of the program's
+output."""
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
-"""Linux's first and last ephemeral port."""
+"""A file of Linux with the first and the last ephemeral port."""
 
 _PORTS = range(11_000, 65_536)
-"""Ports to choose from. Browsers refuse some lower ports."""
+"""The ports from which a port is chosen. Browsers refuse some lower ports."""
 
 _RANDOM = random.SystemRandom()
-"""A generator that differs in each process, even if a test has seeded Python's shared one."""
+"""Unlike Python's default generator, it gives different numbers in each process, also in tests."""
 
 _SIGNALLED = 128
-"""If a signal kills a program, a shell's exit code is this number plus the signal's number."""
+"""If a signal kills a program, the shell returns this number plus the number of the signal."""
 
 _NOT_EXECUTED = {126, 127}
-"""A shell's exit codes if the system cannot execute a program."""
+"""The exit codes of a shell if the system cannot execute a program."""
 
 
 class PortTakenError(Exception):
-    """Another program took the port after it was chosen, before the engine's start."""
+    """Another program uses the port that was chosen for the engine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A shell that runs a program until this process closes the shell's standard input."""
+    """A shell process that runs a program until the shell's standard input is closed."""
 
     process: subprocess.Popen[bytes]
     output: asyncio.StreamReader
-    """The program's process id in the first line, then everything that it writes to standard
+    """The first line is the program's process id. The other lines are the program's standard
     error."""
     transport: asyncio.BaseTransport
 
     async def end(self) -> int:
         """Kill the program if it still runs, wait for the guard, and return the exit code.
 
-        If a signal killed the program, the code is the negative number of the signal.
+        If a signal has killed the program, the code is the negative number of the signal.
         """
         assert self.process.stdin is not None  # noqa: S101 - piped in guarded
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # The event loop would close the pipe only in its next turn, and there may be no next turn.
+        # Give the event loop a turn to close the pipe. There may be no other turn before it ends.
         await asyncio.sleep(0)
-        # This loop polls, because the guard ends in a moment, and a waiting thread would outlive a
-        # cancelled task.
+        # The guard ends within milliseconds, so this loop polls. A thread that waits for the guard
+        # would continue to run after its task was cancelled.
         while (code := self.process.poll()) is None:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(0.001)
         return _SIGNALLED - code if code > _SIGNALLED else code
 
 
 async def guarded(program: Path, *arguments: str) -> Guard:
-    """Start a program under a guard, in a new session, with pipes for its input and output."""
-    # The event loop does not start the process, because a child of uvloop inherits a second copy of
-    # each pipe, which would stay open.
-    process = subprocess.Popen(  # noqa: ASYNC220, S603 - a millisecond, and our own program
+    """Start a program under a guard in a new session, so that Ctrl-C does not reach it."""
+    # Python starts the process, not the event loop. A process that uvloop starts inherits a second
+    # copy of each pipe, and the copy would stay open.
+    process = subprocess.Popen(  # noqa: ASYNC220, S603 - takes a millisecond, and the program is ours
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -115,7 +115,7 @@ async def guarded(program: Path, *arguments: str) -> Guard:
 
 @dataclass(frozen=True, slots=True)
 class EngineProcess:
-    """A running engine, which answers on a port of 127.0.0.1."""
+    """The process of a running engine, which listens on a port of 127.0.0.1."""
 
     guard: Guard
     pid: int
@@ -129,7 +129,7 @@ class EngineProcess:
 
     @classmethod
     async def start(cls, database: Path, port: int) -> "EngineProcess":
-        """Start an engine over a file, and wait until it listens.
+        """Start an engine with the data file ``database``, and wait until it listens.
 
         Raises PortTakenError if another program uses the port, and CommandError if the engine ends
         or does not listen in time.
@@ -153,19 +153,19 @@ class EngineProcess:
             except OSError as why:
                 raise CommandError(
                     f"The storage engine {binary} cannot be run ({why.strerror}): run `make setup` "
-                    "again, or set MARGINALIA_ENGINE to one that can."
+                    "again, or set MARGINALIA_ENGINE to a program that can be run."
                 ) from why
         if "already in use" in error:
             raise PortTakenError
         # The rest of the message is advice for the engine's developers.
         reason = error.partition(". ")[0]
         raise CommandError(
-            f"The storage engine cannot open {database}: {reason}. If the file is damaged, put a "
-            "backup in its place with `marginalia restore`."
+            f"The storage engine cannot open {database}: {reason}. If the file is damaged, "
+            "restore a backup with `marginalia restore`."
         )
 
     async def wait(self) -> str:
-        """Wait until the engine ends. Return its exit code or signal, in a few words."""
+        """Log the engine's output until it ends. Return its exit code or signal as text."""
         async for line in self.guard.output:
             logger.warning("The storage engine: %s", line.decode(errors="replace").rstrip())
         code = await self.guard.end()
@@ -182,15 +182,15 @@ class EngineProcess:
 
 
 def free_port() -> int:
-    """Return a free port of 127.0.0.1, if possible one that is not ephemeral.
+    """Return a free port of 127.0.0.1. It is not an ephemeral port if there are other ports.
 
-    The system gives ephemeral ports to connections, and to servers that choose no port. So while an
-    engine is restarted, another program could get its ephemeral port.
+    The system gives ephemeral ports to the connections of all programs. So while an engine is
+    restarted, another program could get the engine's ephemeral port.
     """
     try:
         first, last = map(int, _EPHEMERAL.read_text().split())
     except OSError:
-        first, last = 49_152, 65_535  # IANA's range of ephemeral ports, which macOS uses
+        first, last = 49_152, 65_535  # This is IANA's range of ephemeral ports. macOS uses it.
     lasting = [port for port in _PORTS if not first <= port <= last]
     while True:
         port = _RANDOM.choice(lasting or _PORTS)
@@ -202,7 +202,7 @@ def free_port() -> int:
 async def _listening(guard: Guard) -> tuple[int, str]:
     """Read the output until the engine listens. Return its process id and an empty text.
 
-    If the engine ends instead, the text is the last line of its output.
+    If the engine ends before it listens, the text is the last line of its output.
     """
     pid, error, listens = 0, "it wrote no error message", False
     async for line in guard.output:
@@ -218,9 +218,9 @@ async def _listening(guard: Guard) -> tuple[int, str]:
 
 
 def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | None:
-    """Return the recorded engine's process; None if it does not run over ``database``.
+    """Return the process of the recorded engine, or None if the engine does not run.
 
-    The system may have given its process id to another program.
+    The check of ``database`` is needed because another program may have got the same process id.
     """
     try:
         process = psutil.Process(record.engine)
@@ -231,9 +231,9 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 
 
 def end_orphan(directory: DataDirectory) -> None:
-    """End the engine that a killed owner has left running.
+    """End an engine that still runs although its owner was killed.
 
-    Two engines over one file would damage it, because they ignore each other's locks.
+    Two engines with the same file would damage it, because they ignore each other's locks.
     """
     record = directory.record()
     process = record and recorded_process(record, directory.database)
@@ -245,5 +245,7 @@ def end_orphan(directory: DataDirectory) -> None:
             except psutil.TimeoutExpired:
                 process.kill()
                 process.wait(STOP_DEADLINE)
-        logger.warning("The storage engine of a killed server was still running; it is stopped.")
+        logger.warning(
+            "The storage engine of a killed server was still running. It is stopped now."
+        )
     directory.forget_record()

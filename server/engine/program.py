@@ -1,4 +1,4 @@
-"""Finds the engine's program, or prints how to install it."""
+"""Finds the program of the embedded engine, or prints how to install it."""
 
 import os
 import platform
@@ -12,7 +12,7 @@ from server.errors import CommandError
 
 _ROOT = Path(__file__).parents[2]
 NONE = "none"
-"""The value of ``MARGINALIA_ENGINE`` that forbids an engine, as in a container image for AWS."""
+"""If ``MARGINALIA_ENGINE`` has this value, no engine may run, as in a container image for AWS."""
 
 _CPUS = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
@@ -20,21 +20,22 @@ _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
 
 
 def engine_binary() -> Path:
-    """Return the program in ``MARGINALIA_ENGINE``, or npm's, or ``dynoxide`` on the PATH.
+    """Return the path of the engine's program.
 
-    Raises CommandError if none is installed. Its message says how to install it.
+    It is in ``MARGINALIA_ENGINE``, in ``node_modules``, or named ``dynoxide`` in the PATH. Raises
+    CommandError if no program is installed. The message explains how to install it.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:
         raise CommandError(
-            "MARGINALIA_ENGINE is none, so no storage engine may run here: give --endpoint-url or "
-            "--aws, for a table elsewhere."
+            "MARGINALIA_ENGINE is none, so no storage engine may run here: use a table on another "
+            "store with --endpoint-url or --aws."
         )
     if named:
         if not Path(named).is_file():
             raise CommandError(
-                f"The storage engine is not at {named}: set MARGINALIA_ENGINE to where the "
-                "dynoxide program is, or unset it."
+                f"The storage engine is not at {named}: set MARGINALIA_ENGINE to the path of the "
+                "program dynoxide, or unset it."
             )
         return Path(named).resolve()
     packaged = packaged_engine()
@@ -47,12 +48,12 @@ def engine_binary() -> Path:
 
 
 def packaged_engine() -> Path:
-    """Return the path where npm installs the program for this platform. The file may not exist."""
+    """Return the path to which npm installs the program. The file may not exist."""
     return _ROOT / "node_modules/@dynoxide" / _platform() / "dynoxide"
 
 
 def _platform() -> str:
-    """Return this machine's platform as npm names it, such as linux-x64."""
+    """Return npm's name for the platform of this machine, such as linux-x64."""
     machine = platform.machine().lower()
     return f"{sys.platform}-{_CPUS.get(machine, machine)}"
 
@@ -67,17 +68,17 @@ def _way() -> str:
         version = pinned["@dynoxide/linux-x64"]
         command = f"npm install --no-save --omit=dev @dynoxide/{_platform()}@{version}"
     return (
-        f"The storage engine is not installed, and setup has none for {_platform()}: "
-        f"run `{command}`, or use a table elsewhere with --endpoint-url or --aws."
+        f"The storage engine is not installed, and setup cannot install it for {_platform()}: "
+        f"run `{command}`, or use another store with --endpoint-url or --aws."
     )
 
 
 def main() -> None:
-    """At the end of ``make setup``, print how to install the engine if it is missing."""
+    """Print how to install the engine if it is missing. ``make setup`` calls this at its end."""
     try:
         engine_binary()
     except CommandError as error:
-        print(error)  # noqa: T201 - what a person who sets up reads
+        print(error)  # noqa: T201 - the output of make setup
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Opens a command's table: on the embedded engine, on an endpoint, or on Amazon DynamoDB."""
+"""Opens the table: on the embedded engine, on an endpoint, or on Amazon DynamoDB."""
 
 import asyncio
 import logging
@@ -21,24 +21,24 @@ from server.settings import Settings
 logger = logging.getLogger(__name__)
 
 _COPIED = (
-    "This table is a copy (a restored backup, an import) of a table with statistics, and may mix "
-    "states of several moments: its statistics may be wrong. Run `marginalia stats rebuild`. "
-    "A copy does not have the setting of expiry: check it with `marginalia table describe`."
+    "This table is a copy of another table, for example a restored backup. Its statistics may be "
+    "wrong: run `marginalia stats rebuild`. A copy also lacks the setting that deletes expired "
+    "items: check it with `marginalia table describe`."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open table, and facts about its store that servers and long commands need."""
+    """An open table with facts about its store. Servers and long commands need these facts."""
 
     table: Table
     connection: TableAddress
     place: str
-    """The location of the table, for messages."""
+    """The location of the table in messages."""
     died: asyncio.Future[str]
-    """Receives a message if the engine has ended and cannot be restarted."""
+    """A future. Its result is a message if the engine has ended and is not restarted."""
     created: bool = False
-    """Whether ``open_table`` has created the table, as a server does with the embedded engine."""
+    """Whether the table was missing and has just been created."""
     alone: bool = False
     """Whether no other process uses the table, because this command runs the engine itself."""
     directory: DataDirectory | None = None
@@ -49,11 +49,11 @@ class Store:
 async def open_table(
     settings: Settings, *, share: bool, create: bool | None = None
 ) -> AsyncIterator[Table]:
-    """Open the table. On the embedded engine, a server creates it if it does not exist.
+    """Open the table. On the embedded engine, a server creates a missing table.
 
-    A command that shares the engine creates a table only if ``create`` is true. Otherwise a command
-    with a wrong directory or table name would succeed on an empty table. For ``share`` and its
-    errors see ``embedded_engine``. Raises DalError too.
+    A command, which sets ``share``, creates a missing table only if ``create`` is true. Otherwise a
+    command with a wrong directory or table name would succeed on an empty table. Raises DalError,
+    and the errors of ``embedded_engine``.
     """
     async with open_store(settings, share=share, create=create) as store:
         yield store.table
@@ -63,9 +63,9 @@ async def open_table(
 async def open_store(
     settings: Settings, *, share: bool, create: bool | None = None, usable: bool = True
 ) -> AsyncIterator[Store]:
-    """Open the store as ``open_table`` opens the table.
+    """Open the store. The arguments ``share`` and ``create`` are the same as in ``open_table``.
 
-    With ``usable``, it is an error if the table is missing or has not all indexes.
+    With ``usable``, raise an error if the table is missing or lacks indexes.
     """
     create = not share if create is None else create
     opened = (
@@ -75,8 +75,7 @@ async def open_store(
         if usable:
             refuse_outdated(await admin.describe(store.table), INDEXES)
             if (await MaintenanceStore(store.table).read()).copied:
-                # The message says to check the expiry, because a server may lack the permission to
-                # read it.
+                # The server does not check the expiry itself, because it may lack the permission.
                 logger.warning("%s", _COPIED)
         yield store
 
@@ -86,8 +85,8 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
     directory = DataDirectory(settings.data_dir)
     async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - this runs in one
-        if share:  # Otherwise a command would wait for an ended engine without a limit.
+        assert task is not None  # noqa: S101 - async code runs in a task
+        if share:  # Without this, a command would wait for an ended engine without a limit.
             engine.died.add_done_callback(lambda _: task.cancel())
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:
@@ -98,8 +97,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own, directory)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
-            # Check the disk first, because on a full disk the engine answers a write with an
-            # internal error.
+            # Check the disk. If it is full, the engine's error does not say so.
             directory.check_room()
             raise
         except asyncio.CancelledError:

@@ -1,1 +1,1 @@
-"""Exports the store to JSONL, CSV or Parquet files that ``load`` reads without further options."""
+"""Exports the table to JSONL, CSV or Parquet files, which ``load`` can read without options."""

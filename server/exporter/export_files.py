@@ -1,8 +1,8 @@
-"""Exports: writes the rows of a parallel scan to files with a manifest, or to standard output.
+"""Exports the rows of a table to files with a manifest, or to standard output.
 
-The files are written to a temporary directory next to the output, and moved to the output when all
-of them are complete and on the disk. If an export fails or is interrupted, existing files do not
-change.
+The files are first written to a temporary directory next to the output. They are moved to the
+output after all of them are complete and on the disk. So a failed or interrupted export does not
+change existing files.
 """
 
 import asyncio
@@ -30,20 +30,21 @@ from server.parquet import duckdb_in_memory
 
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
-    "in a state that it had in that time. Objects added or deleted meanwhile may be missing. "
-    "Reads were strongly consistent; the files are not a snapshot of one instant."
+    "in a version that it had in that time. Objects that were added or deleted meanwhile may be "
+    "missing. All reads were strongly consistent, but the files do not show the table at one "
+    "instant."
 )
 
 _MANIFEST = "manifest.json"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
-"""Writes rows of one kind."""
+"""A function that writes encoded rows of one kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The output of an export: a file for each kind, and the manifest, in one directory."""
+    """The output of an export: a directory with a file for each kind, and a manifest."""
 
     layout: Layout
     files: Mapping[FileKindName, Path]
@@ -55,7 +56,7 @@ class Target:
         return self.manifest.parent
 
     def check_absent(self) -> None:
-        """Raise CommandError if one of the files exists."""
+        """Raise CommandError if one of the files already exists."""
         for path in (*self.files.values(), self.manifest):
             if path.exists():
                 raise CommandError(
@@ -64,12 +65,12 @@ class Target:
 
 
 def single_file(path: Path, kind: FileKindName, layout: Layout) -> Target:
-    """Return the target for one kind in a file of any name."""
+    """Return the target for an export of one kind to the file ``path``."""
     return Target(layout, {kind: path}, path.with_name(f"{path.name}.{_MANIFEST}"))
 
 
 def directory_of(path: Path, kinds: Sequence[FileKindName], layout: Layout) -> Target:
-    """Return the target for some kinds in a directory, each in a file with the kind's name."""
+    """Return the target for an export to a directory. Each kind's file has the kind's name."""
     files = {kind: path / f"{kind}.{layout.format}" for kind in kinds}
     return Target(layout, files, path / _MANIFEST)
 
@@ -90,7 +91,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The manifest of a complete export. Instants are ISO 8601 in UTC with microseconds."""
+    """The manifest of a complete export. ``begun`` and ``ended`` are ISO 8601 in UTC."""
 
     store: str
     format: Format
@@ -119,12 +120,12 @@ async def export(
 ) -> Manifest:
     """Export the kinds of ``target``. ``store`` describes the table in the manifest.
 
-    Raises DalError, and CommandError if a file cannot be written, or exists and ``force`` is not
-    set.
+    Raises DalError if the table cannot be read. Raises CommandError if a file cannot be written, or
+    if it exists and ``force`` is false.
     """
     if target.layout.format == "parquet":
         with duckdb_in_memory():
-            pass  # Report a missing DuckDB before the scan.
+            pass  # If DuckDB is missing, raise the error before the scan.
     with _writing(target):
         if not force:
             target.check_absent()
@@ -147,17 +148,18 @@ async def export_to_stdout(
     output: BinaryIO,
     seen: Progress,
 ) -> Manifest:
-    """Write the rows of one kind to ``output`` as they are read, in any format but Parquet.
+    """Write the rows of one kind to ``output`` during the scan. The format is JSONL or CSV.
 
-    Raises DalError, CommandError if the output is full, and BrokenPipeError if its reader has
-    closed the pipe, as ``head`` does. Typer then ends the command without a message.
+    Raises DalError if the table cannot be read, and CommandError if the output is full. Raises
+    BrokenPipeError if the reader of a pipe, such as ``head``, has closed it. Typer then ends the
+    command without a message.
     """
     kind, layout = rows_of
     file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
 
     async def write(_: FileKindName, content: bytes) -> None:
         async with one_at_a_time:
-            # In a thread, so that a slow reader of the output does not stop the running requests.
+            # Write in a thread, because a slow reader of the output would block the event loop.
             await asyncio.to_thread(output.write, content)
 
     try:
@@ -167,8 +169,8 @@ async def export_to_stdout(
     except BrokenPipeError:
         raise
     except OSError as error:
-        # Redirect the output to the null device. Otherwise Python flushes the rest of the buffer at
-        # its exit, and fails again.
+        # Redirect the output to the null device. Otherwise Python would flush the rest of the
+        # buffer when it exits, and fail again.
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, output.fileno())
         os.close(nothing)
@@ -204,7 +206,7 @@ async def _scan(
     write: Write,
     seen: Progress,
 ) -> None:
-    """Write the rows of all scan segments as they are read. Count them in ``files``."""
+    """Scan the table in parallel, write the rows, and count them in ``files``."""
     items = 0
 
     async def scan(segment: int) -> None:
@@ -224,7 +226,7 @@ async def _scan(
 
 
 def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
-    """Convert the rows to Parquet if needed, write the manifest, and sync all files to the disk."""
+    """Convert rows to Parquet if needed, write the manifest, and flush all files to the disk."""
     for kind, path in target.files.items():
         file = draft / path.name
         if target.layout.format == "parquet":
@@ -239,10 +241,10 @@ def _finish(target: Target, draft: Path, manifest: Manifest) -> None:
 
 
 def _publish(target: Target, draft: Path) -> None:
-    """Move the files to their place. The manifest is the last, because it describes the others.
+    """Move the files from the temporary directory to the output.
 
-    The old manifest is deleted first. So after a crash there may be files without a manifest, but
-    never with a wrong one.
+    The old manifest is deleted first, and the new manifest is moved last. So a manifest never
+    describes wrong files. After a crash, there may be files without a manifest.
     """
     target.manifest.unlink(missing_ok=True)
     for paths in (target.files.values(), (target.manifest,)):
@@ -262,7 +264,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Raise CommandError if a file cannot be written."""
+    """Turn an OSError into a CommandError: a file cannot be written."""
     try:
         yield
     except OSError as error:

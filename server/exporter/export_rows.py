@@ -1,4 +1,4 @@
-"""Writes objects as rows of JSONL, CSV and Parquet, with the fields that ``load`` reads."""
+"""Encodes objects as rows of JSONL, CSV or Parquet. ``load`` can read the rows."""
 
 import csv
 import glob
@@ -24,28 +24,28 @@ _JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of an export's files: the format, and whether comments include their states."""
+    """The format of exported files, and whether they contain unpublished comments and states."""
 
     format: Format
     all_states: bool = False
 
     def fields(self, kind: FileKindName) -> Sequence[Field]:
-        """Return the fields of a kind's rows."""
+        """Return the fields of the rows of one kind."""
         fields = FILE_KINDS[kind].fields
         return [one for one in fields if self.all_states or not one.all_states]
 
     def header(self, kind: FileKindName) -> bytes:
-        """Return a file's first line: in CSV the names of the fields, otherwise nothing."""
+        """Return the first line of a CSV file: the names of the fields. Other formats have none."""
         names = [one.name for one in self.fields(kind)]
         return _records([names]) if self.format == "csv" else b""
 
     def encode(self, kind: FileKindName, objects: Iterable[Any]) -> bytes:
-        """Return objects as rows.
+        """Return objects as rows of CSV or JSONL.
 
-        For Parquet the rows are JSONL, which ``write_parquet`` converts.
+        Parquet files are first written as JSONL. ``write_parquet`` converts them afterwards.
         """
         names = [one.name for one in self.fields(kind)]
-        # The fields of states come last. A layout without states cuts them off.
+        # The fields of states are the last fields. If the layout has no states, ``zip`` drops them.
         rows = (dict(zip(names, FILE_KINDS[kind].cells(one), strict=False)) for one in objects)
         if self.format == "csv":
             return _records([map(_cell, row.values()) for row in rows])
@@ -81,11 +81,10 @@ def _cell(value: object) -> str:
 
 
 def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName, layout: Layout) -> None:
-    """Convert the rows of a JSONL export to Parquet, with the column types of their kind.
+    """Convert the rows of a JSONL file to Parquet, with the column types of their kind.
 
-    Instants become TIMESTAMP WITH TIME ZONE in UTC, to the microsecond. Raises CommandError in
-    three cases: DuckDB is not installed, the file cannot be written, or a value does not fit its
-    column.
+    Instants become TIMESTAMP WITH TIME ZONE in UTC with microseconds. Raises CommandError if DuckDB
+    is not installed, if the file cannot be written, or if a value does not fit its column.
     """
     with duckdb_in_memory() as database:
         from duckdb import Error, IOException  # noqa: PLC0415 - as in duckdb_in_memory
@@ -104,6 +103,6 @@ def write_parquet(jsonl: Path, parquet: Path, kind: FileKindName, layout: Layout
                     "space, or name another output."
                 ) from error
             raise CommandError(
-                f"Parquet cannot hold some of the {kind} ({reason}): export to another output with "
-                "--format jsonl."
+                f"Some of the {kind} cannot be written as Parquet ({reason}): export to another "
+                "output with --format jsonl."
             ) from error

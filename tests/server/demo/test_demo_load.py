@@ -143,5 +143,8 @@ async def test_a_failing_store_is_logged_in_one_line(
     async with load.in_background():
         await until_loaded(load, table)
     assert caplog.messages == [
-        "The demo data is incomplete, the next start loads the rest: The engine is gone."
+        (
+            "The demo data is incomplete. The next start of the server loads the rest. "
+            "The engine is gone."
+        )
     ]

@@ -174,7 +174,10 @@ def test_a_restore_is_refused_while_a_server_runs(data: Path, tmp_path: Path) ->
         called("backup", tmp_path / "backup.db", "--data-dir", data)
         line = refused("restore", tmp_path / "backup.db", "--data-dir", data)
         pid = server.process.pid
-        assert f"{data} is in use by another marginalia (process {pid}): stop that one" in line
+        assert (
+            f"{data} is used by another marginalia process (process {pid}): stop that process"
+            in line
+        )
         assert httpx.get(f"{server.url}/health", timeout=60).status_code == 200
         assert engine_pid(data)
     assert not list(data.glob("*restor*"))
@@ -197,7 +200,7 @@ async def test_a_restore_that_ends_halfway_loses_nothing_and_is_run_again(
             "restore", backup, "--data-dir", data
         )
     if step == "Path.replace":
-        assert "is gone, but it held data" in await refusal(data)
+        assert "is missing, but it had data before" in await refusal(data)
     else:
         assert holds(data, "second")
     assert (await command("restore", backup, "--data-dir", data)).returncode == 0
@@ -246,7 +249,7 @@ def test_a_full_disk_leaves_no_backup(data: Path, tmp_path: Path) -> None:
         line = refused("backup", disk / "backup.db", "--data-dir", data)
         assert line == (
             f"marginalia: {data}/marginalia.db cannot be copied (database or disk is full): "
-            "check its permissions and the room on the disk, then try again."
+            "check its permissions and the free space on the disk, then try again."
         )
         assert [path.name for path in disk.iterdir()] == ["ballast"]
 
@@ -269,7 +272,7 @@ def test_damaged_data_is_not_backed_up(data: Path, tmp_path: Path, pages: slice)
     database.write_bytes(content)
     line = refused("backup", tmp_path / "backup.db", "--data-dir", data)
     assert line.startswith(f"marginalia: The file {data}/marginalia.db is damaged (")
-    assert line.endswith("): restore an earlier backup; nothing was changed.")
+    assert line.endswith("): restore an earlier backup. Nothing was changed.")
     assert not list(tmp_path.glob("*backup*"))
 
 
@@ -286,7 +289,7 @@ def test_a_file_that_is_not_a_backup_is_not_restored(data: Path, tmp_path: Path)
     for file, sentence in (
         (backup, f"The file {backup} is damaged ("),
         (text, f"The file {text} is damaged (file is not a database): "),
-        (foreign, f"The file {foreign} holds no data of Marginalia's; nothing was changed."),
+        (foreign, f"The file {foreign} has no data of Marginalia. Nothing was changed."),
         (tmp_path / "none", f"{tmp_path}/none does not exist: name a backup."),
     ):
         assert sentence in refused("restore", file, "--data-dir", data)
@@ -300,17 +303,17 @@ def test_the_backup_of_a_store_elsewhere_is_refused(
     tmp_path: Path, action: str, store: list[str]
 ) -> None:
     line = refused(action, tmp_path / "backup.db", *store)
-    assert "Only the embedded engine's data is backed up" in line
+    assert "This command is only for the embedded engine" in line
 
 
 def test_a_backup_of_a_directory_that_lost_its_data_is_refused(data: Path, tmp_path: Path) -> None:
     DataDirectory(data).write_record(EngineRecord(1, True, 1, "http://nowhere"))
     line = refused("backup", tmp_path / "backup.db", "--data-dir", data)
-    assert "marginalia.db-wal is gone, and with it acknowledged writes" in line
+    assert "marginalia.db-wal is missing, so acknowledged writes are lost" in line
     DataDirectory(data).forget_record()
     os.truncate(data / "marginalia.db", 0)
     line = refused("backup", tmp_path / "backup.db", "--data-dir", data)
-    assert "is empty, but it held data" in line
+    assert "is empty, but it had data before" in line
 
 
 @pytest.mark.soak
@@ -330,7 +333,7 @@ def test_backups_and_restores_killed_at_any_moment_lose_nothing(data: Path, tmp_
         if (data / "marginalia.db").exists():
             assert counted(data / "marginalia.db") == ITEMS + 1
         else:
-            assert "is gone, but it held data" in refused("serve", "--data-dir", data)
+            assert "is missing, but it had data before" in refused("serve", "--data-dir", data)
             assert called("restore", backup, "--data-dir", data).returncode == 0
     assert outcomes == {0, -signal.SIGKILL}
 

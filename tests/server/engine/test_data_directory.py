@@ -22,7 +22,7 @@ async def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> N
     path.touch()
     for data_dir in (path, path / "below"):
         assert await refusal(data_dir) == (
-            f"{data_dir} is not a directory: choose another with --data-dir."
+            f"{data_dir} is not a directory: choose a directory with --data-dir."
         )
 
 
@@ -30,7 +30,7 @@ async def test_a_file_in_place_of_the_directory_is_reported(tmp_path: Path) -> N
 async def test_a_directory_without_write_permission_is_reported(data_dir: Path) -> None:
     sentence = await refusal(data_dir)
     assert sentence.startswith(f"The data directory {data_dir} cannot be written (")
-    assert sentence.endswith("): make it writable, or choose another with --data-dir.")
+    assert sentence.endswith("): make it writable, or choose another directory with --data-dir.")
 
 
 async def test_a_read_only_disk_is_reported(tmp_path: Path) -> None:
@@ -82,14 +82,14 @@ async def test_a_full_disk_and_a_dead_engine_wait_for_room(
                 pid = engine_pid(data_dir)
                 os.kill(pid, signal.SIGKILL)
                 async with asyncio.timeout(60):
-                    while sum("waits for room" in line for line in caplog.messages) < time:  # noqa: ASYNC110 - a log tells no event
+                    while sum("waits for free space" in line for line in caplog.messages) < time:  # noqa: ASYNC110 - a log tells no event
                         await asyncio.sleep(0.05)
                 assert not store.died.done()
                 (data_dir / "ballast").unlink()
                 await successor(data_dir, pid, died=store.died)
             assert await store.table.get(KEPT) == KEPT
             await write_much(store.table)
-    assert sum("waits for room" in line for line in caplog.messages) == 2
+    assert sum("waits for free space" in line for line in caplog.messages) == 2
 
 
 async def write_much(table: Table) -> None:

@@ -28,7 +28,7 @@ async def test_a_taken_port_is_distinguished_from_other_faults(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("mode", "sentence"),
     [
-        (None, "is not at {path}: set MARGINALIA_ENGINE to where the dynoxide program is"),
+        (None, "is not at {path}: set MARGINALIA_ENGINE to the path of the program dynoxide"),
         (0o644, "{path} cannot be run (Permission denied): run `make setup` again"),
         (0o755, "{path} cannot be run (Exec format error): run `make setup` again"),
     ],
@@ -53,8 +53,8 @@ async def test_the_message_of_an_engine_that_ends_at_once_is_reported(
     monkeypatch.setenv("MARGINALIA_ENGINE", str(path))
     database = tmp_path / "data/marginalia.db"
     assert await refusal(tmp_path / "data") == (
-        f"The storage engine cannot open {database}: disk I/O error. If the file is damaged, put "
-        "a backup in its place with `marginalia restore`."
+        f"The storage engine cannot open {database}: disk I/O error. If the file is damaged, "
+        "restore a backup with `marginalia restore`."
     )
 
 

@@ -68,7 +68,7 @@ async def test_a_killed_engine_costs_no_request(tmp_path: Path) -> None:
         assert await successor(tmp_path, first.pid) != first.pid
         assert len(acknowledged) == COMMENTS
         await verify(server, acknowledged)
-        assert "The storage engine died (killed by SIGKILL)" in server.end()[1]
+        assert "The storage engine has ended (killed by SIGKILL)" in server.end()[1]
 
 
 @pytest.mark.parametrize("engine_first", [True, pytest.param(False, marks=pytest.mark.soak)])

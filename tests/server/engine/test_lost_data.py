@@ -38,8 +38,7 @@ async def test_a_file_that_is_not_a_database_is_refused_and_kept(tmp_path: Path)
     database.write_bytes(b"not a database" * 1000)
     assert await refusal(tmp_path) == (
         f"The storage engine cannot open {database}: Database file is encrypted or not a valid "
-        "SQLite database. If the file is damaged, put a backup in its place with `marginalia "
-        "restore`."
+        "SQLite database. If the file is damaged, restore a backup with `marginalia restore`."
     )
     assert database.read_bytes() == b"not a database" * 1000
 
@@ -68,7 +67,7 @@ async def test_an_emptied_file_is_reported(used: Path) -> None:
     database = used / "marginalia.db"
     os.truncate(database, 0)
     assert await refusal(used) == (
-        f"The data file {database} is empty, but it held data: put a backup in its place with "
+        f"The data file {database} is empty, but it had data before: restore a backup with "
         f"`marginalia restore`, or move the directory {used} away to start with an empty table."
     )
     assert database.stat().st_size == 0
@@ -76,7 +75,10 @@ async def test_an_emptied_file_is_reported(used: Path) -> None:
 
 async def test_a_deleted_file_is_reported(used: Path) -> None:
     (used / "marginalia.db").unlink()
-    assert f"The data file {used}/marginalia.db is gone, but it held data" in await refusal(used)
+    assert (
+        f"The data file {used}/marginalia.db is missing, but it had data before"
+        in await refusal(used)
+    )
 
 
 async def test_a_file_without_its_tables_is_reported(used: Path) -> None:
@@ -85,7 +87,7 @@ async def test_a_file_without_its_tables_is_reported(used: Path) -> None:
     database.unlink()
     with closing(sqlite3.connect(database)) as empty:
         empty.execute("PRAGMA user_version = 1")
-    assert f"The data file {database} is empty, but it held data" in await refusal(used)
+    assert f"The data file {database} is empty, but it had data before" in await refusal(used)
 
 
 async def test_an_empty_file_that_never_held_data_is_filled(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def test_a_directory_of_an_earlier_version_becomes_private_and_is_logged_once(
     ran("stats", "verify", "--data-dir", data_dir)
     (said,) = caplog.messages
     assert said == (
-        f"Other users of this machine could read the data in {data_dir}: now only its owner can."
+        f"Other users of this machine could read the data in {data_dir}. Now only its owner can."
     )
 
 

@@ -67,6 +67,6 @@ async def test_a_copy_of_a_table_with_statistics_is_reported(
         assert item is not None
         await store.table.put_many([{**item, "complete": {"S": "another"}}])
     async with open_store(settings, share=True):
-        assert "is a copy (a restored backup, an import) of a table with statistics" in caplog.text
+        assert "is a copy of another table, for example a restored backup" in caplog.text
         assert "`marginalia stats rebuild`" in caplog.text
         assert "check it with `marginalia table describe`" in caplog.text
