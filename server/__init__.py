@@ -1,1 +1,1 @@
-"""The server process: its settings, the HTTP application (``app``), and serving it (``run``)."""
+"""The server and the command line. ``app`` is the HTTP application, and ``run`` serves it."""

@@ -1,4 +1,4 @@
-"""Opens the analytics store of the settings, and fills it with an export of all comments."""
+"""Opens the analytics store, and fills it with an export of all comments."""
 
 import tempfile
 from datetime import datetime
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from server.engine.storage import Store
 
 _INSTALLED = find_spec("duckdb") is not None
-"""Whether DuckDB is installed. It is checked only once, because every product page with a trend
-needs to know it."""
+"""Whether DuckDB is installed. This is checked only once, because every product page with a trend
+needs the result."""
 
 
 def analytics_of(settings: Settings) -> Analytics:
-    """Return the service for questions; the first question opens its store."""
+    """Return the service for questions about trends. The first question opens its store."""
 
     async def open_filled() -> AnalyticsStore:
-        # Importing DuckDB takes 50 MB and a quarter of a second, so it is imported only if there
-        # may be data.
+        # The import of DuckDB needs 50 MB of memory and a quarter of a second. So it is imported
+        # only if the directory may have data.
         folder = folder_of(settings.data_dir, settings.table)
         if settings.analytics_url is None and not folder.exists():
             empty = (
-                f"Analytics has no data in {settings.data_dir.resolve()}: run `marginalia "
+                f"There is no analytics data in {settings.data_dir.resolve()}: run `marginalia "
                 "analytics refresh`, or name the server's data directory with --data-dir."
             )
             raise AnalyticsMissingError(empty if _INSTALLED else NOT_INSTALLED)
@@ -40,13 +40,13 @@ def analytics_of(settings: Settings) -> Analytics:
 
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:
-    """Open the store of the settings; raise AnalyticsMissingError if it is not installed."""
+    """Open the analytics store. Raise AnalyticsMissingError if its package is not installed."""
     return await open_store(settings.data_dir, settings.table, settings.analytics_url)
 
 
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all comments into the store. Later questions read this export."""
-    # Imported here, because a server imports this module but does not need the exporter.
+    """Export all comments to the analytics store. Later questions read this export."""
+    # The import is here because a server imports this module but does not need the exporter.
     from server.exporter.export_files import directory_of, export  # noqa: PLC0415
     from server.exporter.export_rows import Layout  # noqa: PLC0415
 
@@ -68,5 +68,6 @@ def _room(data_dir: Path) -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix="analytics-export-", dir=data_dir)
     except OSError as error:
         raise CommandError(
-            f"{data_dir} cannot be written ({error.strerror}): name another --data-dir."
+            f"{data_dir} cannot be written ({error.strerror}): name another directory with "
+            "--data-dir."
         ) from error

@@ -1,4 +1,4 @@
-"""The HTTP application: the pages, GraphQL, GraphiQL and health checks."""
+"""Builds the HTTP application: HTML pages, GraphQL, GraphiQL and health checks."""
 
 import gc
 import logging
@@ -55,15 +55,15 @@ from server.settings import NO_RATE_LIMIT, Settings
 _GRAPHQL = "/graphql"
 
 YOUNG = 5_000
-"""Python collects garbage after this many new objects. Reference counts free most objects of a
-request without it. The rows of a few pages are some thousand objects, and with Python's default of
-700, collections would visit them again and again. With 50,000, a collection that visits clients'
-parsed documents takes 50 ms."""
+"""Number of new objects after which Python collects garbage. Most objects of a request need no
+collection, because Python frees them by reference counts. The rows of a few pages are some thousand
+objects. With Python's default of 700, several collections would visit the same rows. With 50,000,
+one collection of clients' parsed documents would take 50 ms."""
 
 logger = logging.getLogger(__name__)
 
 
-def create_app(  # noqa: PLR0913 - what a server is made of
+def create_app(  # noqa: PLR0913 - all parts of a server
     settings: Settings,
     *,
     table: Table,
@@ -78,14 +78,24 @@ def create_app(  # noqa: PLR0913 - what a server is made of
     loading: Callable[[], tuple[int, int] | None] | None = None,
     code: SignInCode | None = None,
 ) -> ASGIApp:
-    """Return the application over an open table.
+    """Return the application. It serves an open table.
 
-    ``directory`` has the embedded engine's data file, which readiness then checks. ``documents``
-    are the trusted documents of the table. ``broker`` delivers the writes of other processes to
-    subscribers. Without ``stores`` and ``analytics``, this function creates them. The caller closes
-    an ``analytics`` that it passes. ``uploads`` stores photos, if there is a bucket. ``signals``
-    are metrics, traces and the access log. ``loading`` returns the loaded and the total number of
-    demo comments, or None if no load is running. With ``code``, a visitor signs in to the demo.
+    Args:
+        settings: The settings of the server.
+        table: The open table.
+        authenticator: Verifies JWTs.
+        directory: The data directory of the embedded engine. The readiness check checks its file.
+        documents: The trusted documents in the table, by id.
+        broker: Delivers the writes of other processes to subscribers.
+        stores: The repositories of the table. By default, this function creates them.
+        signals: Metrics, traces and the access log.
+        analytics: The service for trends. By default, this function creates it. If the caller
+            passes a service, the caller must close it.
+        uploads: Stores photos in a bucket. None without a bucket.
+        loading: Returns the numbers of loaded and of all demo comments, or None if no load is
+            running.
+        code: The code with which a visitor signs in to the demo.
+
     Raises CommandError for an invalid setting.
     """
     broker = broker or InProcessBroker()
@@ -118,10 +128,10 @@ def create_app(  # noqa: PLR0913 - what a server is made of
         routes=[Route(_GRAPHQL, view, methods=["GET", "POST"]), *health_routes(table, directory)],
         exception_handlers={HTTPException: http_failure},
     )
-    # Otherwise Starlette redirects /graphql/ to the host that the request's Host header names.
+    # Do not let Starlette redirect /graphql/, because it would use the host of the Host header.
     others.router.redirect_slashes = False
-    # The pages are the router's default and not a Mount, because a Mount would also receive
-    # requests that the routes refuse.
+    # The pages are the router's default. A Mount would also receive the requests that a route
+    # refuses, for example because of their method.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)
@@ -135,14 +145,14 @@ def create_app(  # noqa: PLR0913 - what a server is made of
 
 
 class Served:
-    """An application that limits its connections.
+    """The application with limits for its connections and running requests.
 
-    The state of ASGI's lifespan contains the limits and the open connections.
+    The limits and the open connections are in the lifespan state of ASGI.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        # By default, as many as the operating system allows.
+        # The default is the number that the operating system allows.
         most = max_connections(raise_descriptor_limit())
         if settings.max_connections is not None:
             most = min(most, math.ceil(settings.max_connections / settings.workers))
@@ -154,7 +164,7 @@ class Served:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or handle ASGI's lifespan messages."""
+        """Serve a request, or handle ASGI's lifespan messages."""
         if scope["type"] != "lifespan":
             await self.admission(scope, receive, send)
             return
@@ -162,7 +172,7 @@ class Served:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def live(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Report that the server may start, and wait until it stops."""
+        """Tell uvicorn that the application is ready. Then wait until the server stops."""
         gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
         scope["state"][STATE] = self._connections
         await receive()
@@ -173,11 +183,10 @@ class Served:
 def trusted_documents(
     settings: Settings, schema: ExecutableSchema, kept: Mapping[str, str]
 ) -> TrustedDocuments:
-    """Return the documents in the settings' manifests, and the documents that the table keeps.
+    """Return the documents of the manifests in the settings, and the documents in the table.
 
-    Raises CommandError if documents in the manifests are invalid, and lists them all. A document in
-    the table may be invalid for this version of the schema. Such a document is logged and not
-    served.
+    Raises CommandError if documents of the manifests are invalid. The message lists all of them. If
+    a document in the table does not fit this version of the schema, it is logged and not used.
     """
     trusted = TrustedDocuments(schema.documents)
     broken = trusted.add_all(read_manifests(settings.documents))
@@ -185,7 +194,7 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    # A product's page subscribes by a GET with a trusted document's id, as other clients do.
+    # The product page subscribes to comments with the id of this document.
     if settings.documents_only:
         from server.pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 
@@ -194,7 +203,7 @@ def trusted_documents(
 
 
 def _live(settings: Settings, view: GraphQLView) -> ASGIApp:
-    """Return the application for subscriptions, by WebSocket or server-sent events."""
+    """Return the application for subscriptions over WebSocket or as server-sent events."""
     sockets = WebSocketView(view, settings.cors_origins, settings.demo, settings.deadline)
     events = EventStreamView(view, settings.deadline)
 
@@ -211,9 +220,10 @@ def _pages(
     loading: Callable[[], tuple[int, int] | None] | None,
     code: SignInCode | None,
 ) -> ASGIApp:
-    """Return an application that imports the pages and Jinja at the first request for a page.
+    """Return an application that imports the pages and Jinja when the first page is requested.
 
-    The import would take a tenth of the time of every start, and many storefronts use GraphQL only.
+    At the start, the import would take a tenth of the time. Many storefronts need no pages, because
+    they use only GraphQL.
     """
 
     @cache
@@ -238,7 +248,7 @@ def _pages(
 
 
 def _busy_page(headers: RequestHeaders) -> Response | None:
-    """Return the page that a busy server shows to a browser; None for other clients."""
+    """Return the page that a busy server shows to a browser, or None for other clients."""
     if all(name != b"accept" or b"text/html" not in value for name, value in headers):
         return None
     from server.pages.busy import busy_page  # noqa: PLC0415 - as in _pages
@@ -247,7 +257,7 @@ def _busy_page(headers: RequestHeaders) -> Response | None:
 
 
 class _Shortcut:
-    """Passes GraphQL requests directly to their view. The router would first compare each route."""
+    """Passes GraphQL requests directly to their view, because the router is slower."""
 
     def __init__(self, view: ASGIApp, live: ASGIApp, others: ASGIApp) -> None:
         self._view = view

@@ -1,4 +1,4 @@
-"""``marginalia serve --check``: checks the settings and all that they name, without serving."""
+"""``marginalia serve --check``: checks the settings, and the files and services that they name."""
 
 import stat
 from collections.abc import AsyncIterator, Iterator
@@ -32,9 +32,9 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class Level(StrEnum):
-    """How serious a finding is.
+    """The level of a finding.
 
-    With a finding of the level ``danger``, do not open the server to the internet.
+    An operator must not open the server to the internet if a finding has the level ``danger``.
     """
 
     OK = "ok"
@@ -56,7 +56,7 @@ danger = partial(Finding, Level.DANGER)
 
 
 async def findings(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield the findings. The checks change nothing, except the permissions of the data's files."""
+    """Yield the findings. The checks change nothing except permissions of data files."""
     yield transport(settings)
     yield hosts(settings)
     yield authentication(settings)
@@ -76,27 +76,28 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def is_public(settings: Settings) -> bool:
-    """Return whether clients on other machines reach the server, directly or through a proxy."""
+    """Return whether other machines can reach the server, directly or through a proxy."""
     named = urlsplit(settings.public_url or "").hostname
     names = [settings.host, *filter(None, [named]), *settings.allowed_hosts]
     return not all(is_loopback(name.strip("[]")) for name in names)
 
 
 def transport(settings: Settings) -> Finding:
-    """Check that requests from other machines arrive by TLS, through a trusted proxy."""
+    """Check that requests from other machines are encrypted, through a trusted proxy with TLS."""
     if not is_public(settings):
-        return ok("TLS", f"not needed: the server listens on {settings.host} alone.")
+        return ok("TLS", f"not needed: the server listens only on {settings.host}.")
     if not (settings.public_url or "").startswith("https:"):
         return danger(
             "TLS",
-            "JWTs would travel unencrypted: put a proxy with TLS before the server, and give its "
-            "address with --public-url https://…",
+            "JWTs would be sent without encryption: put a proxy with TLS in front of the server, "
+            "and "
+            "set its address with --public-url https://…",
         )
     if not is_loopback(settings.host) and all(is_loopback(one) for one in settings.trusted_proxies):
         return warning(
             "TLS",
-            "the proxy is not named, so all clients behind it share one rate: give its address "
-            "with --trusted-proxy.",
+            "the address of the proxy is not known, so all clients behind it share one rate limit: "
+            "set the address with --trusted-proxy.",
         )
     return ok("TLS", f"a proxy serves {settings.public_url}.")
 
@@ -105,20 +106,22 @@ def hosts(settings: Settings) -> Finding:
     """Check which host names requests may contain."""
     if "*" in settings.allowed_hosts:
         return warning(
-            "hosts", "requests may name any host: name yours with --public-url or --allowed-host."
+            "hosts",
+            "all host names are allowed: set the names of your server with --public-url or "
+            "--allowed-host.",
         )
     if not is_public(settings) or settings.public_url or settings.allowed_hosts:
         named = [settings.public_url, *settings.allowed_hosts]
         return ok("hosts", ", ".join([*filter(None, named), "loopback names"]) + ".")
     return warning(
         "hosts",
-        "requests must name the server's address: give the name that browsers use with "
-        "--public-url.",
+        "only requests to the server's IP address are allowed: set the address that browsers use "
+        "with --public-url.",
     )
 
 
 def authentication(settings: Settings) -> Finding:
-    """Check how JWTs are verified: by a secret, or by an issuer and the audience of its JWTs."""
+    """Check how JWTs are verified: with a secret, or with the keys of an issuer."""
     try:
         secret = secret_source(settings.jwt_secret, settings.data_dir)()
     except CommandError as error:
@@ -126,33 +129,33 @@ def authentication(settings: Settings) -> Finding:
     if settings.jwks_url is not None and settings.jwt_issuer is None:
         return warning("JWTs", "the claim 'iss' is not checked: name the issuer with --jwt-issuer.")
     if settings.jwt_issuer is not None:
-        return ok("JWTs", f"{settings.jwt_issuer} issues them, for {settings.jwt_audience}.")
+        return ok("JWTs", f"{settings.jwt_issuer} issues them for {settings.jwt_audience}.")
     if secret is None:
         return warning(
             "JWTs",
-            "none can be verified: set MARGINALIA_JWT_SECRET or --jwt-issuer, or run `marginalia "
-            "token` once the server has data.",
+            "no JWT can be verified: set MARGINALIA_JWT_SECRET or --jwt-issuer, or run `marginalia "
+            "token` after the server has started.",
         )
-    source = f"in {settings.data_dir / FILE_NAME}" if settings.jwt_secret is None else "given"
+    source = f"in {settings.data_dir / FILE_NAME}" if settings.jwt_secret is None else "set"
     return ok("JWTs", f"the secret is {source} and has {len(secret.encode())} bytes.")
 
 
 async def issuer(settings: Settings) -> Finding:
-    """Check that the issuer's discovery document and its key set can be fetched."""
+    """Check that the server can fetch the issuer's discovery document and keys."""
     if settings.jwt_issuer is None and settings.jwks_url is None:
-        return ok("issuer", "none is configured.")
+        return ok("issuer", "no issuer is configured.")
     for option, url in (("--jwt-issuer", settings.jwt_issuer), ("--jwks-url", settings.jwks_url)):
         parts = urlsplit(url or "")
         if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
             return danger(
                 "issuer",
-                f"{option} {url} is unencrypted: an attacker on the way could replace its keys "
-                "and sign in as any user. Give an address with https:.",
+                f"{option} {url} is not encrypted, so an attacker in the network could replace the "
+                "keys and sign in as any user: set an address with https:.",
             )
     try:
         await Issuer(settings.jwt_issuer, settings.jwks_url).fetch()
     except KeysUnavailableError:
-        return danger("issuer", "its keys cannot be fetched or read: see the log.")
+        return danger("issuer", "its keys cannot be fetched or are invalid: read the log.")
     return ok("issuer", "its keys can be fetched.")
 
 
@@ -166,7 +169,7 @@ def words(settings: Settings) -> Finding:
 
 
 def manifests(settings: Settings) -> Finding:
-    """Check that the manifests can be read and their documents fit the schema."""
+    """Check that the manifests can be read and that their documents fit the schema."""
     schema = build_schema(
         introspection=settings.introspection,
         federation=settings.federation,
@@ -180,7 +183,7 @@ def manifests(settings: Settings) -> Finding:
 
 
 def permissions(settings: Settings) -> Finding:
-    """Check that other users of the machine can read neither the secret nor the data."""
+    """Check that other users of the machine cannot read the secret and the data."""
     secret = settings.data_dir / FILE_NAME
     try:
         shown = settings.jwt_secret is None and _is_open(secret)
@@ -188,7 +191,7 @@ def permissions(settings: Settings) -> Finding:
         opened = [one for one in data if _is_open(one)]
     except OSError as error:
         return warning(
-            "files", f"they cannot be read ({error}): run this command as the server's user."
+            "files", f"they cannot be read ({error}): run this command as the user of the server."
         )
     if shown:
         return danger(
@@ -199,48 +202,46 @@ def permissions(settings: Settings) -> Finding:
     if opened:
         return warning(
             "files",
-            f"other users of this machine can read {opened[0]}: start the server, which removes "
-            "their access.",
+            f"other users of this machine can read {opened[0]}: start the server, which changes "
+            "the "
+            "permissions.",
         )
-    return ok("files", "other users of this machine can read neither secret nor data.")
+    return ok("files", "other users of this machine cannot read the secret and the data.")
 
 
 def _is_open(path: Path) -> bool:
-    """Return whether the file's own mode lets other users open it.
-
-    Its directory may still prevent it.
-    """
+    """Return whether other users have permissions on the file and on its directory."""
     return path.exists() and all(one.stat().st_mode & _OTHERS for one in (path, path.parent))
 
 
 def exposure(settings: Settings) -> Iterator[Finding]:
-    """Check what a public server shows or allows to every client."""
+    """Check which features of the settings are dangerous for a public server."""
     public = is_public(settings)
     if public and settings.demo:
-        yield danger("demo", "every visitor may write as one user: give --no-demo.")
+        yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
     else:
-        yield ok("demo", "on, for this machine alone." if settings.demo else "off.")
+        yield ok("demo", "on, only for this machine." if settings.demo else "off.")
     if public and settings.plans:
-        yield warning("plans", "every client sees key ranges: give --no-explain.")
+        yield warning("plans", "every client can see key ranges: add --no-explain.")
     else:
-        yield ok("plans", "shown, on this machine alone." if settings.plans else "not shown.")
+        yield ok("plans", "shown, only on this machine." if settings.plans else "not shown.")
     if public and settings.introspection:
         yield warning(
             "introspection",
-            "every client can query the schema: give --no-introspection if your front ends are the "
-            "only clients.",
+            "every client can query the schema: add --no-introspection if only your front ends use "
+            "the API.",
         )
     else:
         yield ok("introspection", "on." if settings.introspection else "off.")
 
 
 async def store(settings: Settings) -> AsyncIterator[Finding]:
-    """Check the table, its indexes, its counts, and that there are documents to serve."""
+    """Check the table, its indexes, its counts and its documents."""
     directory = DataDirectory(settings.data_dir)
     try:
         directory.check_data()
         if settings.embedded and not directory.database.exists():
-            yield ok("table", f"the server's first start makes it, in {directory.path}.")
+            yield ok("table", f"the server creates it in {directory.path} at its first start.")
             return
         async with open_store(settings, share=True, usable=False) as opened:
             yield await indexes(opened.table)
@@ -252,7 +253,7 @@ async def store(settings: Settings) -> AsyncIterator[Finding]:
         yield danger("table", " ".join(str(error).split()))
     except OSError as error:
         yield warning(
-            "table", f"it cannot be read ({error}): run this command as the server's user."
+            "table", f"it cannot be read ({error}): run this command as the user of the server."
         )
 
 
@@ -268,13 +269,14 @@ async def indexes(table: Table) -> Finding:
     if wrong := [one for one in (*found.lacking, *found.differing) if one not in building]:
         return danger(
             "table",
-            f"{listed(wrong)} missing, or with other keys or fewer attributes: run `marginalia "
+            f"{listed(wrong)}: missing, or the keys or attributes differ. Run `marginalia "
             "table upgrade`.",
         )
-    if building:  # an index that is being created is also listed as missing
+    if building:  # ``lacking`` also contains an index that is being created.
         return warning(
             "table",
-            f"DynamoDB still fills {listed(building)}: servers cannot start before that ends.",
+            f"DynamoDB still fills {listed(building)}: servers cannot start before it has "
+            "finished.",
         )
     return ok("table", f"{table.name} has all of its indexes.")
 
@@ -284,48 +286,51 @@ async def counts(table: Table) -> Finding:
     state = await MaintenanceStore(table).read()
     if state.copied:
         return warning(
-            "counts", "the table is a copy and may be miscounted: run `marginalia stats rebuild`."
+            "counts", "the table is a copy, so they may be wrong: run `marginalia stats rebuild`."
         )
     if state.rebuilding or state.upgrading:
         return warning(
-            "counts", "a rebuild or an upgrade is not finished: let it end, or repeat it."
+            "counts",
+            "a rebuild or an upgrade is not finished: wait until it ends, or run it again.",
         )
     if state.mode is MaintenanceMode.STREAM:
         if not state.counted:
             return warning(
-                "counts", "there are none: run `marginalia stats rebuild --mode stream`."
+                "counts", "there are no counts: run `marginalia stats rebuild --mode stream`."
             )
         return ok(
             "counts",
-            "the stream's follower updates them: keep `marginalia stats follow` or the Lambda "
-            "function running.",
+            "`marginalia stats follow` or the Lambda function updates them, and must always run.",
         )
     if not state.complete:
-        return warning("counts", "they lack comments: run `marginalia stats rebuild`.")
-    return ok("counts", "they include all comments; each write of a server updates them.")
+        return warning("counts", "not all comments are counted: run `marginalia stats rebuild`.")
+    return ok("counts", "they include all comments. Each write of a server updates them.")
 
 
 async def documents(settings: Settings, table: Table) -> Finding:
     """Check that a server with --documents-only has documents."""
     if not settings.documents_only:
-        return ok("documents", "every document is executed, registered or not.")
+        return ok(
+            "documents",
+            "the server executes all documents, also documents that are not registered.",
+        )
     if not settings.documents and not await Stores(table).documents.all():
         return danger(
             "documents",
-            "none is registered, and --documents-only refuses all others: give --documents, or run "
-            "`marginalia documents add`.",
+            "no document is registered, but --documents-only allows only registered documents: add "
+            "--documents, or run `marginalia documents add`.",
         )
-    return ok("documents", "only registered ones are executed.")
+    return ok("documents", "the server executes only registered documents.")
 
 
 def backup(settings: Settings) -> Finding:
-    """Report when the last backup was made, as `marginalia backup` recorded it."""
+    """Report the time of the last `marginalia backup`."""
     if settings.embedded:
         directory = DataDirectory(settings.data_dir)
         last = directory.last_backup()
         if last is not None:
             return ok(
-                "backup", f"the last one was made at {last.at:%Y-%m-%d %H:%M} UTC: {last.file}."
+                "backup", f"the last backup was made at {last.at:%Y-%m-%d %H:%M} UTC: {last.file}."
             )
         try:
             directory.require_data()
@@ -333,18 +338,20 @@ def backup(settings: Settings) -> Finding:
             return ok("backup", "there is no data yet.")
         except OSError as error:
             return warning("backup", f"its record cannot be read ({error}).")
-        return warning("backup", "none was made here: run `marginalia backup FILE`.")
-    return ok("backup", "the last one is not known: see DynamoDB's backups of the table.")
+        return warning("backup", "there is no backup of this data: run `marginalia backup FILE`.")
+    return ok("backup", "not known here: check DynamoDB's backups of the table.")
 
 
 async def redis(settings: Settings) -> Finding:
-    """Check that Redis answers. Servers send changes to each other through Redis."""
+    """Check that Redis responds. Servers use Redis to send changes to each other."""
     if settings.redis_url is None:
         if settings.live:
-            return ok("Redis", "none is configured: one process serves.")
-        return warning("Redis", "live comments are off: several workers need --redis-url.")
+            return ok("Redis", "not configured. It is not needed, because one process serves.")
+        return warning(
+            "Redis", "live comments are off, because several workers need Redis: add --redis-url."
+        )
     if find_spec("redis") is None:
-        return danger("Redis", f"its package is not installed: run {installing('redis')}.")
+        return danger("Redis", f"the Python package is not installed: run {installing('redis')}.")
     from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
 
     from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
@@ -353,14 +360,14 @@ async def redis(settings: Settings) -> Finding:
         async with client_of(settings.redis_url) as client:
             await client.ping()
     except (RedisError, OSError, TypeError, ValueError) as error:
-        return danger("Redis", f"it cannot be used ({error}): live comments would stop.")
-    return ok("Redis", "it answers.")
+        return danger("Redis", f"it cannot be used ({error}), so live comments would not work.")
+    return ok("Redis", "it responds.")
 
 
 async def analytics(settings: Settings) -> Finding:
-    """Check that ClickHouse answers, if it is configured for trends."""
+    """Check that ClickHouse responds, if the settings use it for trends."""
     if settings.analytics_url is None:
-        return ok("ClickHouse", "none is configured.")
+        return ok("ClickHouse", "not configured.")
     try:
         opened = await open_analytics(settings)
         try:

@@ -1,4 +1,4 @@
-"""Errors of commands. A failed command prints a message, not a traceback, and has an exit code."""
+"""Errors of commands. A failed command prints the error's message and has an exit code."""
 
 from dal.errors import (
     ConditionFailedError,
@@ -11,12 +11,12 @@ from dal.errors import (
 )
 
 INTERRUPTED = 130
-"""Exit code after Ctrl-C, by the convention of shells: 128 and the signal's number."""
+"""The exit code after Ctrl-C. Shells use 128 plus the number of the signal, which is 2."""
 
 
 DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
-"""Exit codes of failed commands. 1: a comparison found a difference, or rows were not loaded. 2: an
-option, a file or the table must be changed first. 3: the store is unavailable."""
+"""The exit codes of failed commands. 1: a comparison found a difference, or rows were not loaded.
+2: the operator must change an option, a file or the table. 3: the store is unavailable."""
 
 _UNAVAILABLE = (
     ConditionFailedError,
@@ -29,7 +29,7 @@ _UNAVAILABLE = (
 
 
 class CommandError(Exception):
-    """An error that the operator can fix. The message says how; ``code`` is the exit code."""
+    """An error that the operator can fix. The message explains how. ``code`` is the exit code."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
@@ -44,5 +44,5 @@ def exit_code(error: CommandError | DalError) -> int:
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs one of the optional extras."""
+    """Return the command that installs an optional part of the package (an extra)."""
     return f"`.venv/bin/pip install -c constraints.txt -e '.[{extra}]'`"

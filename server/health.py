@@ -1,9 +1,9 @@
-"""Health checks: liveness, and readiness, which also reads the store.
+"""Health checks for supervisors and load balancers: liveness and readiness.
 
-The server is live if its event loop runs. Supervisors, and load balancers that replace servers,
-must check liveness and not readiness, because a new server would not repair the store. The server
-is ready if it can serve reads. After throttling, failed writes or on a full disk the server is
-ready, because it still serves pages. Metrics with alerts report these faults.
+The server is live if its event loop runs. It is ready if it can also read the store. Supervisors
+and load balancers that replace servers must check liveness, because a new server would not repair
+the store. If requests are throttled, if writes fail or if the disk is full, the server is still
+ready, because it can serve pages. Metrics and alerts report such faults.
 """
 
 import asyncio
@@ -25,16 +25,19 @@ from server.http.errors import failure
 logger = logging.getLogger(__name__)
 
 DEADLINE = 2.0
-"""Maximum seconds for a check of the store, because usual probes time out soon after."""
+"""Maximum seconds for a check of the store. Many load balancers wait only a little longer."""
 
 GOOD_FOR = 5.0
-"""Seconds for which a result is cached, because each check costs a read of the store."""
+"""Seconds for which a result is cached. Without the cache, each check would read the store."""
 
 _MARKER = "health"
 
 
 def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
-    """Return the routes of health checks; ``directory`` has the embedded engine's file."""
+    """Return the routes of the health checks.
+
+    ``directory`` is the data directory of the embedded engine, or None for another store.
+    """
     readiness = Readiness(table, directory)
 
     async def live(_: Request) -> Response:
@@ -43,9 +46,9 @@ def health_routes(table: Table, directory: DataDirectory | None) -> list[Route]:
     async def ready(_: Request) -> Response:
         if await readiness.fault() is None:
             return JSONResponse({"status": "ok"})
-        # Any client may read this response, but the reason contains paths, commands or AWS's
-        # account.
-        return failure(503, "The store cannot be used: the server's log says why.")
+        # The response does not contain the reason, because any client may read the response, and
+        # the reason may contain paths or the AWS account.
+        return failure(503, "The store cannot be used. The server's log contains the reason.")
 
     return [
         Route("/health/live", live),
@@ -65,7 +68,7 @@ class Readiness:
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def fault(self) -> str | None:
-        """Return the reason why the store cannot be used; None if it can."""
+        """Return the reason why the store cannot be used, or None if it can be used."""
         clock = asyncio.get_running_loop().time
         async with self._lock:
             if clock() - self._checked_at >= GOOD_FOR:
@@ -78,11 +81,9 @@ class Readiness:
         return self._fault
 
     async def _check(self) -> str | None:
-        """Return the reason why the store cannot be read; None if it can.
-
-        It reads a missing item.
-        """
-        # the read below may still work, because it does not read the damaged part of the file
+        """Read an item that does not exist. Return the reason if this fails, otherwise None."""
+        # If the data file is damaged, the read below may still succeed, because it does not read
+        # the damaged part.
         if self.table.damage is not None:
             return str(self.table.damage)
         try:
@@ -92,7 +93,7 @@ class Readiness:
             limit.restart(DEADLINE)
             with deadline(limit):
                 await Stores(self.table).markers.marked(_MARKER)
-        except ThrottledError:  # the store responds, and the next read may succeed
+        except ThrottledError:  # The store responds, and the next read may succeed.
             return None
         except (CommandError, DalError) as error:
             return str(error)

@@ -1,7 +1,7 @@
 """Runs one step of ``make setup`` and prints its progress. This file needs only Python.
 
-``python server/installing.py TITLE PATTERNS COMMAND…``: PATTERNS are globs, separated by spaces.
-Each file that matches a pattern counts as installed.
+Run it as ``python server/installing.py TITLE PATTERNS COMMAND…``. PATTERNS are globs, separated by
+spaces. The progress is the number of files that match a pattern.
 """
 
 import subprocess
@@ -17,7 +17,7 @@ _LINES_OF_A_FAILURE = 40
 
 
 def step(title: str, patterns: str, command: Sequence[str]) -> int:
-    """Run a command to its end and return its exit code; if it fails, print its output."""
+    """Run a command and return its exit code. If the command fails, print its output."""
     started = time.monotonic()
     before = _matching(patterns)
     with NamedTemporaryFile() as output:
@@ -41,7 +41,7 @@ def step(title: str, patterns: str, command: Sequence[str]) -> int:
 
 
 def _runs(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether a process still runs after the time between two lines."""
+    """Wait for a few seconds. Return whether the process still runs."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(_SECONDS_BETWEEN)
     return process.returncode is None
@@ -63,7 +63,7 @@ if __name__ == "__main__":
     title, patterns, *command = sys.argv[1:]
     try:
         sys.exit(step(title, patterns, command))
-    # The command has received the signal too. Its traceback is not printed.
+    # Ctrl-C also ends the command. Its output with the traceback is not printed.
     except KeyboardInterrupt:
-        _say(f"{title}: stopped; run the same command again to continue.")
+        _say(f"{title}: stopped. To continue, run the same command again.")
         sys.exit(130)

@@ -1,7 +1,7 @@
-"""The server's log: a line for each event, as text or JSON, with the id of the request.
+"""Sets up the server's log: one line for each event, as text or JSON, with the request's id.
 
-An exception is logged with its traceback. If it is raised again within a minute, only one line is
-logged. After ``LINES`` such lines it is only counted.
+An exception is logged with its traceback. If the same exception is raised again within a minute,
+one line without a traceback is logged. After ``LINES`` such lines, it is only counted.
 """
 
 import logging
@@ -14,13 +14,13 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 LogFormat: TypeAlias = Literal["text", "json"]
 
 WINDOW = 60.0
-"""Minimum seconds between two tracebacks of the same fault."""
+"""Minimum seconds between two tracebacks of the same exception."""
 
 LINES = 100
-"""Maximum lines about one fault within ``WINDOW``."""
+"""Maximum number of lines about the same exception within ``WINDOW``."""
 
 FIRST_VALUES = 100
-"""Maximum different values from clients that one place in the code logs."""
+"""Maximum number of different values from clients that one place in the code logs."""
 
 _JSON_NAMES = {
     "levelname": "level",
@@ -32,10 +32,10 @@ _JSON_NAMES = {
 
 
 def set_up_logs(log_format: LogFormat) -> None:
-    """Log warnings and errors to standard error, also from libraries and from Python.
+    """Log warnings and errors to standard error, also those of libraries and of Python.
 
-    The logger ``audit`` logs which user wrote a reply, because the reply itself names only the
-    shop.
+    The logger ``audit`` logs the user who writes a reply, because the reply itself shows only the
+    name of the shop.
     """
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
     logging.getLogger("audit").setLevel(logging.INFO)
@@ -43,7 +43,7 @@ def set_up_logs(log_format: LogFormat) -> None:
 
 
 def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.Handler:
-    """Return a handler that writes lines to ``stream``, by default standard error."""
+    """Return a handler that writes lines to ``stream``. The default is standard error."""
     handler = logging.StreamHandler(stream)
     handler.addFilter(CorrelationIdFilter(default_value="-"))
     handler.addFilter(_StormFilter())
@@ -58,13 +58,13 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
 
 
 class FirstValues:
-    """Decides which values from clients are logged: only the first different ones, each once."""
+    """Decides which values from clients are logged, so that clients cannot fill the log."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
 
     def adds(self, value: str) -> bool:
-        """Return whether to log a value: each new value, until ``FIRST_VALUES`` were logged."""
+        """Return True for each new value, until ``FIRST_VALUES`` values were logged."""
         new = value not in self._seen and len(self._seen) < FIRST_VALUES
         if new:
             self._seen.add(value)
@@ -72,29 +72,30 @@ class FirstValues:
 
 
 class _StormFilter(logging.Filter):
-    """Shortens the log records of a fault that repeats.
+    """Shortens the log records of an exception that is raised again and again.
 
-    Two records are about the same fault if they have the same logger, the same class of exception,
-    and the same place where it was raised. So the code limits the number of different faults.
+    Two records are about the same fault if the logger, the class of the exception, and the line of
+    code that raised it are the same. The text of the exception does not matter. So the number of
+    different faults is limited by the code, and clients cannot increase it.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._storms: dict[tuple[object, ...], tuple[float, int]] = {}
-        """For each fault: when its traceback was last logged, and the number of records since
-        then."""
+        """For each fault: the time when its traceback was last logged, and the number of records
+        since that time."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to log the record.
 
-        Replace the traceback by one line, unless the last traceback of the fault is old enough.
+        If a traceback of the same fault was logged recently, replace the traceback by one line.
         """
         if not record.exc_info or record.exc_info[1] is None:
             return True
         error = record.exc_info[1]
         trace = traceback.walk_tb(record.exc_info[2])
         places = [(frame.f_code.co_filename, line) for frame, line in trace]
-        # the last place is where the exception was raised
+        # The last place is the line that raised the exception.
         fault = (record.name, type(error), *places[-1:])
         begun, records = self._storms.get(fault, (float("-inf"), 0))
         if record.created - begun >= WINDOW:

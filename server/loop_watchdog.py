@@ -1,16 +1,17 @@
-"""Prints a process's stacks when its event loop is blocked, and then ends the process.
+"""Prints the stacks of a process if its event loop is blocked, and then ends the process.
 
-A Python thread cannot do this, because the blocking code, for example a regular expression, may
-hold the interpreter's lock. So the event loop resets three timers every second. If the loop is
-blocked, they expire, without running Python code:
+A Python thread cannot do this. The code that blocks the loop, for example a regular expression, may
+hold the interpreter's lock, and then no Python thread runs. So the event loop resets three timers
+every second. If the loop is blocked, the timers expire:
 
-- ``faulthandler`` has a thread in C, which prints the stacks.
-- ``ITIMER_PROF`` measures CPU time. When it expires, the kernel kills the process. While a process
-  is stopped (SIGSTOP, a suspended machine) or waits for the CPU, it uses no CPU time and is not
-  killed.
-- ``ITIMER_REAL`` measures elapsed time, for a loop that waits in a system call. Its signal has a
-  handler in Python, which can run during such a wait. If the process was only stopped, its loop
-  runs before the handler is called for the second time.
+- ``faulthandler`` prints the stacks. It has a thread in C, which needs no lock. - ``ITIMER_PROF``
+measures CPU time. When it expires, the kernel kills the process. A process that is
+  stopped (by SIGSTOP, or because the machine sleeps) uses no CPU time, so it is not killed.
+- ``ITIMER_REAL`` measures elapsed time. It is for a loop that waits in a system call and uses no
+CPU
+  time. Its signal has a handler in Python, which can run during such a wait. The handler ends the
+  process when it is called for the second time. If the process was only stopped, the loop resets
+  the timers before the second call.
 """
 
 import asyncio
@@ -26,20 +27,20 @@ logger = logging.getLogger(__name__)
 TURN = 1.0
 STACK_AFTER = 5.0
 END_AFTER = 15.0
-"""Seconds without a reset until the process ends."""
+"""Seconds. ``TURN``: between two resets. ``STACK_AFTER``: until the stacks are printed.
+``END_AFTER``: until the process ends."""
 
 KILLED_BY = signal.SIGPROF
-"""The signal that ends the process: exit status 155 in a shell and a container."""
+"""The signal that ends the process. The exit status in a shell or container is then 155."""
 
 
 @contextmanager
 def watched(*, end: bool) -> Iterator[None]:
-    """Watch the running event loop while the ``with`` statement runs.
+    """Watch the running event loop during the ``with`` block.
 
-    With ``end``, kill the process when the loop has been blocked for 15 to 20 seconds.
-
-    This does not kill the first process of a container (PID 1): the kernel ignores signals to PID 1
-    that it has no handler for. https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
+    With ``end``, kill the process if the loop is blocked for 15 to 20 seconds. This does not work
+    for the first process of a container (PID 1), because the kernel ignores signals to PID 1
+    without a handler. https://man7.org/linux/man-pages/man7/pid_namespaces.7.html
     """
     watchdog = _LoopWatchdog(asyncio.get_running_loop(), end=end)
     handler = signal.signal(signal.SIGALRM, watchdog.expired)
@@ -61,11 +62,11 @@ class _LoopWatchdog:
         self._next: asyncio.TimerHandle | None = None
 
     def reset(self) -> None:
-        """Reset the timers, and reset them again in a second."""
+        """Reset the timers now, and then every second."""
         blocked, self._reset_at = self._loop.time() - self._reset_at, self._loop.time()
         if blocked > STACK_AFTER:
             logger.warning(
-                "The event loop was blocked, or the process stopped, for %.0f s: see the stack "
+                "The event loop was blocked, or the process was stopped, for %.0f s. The stack is "
                 "above, after 'Timeout'.",
                 blocked,
             )
@@ -78,7 +79,7 @@ class _LoopWatchdog:
         self._next = self._loop.call_later(TURN, self.reset)
 
     def expired(self, *_: object) -> None:
-        """End the process if the timer expires for the second time without a reset."""
+        """End the process if the timer has expired twice without a reset."""
         if self._waited:
             signal.raise_signal(KILLED_BY)
         self._waited = True

@@ -1,8 +1,8 @@
-"""Manifests of trusted documents: files that clients' compilers write.
+"""Reads manifests of trusted documents. The compilers of front ends write these files.
 
-The content of a file shows its format. Relay's persisted queries are ``{id: text}``. Apollo's
-manifest is ``{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}``, with
-the ``id``, ``name``, ``type`` and ``body`` of each operation.
+There are two formats. Relay's persisted queries are a JSON object of texts by id. Apollo's manifest
+is ``{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}``. Each of its
+operations has ``id``, ``name``, ``type`` and ``body``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ _VERSION = 1
 
 
 def read_manifests(files: Iterable[Path]) -> dict[str, str]:
-    """Return the documents of all files by their ids; CommandError if a file is invalid."""
+    """Return the documents of all files by id. Raise CommandError if a file is invalid."""
     texts: dict[str, str] = {}
     for file in files:
         for document_id, text in _documents(file):
@@ -35,7 +35,7 @@ def read_manifests(files: Iterable[Path]) -> dict[str, str]:
 
 
 def _documents(file: Path) -> Iterator[tuple[object, object]]:
-    """Yield the id and the text of each document of a file."""
+    """Yield the id and the text of each document in a file."""
     try:
         manifest = orjson.loads(file.read_bytes())
     except OSError as error:
@@ -43,7 +43,7 @@ def _documents(file: Path) -> Iterator[tuple[object, object]]:
     except orjson.JSONDecodeError as error:
         raise CommandError(f"The manifest {file} is not valid JSON: {error}.") from error
     if not isinstance(manifest, dict):
-        raise CommandError(f"The manifest {file} must be a JSON object of documents by their ids.")
+        raise CommandError(f"The manifest {file} must be a JSON object of documents by id.")
     if "operations" not in manifest and "format" not in manifest:
         yield from manifest.items()
         return

@@ -1,4 +1,4 @@
-"""Reads the moderation rule from the settings, with its file of words."""
+"""Makes the moderation rule from the settings and the file of words."""
 
 from dal.model.moderation import MAX_PHRASE, Moderation, WordList
 from server.errors import CommandError
@@ -35,6 +35,6 @@ def moderation_of(settings: Settings) -> Moderation:
     except ValueError as error:
         number = list(phrases)[error.args[0]]
         raise CommandError(
-            f"{file}, line {number}: a word or phrase has a letter or a digit, and {MAX_PHRASE} "
-            "characters at most."
+            f"{file}, line {number}: a word or phrase must have a letter or a digit, and at most "
+            f"{MAX_PHRASE} characters."
         ) from error

@@ -1,4 +1,4 @@
-"""Copies those files of npm packages that a server needs into the container image."""
+"""Copies the files of npm packages that a server needs to the container image."""
 
 import shutil
 import sys
@@ -12,16 +12,15 @@ NODE_MODULES = ROOT / "node_modules"
 
 
 def read_by_a_server() -> list[Path]:
-    """Return the files in node_modules that a server reads: the engine's program and GraphiQL."""
+    """Return the files in node_modules that a server needs: the engine's program and GraphiQL."""
     below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
     return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]
 
 
 def copy(source: Path, target: Path = NODE_MODULES) -> None:
-    """Copy these files from one node_modules to another, with the licence of each package.
+    """Copy the files of ``read_by_a_server`` from one node_modules to another, with licences.
 
-    If ``source`` does not contain the engine, it is not copied. If another file is missing, the
-    function raises FileNotFoundError.
+    The engine may be missing in ``source``. Raises FileNotFoundError if another file is missing.
     """
     engine, *files = read_by_a_server()
     for place in [engine, *files] if (source / engine).is_file() else files:
@@ -31,7 +30,7 @@ def copy(source: Path, target: Path = NODE_MODULES) -> None:
 
 
 def _licence(source: Path, place: Path) -> Iterator[Path]:
-    """Yield the files with the name and the licence of a file's package."""
+    """Yield ``package.json`` and the licence of the package that contains a file."""
     package = Path(*place.parts[: 2 if place.parts[0].startswith("@") else 1])
     for name in ("package.json", "LICENSE", "LICENSE.md"):
         if (source / package / name).is_file():

@@ -1,4 +1,4 @@
-"""Opens DuckDB in memory, to read and write Parquet. The extra ``analytics`` installs DuckDB."""
+"""Opens DuckDB in memory to read and write Parquet. It is in the optional extra ``analytics``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
     """Open a new database in memory. Raise CommandError if DuckDB is not installed.
 
-    It downloads no extensions.
+    The settings prevent that DuckDB downloads extensions.
     """
     try:
-        import duckdb  # noqa: PLC0415 - it is optional, and takes 50 ms to import
+        import duckdb  # noqa: PLC0415 - optional, and its import takes 50 ms
     except ModuleNotFoundError as error:
         raise CommandError(
             f"Parquet needs DuckDB, which is not installed: run {installing('analytics')}."

@@ -1,4 +1,4 @@
-"""Shows the progress of a long command: a bar on a terminal, otherwise a line now and then."""
+"""Shows the progress of a long command: a bar on a terminal, or otherwise some lines."""
 
 import sys
 import time
@@ -10,14 +10,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""Without a terminal, a line is printed after at least ten seconds and a tenth of the work, and
-after a minute in any case."""
+"""Without a terminal, a line is printed if at least ten seconds have passed and a tenth of the work
+was done since the last line, or if a minute has passed."""
 
 
 class ProgressBar:
-    """Shows progress towards ``total`` (bytes or items; None if unknown) on standard error.
+    """Shows progress on standard error.
 
-    Without a terminal, a command that ends within ten seconds prints no line.
+    ``total`` is the number of bytes or items, or None if it is unknown. Without a terminal, a
+    command that ends within ten seconds prints no progress.
     """
 
     def __init__(self, title: str, total: int | None) -> None:
@@ -38,10 +39,10 @@ class ProgressBar:
         self._task = self._progress.add_task(title, total=total, note="")
 
     def update(self, done: int, note: str) -> None:
-        """Show how much is done, in the unit of ``total``, with a note.
+        """Show the number of bytes or items that are done, and a note.
 
-        If ``done`` exceeds ``total``, the total is hidden, because it was only an estimate. For
-        example, DynamoDB's item count is hours old.
+        If ``done`` is larger than ``total``, the total was only an estimate, and is hidden. For
+        example, DynamoDB updates its number of items only every few hours.
         """
         task = self._progress.tasks[0]
         if task.total is not None and done > task.total:
@@ -50,7 +51,7 @@ class ProgressBar:
         self._print_line()
 
     def advance(self, note: str) -> None:
-        """Show that the next step has begun. ``note`` is its name."""
+        """Show that one more step has begun. ``note`` is the name of the step."""
         self._progress.update(self._task, advance=1, note=note)
         self._print_line()
 

@@ -1,4 +1,4 @@
-"""Runs the server: opens the port and the store, prints the addresses, and serves until its end."""
+"""Runs the server: opens the port and the store, prints the addresses, and serves requests."""
 
 import asyncio
 import errno
@@ -40,26 +40,31 @@ logger = logging.getLogger(__name__)
 if TYPE_CHECKING:
     from server.demo.demo_data import DemoLoad
 
-_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - addresses for a browser instead
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only for links
 
 _WHY_NOT = {
-    errno.EADDRINUSE: "Port {port} on {host} is taken: stop the other program, or choose another "
-    "with --port, as in `make run ARGS='--port 8001'`.",
-    errno.EACCES: "Port {port} needs more rights than you have: choose one from 1024 with --port.",
-    errno.EADDRNOTAVAIL: "{host} is not an address of this machine: choose another with --host.",
+    errno.EADDRINUSE: "Port {port} on {host} is already in use: stop the other program, or choose "
+    "another port with --port, as in `make run ARGS='--port 8001'`.",
+    errno.EACCES: "You may not use port {port}: choose a port from 1024 with --port.",
+    errno.EADDRNOTAVAIL: "{host} is not an address of this machine: choose another address with "
+    "--host.",
 }
 
 
 def run(settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C. Raise CommandError if it cannot start or loses the store."""
+    """Serve until SIGTERM or Ctrl-C.
+
+    Raise CommandError if the server cannot start, or if the storage engine ends.
+    """
     set_up_logs(settings.log_format)
     check_broker(settings)
     check_packages(settings)
     if AllowedHosts(settings).by_address:
         logger.warning(
-            "The server listens on %s, but answers only requests that name localhost or the "
-            "address at which they arrive: give the address that browsers use with --public-url, "
-            "such as https://shop.example, or further hosts with --allowed-host.",
+            "The server listens on %s, but serves only requests for localhost or for its IP "
+            "address: "
+            "set the address that browsers use with --public-url, such as https://shop.example, or "
+            "add hosts with --allowed-host.",
             settings.host,
         )
     with listening(settings.host, settings.port) as listener:
@@ -67,36 +72,38 @@ def run(settings: Settings) -> None:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_run(settings, listener))
         except asyncio.CancelledError:
-            # a signal that arrives during the start cancels this task
+            # A signal during the start has cancelled the task.
             return
 
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Open the port before the start, so that clients wait until the start is complete."""
+    """Open the port. Clients that connect during the start wait until it is complete."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         # Prefer IPv4 to IPv6, because every client can use IPv4.
         family, *_, place = min(found, key=lambda entry: entry[0] != socket.AF_INET)
         listener = socket.create_server((str(place[0]), port), family=family, backlog=2048)
     except socket.gaierror as error:
-        raise CommandError(f"The host {host} is unknown: choose another with --host.") from error
+        raise CommandError(
+            f"The host {host} is unknown: choose another address with --host."
+        ) from error
     except OSError as error:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
         raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
-        # Accepted connections inherit this option. asyncio sets it only for sockets with a protocol
-        # number, which these sockets do not have. Without this option, every response waits 40 ms
-        # for an ACK.
+        # Without this option, every response waits 40 ms for an ACK. Accepted connections inherit
+        # it. asyncio would set it itself, but only for sockets with a protocol number, and these
+        # sockets have none.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 
 async def _run(settings: Settings, listener: socket.socket) -> None:
     task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - asyncio.run made it
+    assert task is not None  # noqa: S101 - asyncio.run has made it
     _on_signal(lambda _: task.cancel())
-    warning = "SIGHUP replaces workers, and none serves yet: the start continues."
+    warning = "SIGHUP replaces workers, but no worker serves yet. The start continues."
     _on_hangup(partial(logger.warning, warning), task.cancel)
     async with open_store(settings, share=False) as store:
         await _check_documents(settings, store)
@@ -116,19 +123,20 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 async def _check_documents(settings: Settings, store: Store) -> None:
-    """Raise CommandError if the server would refuse every operation."""
+    """Raise CommandError if there are no documents, but only documents are allowed."""
     given = settings.documents or not settings.documents_only
     if not given and not await Stores(store.table).documents.all():
         raise CommandError(
-            "--documents-only without documents would refuse every operation: name a manifest with "
-            "--documents, or register documents first by `marginalia documents add`."
+            "--documents-only allows only registered documents, but no document is registered: "
+            "name "
+            "a manifest with --documents, or run `marginalia documents add` first."
         )
 
 
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
-    # Check the file here: with an invalid file, every worker would end.
+    # Check the file before workers start, because every worker would end if the file is invalid.
     moderation_of(settings)
     if settings.documents:
         schema = build_schema(
@@ -137,7 +145,7 @@ async def _serve_by_workers(
             explain=settings.plans,
         )
         trusted_documents(settings, schema, {})
-    if settings.demo:  # Workers cannot show the progress of the load, because the parent runs it.
+    if settings.demo:  # Load before workers start, because their pages cannot show the progress.
         async with _demo(store).in_background() as loading:
             either: set[asyncio.Future[Any]] = {loading, store.died}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -165,7 +173,8 @@ async def _serve(
         server = HttpServer(app, settings, greeting)
         _on_signal(lambda number: server.handle_exit(number, None))
         warning = (
-            "SIGHUP replaces workers, and this server has none: start it with --workers 2, or more."
+            "SIGHUP replaces workers, but this server has no workers: start it with --workers 2 or "
+            "more."
         )
         _on_hangup(partial(logger.warning, warning), server.end)
         store.died.add_done_callback(lambda _: server.end())
@@ -176,16 +185,13 @@ async def _serve(
 
 
 def _demo(store: Store) -> "DemoLoad":
-    from server.demo.demo_data import DemoLoad  # noqa: PLC0415 - most starts load none
+    from server.demo.demo_data import DemoLoad  # noqa: PLC0415 - most servers have no demo data
 
     return DemoLoad(store.table)
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:
-    """On SIGHUP, replace the workers.
-
-    If the server's terminal was closed, end the server instead.
-    """
+    """Replace the workers on SIGHUP. End the server if its terminal was closed."""
     had_terminal = _has_terminal()
 
     def act() -> None:
@@ -203,7 +209,7 @@ def _has_terminal() -> bool:
 
 
 def address(host: str, port: int) -> str:
-    """Return the URL at which a browser on this machine reaches the server."""
+    """Return the URL with which a browser on this machine can reach the server."""
     host = _WILDCARDS.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -216,7 +222,7 @@ def banner(
     secret: str | None,
     code: SignInCode | None,
 ) -> str:
-    """Return the text that lists the addresses to open. In a demo it adds a header for writes."""
+    """Return the text with the server's addresses. In a demo, add a link and a JWT."""
     lines = [
         "",
         f"  Pages     {url}/  (open them in a browser)",
@@ -228,10 +234,10 @@ def banner(
         lines.append(f"  Metrics   {metrics}")
     if settings.demo and secret is not None:
         encoded = make_token(secret, user=DEMO_USER, lifetime=DEMO_LIFETIME)
-        link, once = f"{url}/sign-in", f"as user {DEMO_USER}, by one click"
+        link, once = f"{url}/sign-in", f"as user {DEMO_USER}, with one click"
         if code is not None:
             link = f"{link}?code={code.text}"
-            once = f"as user {DEMO_USER}, once, within {CODE_SECONDS // 60} minutes"
+            once = f"as user {DEMO_USER}, only once, within {CODE_SECONDS // 60} minutes"
         lines += [
             f"  Sign in   {link}",
             f"            {once}",

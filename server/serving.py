@@ -1,4 +1,4 @@
-"""The HTTP server over an open table: its application, its broker, and uvicorn's configuration."""
+"""Makes the parts of a running server: the application, the broker, and uvicorn's server."""
 
 import asyncio
 import logging
@@ -30,18 +30,18 @@ from server.settings import Settings
 logger = logging.getLogger(__name__)
 
 WORKER_START = 60
-"""Maximum seconds in which a new worker must be ready to serve."""
+"""Maximum seconds until a new worker must be ready to serve."""
 
 GRACE = 10
-"""Maximum seconds in which running requests must end after the server begins to stop."""
+"""Maximum seconds for which a server that stops waits for its running requests."""
 
 LISTENERS = 16
-"""Number of duplicates of the listening socket. uvloop accepts one connection per socket in a turn
-of the event loop, and a turn can take tens of milliseconds under load."""
+"""Number of duplicates of the listening socket. In each turn of the event loop, uvloop accepts only
+one connection per socket. On a busy server, a turn can take tens of milliseconds."""
 
 
 def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:
-    """Return the verifier of JWTs that the settings describe."""
+    """Return the object that verifies JWTs by the rules of the settings."""
     issuer = None
     if settings.jwt_issuer is not None or settings.jwks_url is not None:
         issuer = Issuer(settings.jwt_issuer, settings.jwks_url)
@@ -66,9 +66,9 @@ async def open_application(
     loading: Callable[[], tuple[int, int] | None] | None = None,
     code: SignInCode | None = None,
 ) -> AsyncIterator[Served]:
-    """Yield the application over an open table, with its broker, metrics, traces and access log.
+    """Yield the application for an open table, with its broker, metrics, traces and access log.
 
-    JWTs are verified by ``secret`` or by a key set. ``loading`` and ``code`` are arguments of
+    ``secret`` returns the secret that verifies JWTs. ``loading`` and ``code`` are passed to
     ``create_app``.
     """
     authenticator = authenticator_of(settings, secret)
@@ -110,17 +110,17 @@ async def open_application(
 
 
 def check_broker(settings: Settings) -> None:
-    """Raise CommandError if the settings' broker cannot be used."""
+    """Raise CommandError if the broker of the settings cannot be used."""
     if not settings.live:
         logger.warning(
-            "Live comments are off: several workers need --redis-url, by which they "
-            "send changes to each other."
+            "Live comments are off, because several workers need Redis to send changes to each "
+            "other: add --redis-url."
         )
     if settings.redis_url is None:
         return
     if find_spec("redis") is None:
         raise CommandError(
-            f"--redis-url needs a package that is not installed: run {installing('redis')}."
+            f"--redis-url needs a Python package that is not installed: run {installing('redis')}."
         )
     from dal.live.redis_stream import client_of  # noqa: PLC0415 - an extra
 
@@ -132,7 +132,7 @@ def check_broker(settings: Settings) -> None:
 
 @asynccontextmanager
 async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
-    """Yield the settings' broker. It closes at the end of the ``with`` block."""
+    """Yield the broker of the settings. It is closed at the end of the ``with`` block."""
     if settings.redis_url is not None:
         from dal.live import redis_stream  # noqa: PLC0415 - an extra
 
@@ -144,11 +144,11 @@ async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
 
 @asynccontextmanager
 async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None]:
-    """Yield the uploads to the settings' bucket; None without a bucket."""
+    """Yield the object that uploads photos to the bucket of the settings, or None."""
     if settings.upload_bucket is None:
         yield None
         return
-    from dal.client.sdk import open_s3  # noqa: PLC0415 - it imports the AWS SDK
+    from dal.client.sdk import open_s3  # noqa: PLC0415 - imports the AWS SDK
 
     async with open_s3(settings.upload_bucket) as store:
         yield await PhotoUploads.open(store, settings.upload_url)
@@ -159,7 +159,7 @@ def http_config(
 ) -> uvicorn.Config:
     """Return uvicorn's configuration.
 
-    With ``workers``, ``app`` is a function that each worker calls.
+    If ``workers`` is a number, ``app`` is a function that each worker calls to get its application.
     """
     return uvicorn.Config(
         app,
@@ -171,30 +171,30 @@ def http_config(
         ws_max_size=MAX_SOCKET_MESSAGE,
         ws_ping_interval=PING_EVERY,
         ws_ping_timeout=PING_EVERY,
-        ws_per_message_deflate=False,  # compression would need 10 kB of memory per connection
+        ws_per_message_deflate=False,  # Compression would need 10 kB of memory per connection.
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=settings.keep_alive,
-        # Otherwise the next waiting request would start in the context of the request that has
-        # ended.
+        # Without this, the next waiting request would start with the context variables of the
+        # request that has just ended.
         reset_contextvars=True,
         access_log=False,
         log_config=None,
-        log_level=logging.ERROR,  # not lower, because any client can cause lines of lower levels
+        log_level=logging.ERROR,  # Any client can cause log lines of lower levels.
         timeout_graceful_shutdown=GRACE,
         timeout_worker_healthcheck=WORKER_START,
     )
 
 
 def duplicates(listener: socket.socket) -> list[socket.socket]:
-    """Return duplicates of the listening socket, which accept connections. uvicorn closes them."""
+    """Return duplicates of the listening socket. uvicorn uses and closes them."""
     return [listener.dup() for _ in range(LISTENERS)]
 
 
 class HttpServer(uvicorn.Server):
-    """Prints the addresses when it listens. Its caller handles signals.
+    """A server that prints its addresses after it has started. The caller handles signals.
 
-    If uvicorn handled a signal, it would raise the signal again at its own end. The process would
-    then end before the engine is stopped.
+    uvicorn must not handle signals. It would raise a signal again after it has stopped, and the
+    process would end before the engine is stopped.
     """
 
     def __init__(self, app: Served, settings: Settings, greeting: str) -> None:
@@ -203,16 +203,16 @@ class HttpServer(uvicorn.Server):
         self.greeted = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to accept connections, then print the addresses."""
+        """Start to accept connections. Then print the addresses."""
         await super().startup(sockets)
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
         self.greeted.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Do not handle signals."""
+        """Replace uvicorn's method. Do not handle signals."""
         yield
 
     def end(self) -> None:
-        """Stop serving after the running requests end."""
+        """Stop the server after its running requests have ended."""
         self.should_exit = True

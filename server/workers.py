@@ -1,7 +1,7 @@
-"""Several processes serve one port over one table. This module extends uvicorn's supervisor.
+"""Runs several processes (workers) that serve the same port and table.
 
-The parent process opens the engine, and runs uvicorn's supervisor in a thread. A worker is a new
-Python interpreter, so it runs the program version that is installed when the worker starts.
+The parent process runs the engine, and runs uvicorn's supervisor in a thread. Each worker is a new
+Python interpreter. So a worker runs the version of the program that is installed when it starts.
 """
 
 import asyncio
@@ -36,60 +36,62 @@ logger = logging.getLogger(__name__)
 
 STEADY = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
-"""Seconds. A dead worker is replaced at once. If the new worker dies within ``STEADY`` seconds, the
-cause may still exist. Then the pause before the next replacement grows: 2, 4, 8 … 60 seconds."""
+"""Seconds. A worker that has ended is replaced immediately. If the new worker ends within
+``STEADY`` seconds, the cause may still exist, so the supervisor waits before it starts the next
+worker. The pause becomes longer each time: 2, 4, 8 … 60 seconds."""
 
 CLOSING = 15
-"""Maximum seconds in which an ending worker closes its connections to the table, Redis and the
-collector."""
+"""Maximum seconds for which a worker that ends closes its connections to the table, to Redis and to
+the OpenTelemetry collector."""
 
 
 class Supervisor(Multiprocess):
-    """Keeps the configured number of workers running behind one listener, and replaces them."""
+    """Starts the workers, and replaces workers that have ended."""
 
     def __init__(
         self, settings: Settings, address: TableAddress, listener: socket.socket, greeting: str
     ) -> None:
-        # A dictionary, because a newer version may have more settings than the version that started
-        # the parent.
+        # Workers get a dictionary, because a worker of a newer version may have more settings than
+        # the parent process.
         values = {"settings": asdict(settings), "address": asdict(address)}
         config = http_config(partial(_Worker, values), settings, workers=settings.workers)
         handlers = {number: signal.getsignal(number) for number in SIGNALS}
         super().__init__(config, duplicates(listener))
-        # here the event loop handles signals, and not uvicorn's supervisor
+        # Restore the handlers, because the event loop handles signals, and not uvicorn's
+        # supervisor.
         for number, handler in handlers.items():
             signal.signal(number, handler)
         self._greeting = greeting
         self._restarts: dict[int, tuple[float, float]] = {}
-        """For each worker's index: the time of its last restart, and the pause before that
-        restart."""
+        """For each index of a worker: the time of its last restart, and the pause before it."""
         self._due: dict[Process, float] = {}
-        """The time at which each dead worker must be replaced."""
+        """The time at which each worker that has ended must be replaced."""
 
     async def serve(self) -> None:
         """Serve until ``end``. Raise CommandError if no worker can be started."""
         try:
             await asyncio.to_thread(self.run)
         finally:
-            # Otherwise Python's exit would wait, after an error, for the workers that still run.
+            # After an error, some workers may still run. Without this, Python's exit waits for
+            # them.
             self.terminate_all()
             self.join_all()
 
     def end(self) -> None:
-        """Stop serving after the running requests end. A second call stops at once."""
+        """Stop the workers after their running requests have ended. A second call kills them."""
         for worker in self.processes if self.should_exit.is_set() else ():
             worker.process.kill()
         self.should_exit.set()
 
     def replace(self) -> None:
-        """Replace the workers one by one. The new workers run the version that is installed now."""
+        """Replace the workers one by one. New workers run the version that is installed now."""
         self.signal_queue.append(signal.SIGHUP)
 
     def init_processes(self) -> None:
-        """Start the workers. When all of them serve, print the addresses."""
-        # Workers inherit this thread's signal mask. A terminal sends signals to all processes, and
-        # only the parent must handle them. The resource tracker would remove the mask when it
-        # starts, so it starts first.
+        """Start the workers. Print the addresses after all of them are ready."""
+        # Only the parent handles SIGINT and SIGHUP, but a terminal sends them to all processes. So
+        # this thread blocks them, and workers inherit this. Python's resource tracker removes the
+        # block when it starts, so it must start first.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         super().init_processes()
@@ -97,28 +99,30 @@ class Supervisor(Multiprocess):
             if not worker.wait_until_ready(WORKER_START, self.should_exit):
                 if self.should_exit.is_set():
                     return
-                raise CommandError("No worker can be started: see the log above.")
+                raise CommandError("No worker can be started: read the log above.")
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
 
     def keep_subprocess_alive(self) -> None:
         """Replace each worker that has ended.
 
-        uvicorn's own supervisor ends all workers if one cannot start.
+        uvicorn's own method would end all workers if one worker cannot start.
         """
-        # A worker that hangs is ended by its own watchdog, which prints its stacks.
+        # This does not look for blocked workers. Each worker has a watchdog that ends it.
         for index, worker in enumerate(self.processes):
             if worker.process.is_alive() or self.should_exit.is_set():
                 continue
             now = time.monotonic()
             if worker not in self._due:
-                worker.kill()  # also closes the pipes to the ended worker
+                worker.kill()  # This also closes the pipes to the worker.
                 restarted, pause = self._restarts.get(index, (-math.inf, 0.0))
                 soon = now - restarted < STEADY
                 pause = min(max(FIRST_PAUSE, 2 * pause), LONGEST_PAUSE) if soon else 0.0
                 self._restarts[index] = now + pause, pause
                 self._due[worker] = now + pause
                 when = f" in {pause:.0f} s" if pause else ""
-                logger.warning("A worker died (%s): starting it again%s.", _ending(worker), when)
+                logger.warning(
+                    "A worker has ended (%s): starting it again%s.", _ending(worker), when
+                )
             if now >= self._due[worker]:
                 del self._due[worker]
                 self.processes[index] = Process(self.config, self.sockets)
@@ -133,27 +137,27 @@ class Supervisor(Multiprocess):
             logger.warning("All %d workers were replaced.", count)
         elif not self.should_exit.is_set():
             logger.error(
-                "%d of %d workers were replaced: a new worker cannot serve, for the reason above. "
-                "The other workers continue; fix the cause and send SIGHUP again.",
+                "Only %d of %d workers were replaced, because a new worker cannot serve. The old "
+                "workers continue. The log above shows the cause: fix it, then send SIGHUP again.",
                 *(replaced, count),
             )
 
 
 def _ending(worker: Process) -> str:
-    """Return how a worker ended, in words."""
+    """Return as text why a worker has ended."""
     code = worker.exitcode or 0
     if code == -KILLED_BY:
-        return "its event loop was blocked, see the stack above"
+        return "its event loop was blocked, and its stack is above"
     if code >= 0:
         return f"exit code {code}"
     try:
         return f"killed by {signal.Signals(-code).name}"
-    except ValueError:  # most real-time signals have no name
+    except ValueError:  # Most real-time signals have no name.
         return f"killed by signal {-code}"
 
 
 class _Worker:
-    """The application of one worker. It is opened and closed by ASGI's lifespan messages."""
+    """The application of one worker. ASGI's lifespan messages open and close it."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         # Exclude the imported objects from garbage collection, because they stay in memory.
@@ -165,7 +169,7 @@ class _Worker:
         threading.Thread(target=_end_with_parent, daemon=True).start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or handle ASGI's lifespan messages."""
+        """Serve a request, or handle ASGI's lifespan messages."""
         if scope["type"] != "lifespan":
             await self._served.admission(scope, receive, send)
             return
@@ -173,9 +177,9 @@ class _Worker:
             async with self._opened() as self._served:
                 await self._served.live(scope, receive, send)
         except (CommandError, DalError) as error:
-            logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - no trace is needed
+            logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - the message needs no traceback
             await send({"type": "lifespan.startup.failed", "message": ""})
-        else:  # This message ends the process, so close the process's connection to Redis first.
+        else:  # This message ends the process. All connections are closed before.
             await send({"type": "lifespan.shutdown.complete"})
 
     @asynccontextmanager
@@ -188,16 +192,15 @@ class _Worker:
         ):
             with watched(end=settings.ends_when_blocked):
                 yield served
-            # Kill the process if closing takes longer, because the parent waits for the process to
-            # end.
+            # The parent waits for this process. So the process is killed if it needs more time.
             signal.alarm(CLOSING)
 
 
 def _end_with_parent() -> None:
     """End this worker when its parent has ended.
 
-    Otherwise uvicorn's worker would keep the port open.
+    Without this, the worker would continue to use the port.
     """
-    if parent := parent_process():  # always true: uvicorn starts workers by ``spawn``
+    if parent := parent_process():  # uvicorn starts workers by ``spawn``, so there is a parent.
         parent.join()
     signal.raise_signal(signal.SIGTERM)

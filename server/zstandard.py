@@ -1,4 +1,4 @@
-"""Imports Zstandard from Python's standard library (3.14 or newer), or from its backport."""
+"""Imports the compression Zstandard from Python 3.14 or newer, or from its backport."""
 
 import sys
 

@@ -55,7 +55,7 @@ async def test_several_workers_without_redis_refuse_subscriptions(
     """A browser's ``EventSource`` stops at any other status than 200."""
     settings = Settings(workers=2)
     check_broker(settings)
-    assert [line.partition(":")[0] for line in caplog.messages] == ["Live comments are off"]
+    assert [line.partition(",")[0] for line in caplog.messages] == ["Live comments are off"]
     async with listening(app_of(table, workers=2), settings) as port:
         url = f"http://127.0.0.1:{port}"
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
@@ -83,7 +83,7 @@ def test_a_missing_redis_package_is_reported_with_the_command_that_installs_it(
     outcome = called("serve", "--endpoint-url", ENDPOINT, "--redis-url", SECRET_URL)
     assert outcome.returncode == 2
     assert outcome.stderr == (
-        "marginalia: --redis-url needs a package that is not installed: "
+        "marginalia: --redis-url needs a Python package that is not installed: "
         "run `.venv/bin/pip install -c constraints.txt -e '.[redis]'`.\n"
     )
 

@@ -31,22 +31,22 @@ NOWHERE = "http://127.0.0.1:9"
 @pytest.mark.parametrize(
     ("given", "subject", "level", "words"),
     [
-        ({}, "TLS", Level.OK, "127.0.0.1 alone"),
-        ({"host": "0.0.0.0"}, "TLS", Level.DANGER, "unencrypted"),
-        ({"public_url": "http://shop.example"}, "TLS", Level.DANGER, "unencrypted"),
+        ({}, "TLS", Level.OK, "only on 127.0.0.1"),
+        ({"host": "0.0.0.0"}, "TLS", Level.DANGER, "without encryption"),
+        ({"public_url": "http://shop.example"}, "TLS", Level.DANGER, "without encryption"),
         ({"public_url": "https://shop.example"}, "TLS", Level.OK, "https://shop.example"),
         (PUBLIC, "TLS", Level.WARNING, "--trusted-proxy"),
         (PUBLIC | {"trusted_proxies": ("10.0.0.0/8",)}, "TLS", Level.OK, "https://shop.example"),
         ({}, "hosts", Level.OK, "loopback"),
         (PUBLIC, "hosts", Level.OK, "https://shop.example, loopback"),
         ({"host": "0.0.0.0"}, "hosts", Level.WARNING, "--public-url"),
-        ({"allowed_hosts": ("*",)}, "hosts", Level.WARNING, "any host"),
-        ({"jwt_secret": "e" * 32}, "JWTs", Level.OK, "given and has 32 bytes"),
+        ({"allowed_hosts": ("*",)}, "hosts", Level.WARNING, "all host names"),
+        ({"jwt_secret": "e" * 32}, "JWTs", Level.OK, "set and has 32 bytes"),
         ({"jwt_secret": "short"}, "JWTs", Level.DANGER, "has 5 bytes"),
-        ({}, "JWTs", Level.WARNING, "none can be verified"),
+        ({}, "JWTs", Level.WARNING, "no JWT can be verified"),
         ({"jwks_url": NOWHERE}, "JWTs", Level.WARNING, "'iss' is not checked"),
         ({"jwt_issuer": NOWHERE, "jwt_audience": "us"}, "JWTs", Level.OK, "for us"),
-        ({}, "issuer", Level.OK, "none is configured"),
+        ({}, "issuer", Level.OK, "no issuer is configured"),
         ({"jwks_url": NOWHERE}, "issuer", Level.DANGER, "cannot be fetched"),
         (
             {"jwt_issuer": NOWHERE, "jwt_audience": "us"},
@@ -60,23 +60,23 @@ NOWHERE = "http://127.0.0.1:9"
             Level.DANGER,
             "--jwt-issuer http://id.example",
         ),
-        ({"jwks_url": "http://id.example/keys"}, "issuer", Level.DANGER, "unencrypted"),
+        ({"jwks_url": "http://id.example/keys"}, "issuer", Level.DANGER, "is not encrypted"),
         ({"documents": (Path("absent.json"),)}, "manifests", Level.DANGER, "cannot be read"),
-        ({"allowed_hosts": ("shop.example",)}, "TLS", Level.DANGER, "unencrypted"),
-        ({"allowed_hosts": ("[::1]", "*.localhost")}, "TLS", Level.OK, "127.0.0.1 alone"),
+        ({"allowed_hosts": ("shop.example",)}, "TLS", Level.DANGER, "without encryption"),
+        ({"allowed_hosts": ("[::1]", "*.localhost")}, "TLS", Level.OK, "only on 127.0.0.1"),
         ({"allowed_hosts": ("shop.example",), "demo": True}, "demo", Level.DANGER, "--no-demo"),
         ({"demo": True, "explain": True}, "demo", Level.OK, "this machine"),
         (PUBLIC | {"demo": True}, "demo", Level.DANGER, "--no-demo"),
         (PUBLIC | {"explain": True}, "plans", Level.WARNING, "--no-explain"),
         (PUBLIC, "introspection", Level.WARNING, "--no-introspection"),
         (PUBLIC | {"introspection": False}, "introspection", Level.OK, "off"),
-        ({}, "table", Level.OK, "the server's first start makes it"),
+        ({}, "table", Level.OK, "the server creates it in"),
         ({}, "backup", Level.OK, "no data yet"),
         ({"aws": True}, "backup", Level.OK, "DynamoDB's backups"),
         ({}, "Redis", Level.OK, "one process"),
         ({"workers": 2}, "Redis", Level.WARNING, "--redis-url"),
         ({"redis_url": "redis://:hush@127.0.0.1:9"}, "Redis", Level.DANGER, "cannot be used"),
-        ({}, "ClickHouse", Level.OK, "none is configured"),
+        ({}, "ClickHouse", Level.OK, "not configured"),
         ({"analytics_url": NOWHERE}, "ClickHouse", Level.WARNING, "cannot be reached"),
     ],
 )
@@ -126,7 +126,7 @@ async def test_an_issuer_that_answers(address: str, tmp_path: Path) -> None:
 async def test_redis_that_answers() -> None:
     with redis_server() as server:
         assert await checks.redis(Settings(redis_url=server.url)) == checks.ok(
-            "Redis", "it answers."
+            "Redis", "it responds."
         )
 
 
@@ -194,9 +194,9 @@ async def test_counts(table: Table) -> None:
     assert (await checks.counts(table)).level is Level.OK
     state = await store.read()
     for change, words in (
-        ({"complete": False}, "they lack comments"),
+        ({"complete": False}, "not all comments are counted"),
         ({"rebuilding": True}, "not finished"),
-        ({"mode": MaintenanceMode.STREAM, "complete": False}, "there are none"),
+        ({"mode": MaintenanceMode.STREAM, "complete": False}, "there are no counts"),
     ):
         await store.announce(await store.read(), **{"rebuilding": False} | change)
         found = await checks.counts(table)
@@ -236,7 +236,7 @@ async def test_the_last_backup(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
     async with open_table(settings, share=False):
         assert checks.backup(settings) == checks.warning(
-            "backup", "none was made here: run `marginalia backup FILE`."
+            "backup", "there is no backup of this data: run `marginalia backup FILE`."
         )
         for name in ("monday.db", "tuesday.db"):
             began = datetime.now(UTC)
@@ -247,7 +247,7 @@ async def test_the_last_backup(tmp_path: Path) -> None:
             assert began <= last.at <= datetime.now(UTC)
             assert checks.backup(settings) == checks.ok(
                 "backup",
-                f"the last one was made at {last.at:%Y-%m-%d %H:%M} UTC: {tmp_path / name}.",
+                f"the last backup was made at {last.at:%Y-%m-%d %H:%M} UTC: {tmp_path / name}.",
             )
         refused = called("backup", tmp_path / name, "--data-dir", settings.data_dir)
         assert refused.returncode == USAGE
@@ -262,5 +262,5 @@ def test_a_danger_is_exit_code_1(tmp_path: Path) -> None:
     assert fine.stdout.startswith("ok       TLS            not needed")
     danger = called("serve", "--check", "--host", "0.0.0.0", "--data-dir", tmp_path / "data")
     assert danger.returncode == 1
-    assert danger.stdout.startswith("danger   TLS            JWTs would travel unencrypted")
+    assert danger.stdout.startswith("danger   TLS            JWTs would be sent without encryption")
     assert list(tmp_path.iterdir()) == []

@@ -24,7 +24,7 @@ from tests.server.embedded import fill, mounted, refusal
 
 OK = (200, {"status": "ok"})
 
-UNUSABLE = "The store cannot be used: the server's log says why."
+UNUSABLE = "The store cannot be used. The server's log contains the reason."
 
 
 @asynccontextmanager
@@ -149,11 +149,11 @@ async def test_a_log_that_was_removed_is_not_ready_and_refused_after_a_kill(
         assert await asked(client, "/health/ready") == OK
         shutil.copytree(settings.data_dir, left)  # as a kill leaves it
         (settings.data_dir / "marginalia.db-wal").unlink()
-        assert "marginalia.db-wal is gone" in await unready(client, caplog)
+        assert "marginalia.db-wal is missing" in await unready(client, caplog)
     async with embedded_engine(settings.data_dir, share=False):  # it was stopped in good order
         pass
     (left / "marginalia.db-wal").unlink()
-    assert "marginalia.db-wal is gone" in await refusal(left)
+    assert "marginalia.db-wal is missing" in await refusal(left)
     (left / "engine.json").unlink()
     async with embedded_engine(left, share=False):
         pass
@@ -200,7 +200,7 @@ async def test_a_data_file_that_is_taken_away_is_not_ready(
         database = tmp_path / "data/marginalia.db"
         database.unlink()
         said = await unready(client, caplog)
-        assert f"The data file {database} is gone, but it held data" in said
+        assert f"The data file {database} is missing, but it had data before" in said
         database.touch()
         said = await unready(client, caplog)
-        assert f"The data file {database} is empty, but it held data" in said
+        assert f"The data file {database} is empty, but it had data before" in said

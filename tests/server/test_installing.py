@@ -60,7 +60,7 @@ def test_ctrl_c_stops_a_step_with_one_sentence() -> None:
             program,
         ]
     )
-    assert said == (130, ["Things: stopped; run the same command again to continue."])
+    assert said == (130, ["Things: stopped. To continue, run the same command again."])
 
 
 def test_ctrl_c_while_the_environment_is_made_prints_no_traceback(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_ctrl_c_while_the_environment_is_made_prints_no_traceback(tmp_path: Path
     (tmp_path / "server").mkdir()
     shutil.copy(ROOT / "server/installing.py", tmp_path / "server")
     _, lines = interrupted(["make", f"PYTHON={sys.executable}", ".venv/created"])
-    assert "Python environment: stopped; run the same command again to continue." in lines
+    assert "Python environment: stopped. To continue, run the same command again." in lines
     assert [line for line in lines if "Traceback" in line or "KeyboardInterrupt" in line] == []
 
 

@@ -70,8 +70,8 @@ async def test_a_blocked_worker_is_replaced_and_the_other_one_answers(tmp_path: 
     assert "Timeout (" in said  # a busy machine may print another stack
     assert said.count(" in backtrack\n") == 1
     assert (
-        "A worker died (its event loop was blocked, see the stack above): starting it again."
-        in said
+        "A worker has ended (its event loop was blocked, and its stack is above): "
+        "starting it again." in said
     )
 
 
@@ -83,7 +83,7 @@ def test_a_blocked_server_without_the_option_prints_its_stack_and_continues(tmp_
     assert code == 0
     assert "Timeout (" in said
     assert said.count(" in wait\n") == 1
-    assert "The event loop was blocked, or the process stopped, for" in said
+    assert "The event loop was blocked, or the process was stopped, for" in said
 
 
 def test_a_suspended_server_continues_and_a_blocked_server_ends_with_its_engine(

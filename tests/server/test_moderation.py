@@ -19,8 +19,11 @@ def words(file: Path) -> Settings:
     [
         (b"", "is empty: write a word or a phrase in each line."),
         (b"# a comment\n\n", "is empty: write a word or a phrase in each line."),
-        (b"fine\n\n...\n", "line 3: a word or phrase has a letter or a digit"),
-        (b"x" * 101, "line 1: a word or phrase has a letter or a digit, and 100 characters"),
+        (b"fine\n\n...\n", "line 3: a word or phrase must have a letter or a digit"),
+        (
+            b"x" * 101,
+            "line 1: a word or phrase must have a letter or a digit, and at most 100 characters",
+        ),
         (b"\xff", "is not UTF-8"),
         (None, "cannot be read: No such file or directory."),
     ],

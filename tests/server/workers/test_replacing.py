@@ -177,19 +177,21 @@ async def test_workers_that_cannot_start_leave_the_old_ones_serving(tmp_path: Pa
         victim, other = before
         manifest.write_text(invalid)
         victim.send_signal(nameless)
-        await logged(server, f"A worker died (killed by signal {nameless}): starting it again.")
-        await logged(server, "A worker died (exit code 3): starting it again in 2 s.")
+        await logged(
+            server, f"A worker has ended (killed by signal {nameless}): starting it again."
+        )
+        await logged(server, "A worker has ended (exit code 3): starting it again in 2 s.")
         manifest.write_text(valid)
         kills.write_text("import os\nos.kill(os.getpid(), 9)\n")
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             assert (await client.get("/health/ready")).is_success
-        await logged(server, "A worker died (killed by SIGKILL): starting it again in 4 s.")
+        await logged(server, "A worker has ended (killed by SIGKILL): starting it again in 4 s.")
         kills.unlink()
         await another(server, victim, 2)
         assert other.is_running()
         await replaced(server)
         await logged(server, ALL)
-        died = [line.startswith("A worker died") for line in complaints(said(server))]
+        died = [line.startswith("A worker has ended") for line in complaints(said(server))]
         assert died.count(True) == 3
         async with clients_of(server, 2) as clients:
             ready = [(await client.get("/health/ready")).status_code for client in clients]

@@ -45,8 +45,8 @@ async def test_a_killed_worker_loses_no_acknowledged_write_and_is_replaced(
         code, errors = server.ended()
         assert not any(process.is_running() for process in family)
     assert code == 0
-    assert complaints(errors) == ["A worker died (killed by SIGKILL): starting it again."]
-    assert errors.count("Live comments are off: several workers need --redis-url") == 1
+    assert complaints(errors) == ["A worker has ended (killed by SIGKILL): starting it again."]
+    assert errors.count("Live comments are off, because several workers need Redis") == 1
 
 
 def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path
     refused = marginalia("serve", *options, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert refused.returncode == 2
     assert refused.stderr.splitlines()[-1] == (
-        "marginalia: No worker can be started: see the log above."
+        "marginalia: No worker can be started: read the log above."
     )
 
 
