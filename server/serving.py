@@ -30,7 +30,7 @@ from server.settings import Settings
 logger = logging.getLogger(__name__)
 
 WORKER_START = 60
-"""Maximum seconds until a new worker must be ready to serve."""
+"""Maximum seconds for the start of a worker."""
 
 GRACE = 10
 """Maximum seconds for which a server that stops waits for its running requests."""

@@ -96,7 +96,7 @@ def _is_network(text: str) -> bool:
 
 
 def _is_host(pattern: str) -> bool:
-    """Return whether a text is a host name, an IP address, ``*``, or a name after ``*.``."""
+    """Return whether a text is a host name, an IP address, ``*`` or like ``*.shop.example``."""
     name = pattern.removeprefix("*.")
     return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
 
@@ -130,7 +130,7 @@ _HOST = (
 )
 _CORS_ORIGIN = (
     lambda text: text == ANY_ORIGIN or _is_origin(text),
-    "is neither an origin such as https://shop.example nor '*'.",
+    "is not an origin such as https://shop.example, or '*'.",
 )
 _PICTURE_ORIGIN = (
     lambda text: _is_origin(text) and text.startswith("https:"),
@@ -144,13 +144,13 @@ _HTTPS_URL = (
     lambda text: _is_url(text) and text.startswith("https:") and not _split(text).query,
     "is not an address such as https://photos.shop.example.",
 )
-_PROXY = (_is_network, "is neither an address nor a network such as 10.0.0.0/8.")
+_PROXY = (_is_network, "is not an IP address, or a network such as 10.0.0.0/8.")
 _OUR_ROLES = ("staff", "moderator", "merchant")
 _ROLE = (
     lambda text: text.rpartition("=")[0] != "" and text.rpartition("=")[2] in _OUR_ROLES,
     "does not end in =staff, =moderator or =merchant. An example is shop-admins=staff.",
 )
-_RATE = (_is_rate, "is neither a rate such as 100/s or 600/min nor 'off'.")
+_RATE = (_is_rate, "is not a rate such as 100/s or 600/min, or 'off'.")
 
 _documents = partial(_setting, panel="Documents")
 _store = partial(_setting, panel="Store")

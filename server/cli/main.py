@@ -178,7 +178,8 @@ def main() -> None:
     # lines of a command's output. The server's log has its own handler and still receives them.
     logging.getLogger("dal").addHandler(_NOWHERE)
     try:
-        # Imports create no garbage, but garbage collection would take a sixth of their time.
+        # Switch garbage collection off during the imports. It would find no garbage, but take a
+        # sixth of their time.
         gc.disable()
         app = build(sys.argv[1:])
         gc.freeze()

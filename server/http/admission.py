@@ -273,7 +273,7 @@ class Admission:
             self._timer = loop.call_at(due, self._look, due)
 
     def _look(self, due: float) -> None:
-        """Refuse requests that have waited too long, and start one more if there is free time."""
+        """Refuse requests that have waited too long, and start another one if there is time."""
         self._timer = None
         now = asyncio.get_running_loop().time()
         while self._waiting and now - self._waiting.oldest().since > LONGEST:

@@ -226,10 +226,10 @@ def _check_fit(
     fitting = preset_for(columns, format_)
     if preset.name:
         lacks = listed([*dict.fromkeys(repr(column) for _, column in missing)])
-        instead = f"add `--preset {fitting}` instead" if fitting else "name its columns with --map"
+        instead = f"Add `--preset {fitting}` instead" if fitting else "Name its columns with --map"
         raise CommandError(
             f"{name} does not fit --preset {preset.name}: it has no {lacks}, only "
-            f"{listed(columns)}; {instead}."
+            f"{listed(columns)}. {instead}."
         )
     if fitting:
         raise CommandError(

@@ -163,5 +163,5 @@ async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
     "origin", ["shop.example", "https://shop.example/", "https://shop.example/path", "", "null"]
 )
 def test_an_invalid_origin_is_refused_with_a_sentence(origin: str) -> None:
-    with pytest.raises(CommandError, match="is neither an origin such as"):
+    with pytest.raises(CommandError, match="is not an origin such as"):
         Settings(cors_origins=[origin])

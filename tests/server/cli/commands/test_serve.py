@@ -196,12 +196,12 @@ def test_a_host_of_another_machine_is_reported(tmp_path: Path, host: str, senten
 @pytest.mark.parametrize(
     ("option", "value", "sentence"),
     [
-        ("--rate-limit", "often", "is neither a rate such as 100/s or 600/min nor 'off'."),
-        ("--rate-limit", "1/s, 9/min", "is neither a rate such as 100/s or 600/min nor 'off'."),
+        ("--rate-limit", "often", "is not a rate such as 100/s or 600/min, or 'off'."),
+        ("--rate-limit", "1/s, 9/min", "is not a rate such as 100/s or 600/min, or 'off'."),
         (
             "--trusted-proxy",
             "shop.example",
-            "is neither an address nor a network such as 10.0.0.0/8.",
+            "is not an IP address, or a network such as 10.0.0.0/8.",
         ),
     ],
 )
