@@ -70,7 +70,10 @@ async def node(info: Info, node_id: NodeId) -> AnyNode | None:
 
 
 async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
-    """Return the objects in the order of their ids. An error replaces its own object only."""
+    """Return the objects in the order of their ids.
+
+    If reading an object fails, the list has the error in place of this object.
+    """
     if len(node_ids) > MAX_NODES:
         raise InvalidArgumentError("ids", f"ids lists {len(node_ids)}; the maximum is {MAX_NODES}.")
 

@@ -58,8 +58,8 @@ class Answers:
 
 def execution(
     *,
-    rounds: Annotated[int, typer.Option(min=1, help="Each ratio is of medians of these.")] = 15,
-    times: Annotated[int, typer.Option(min=1, help="Requests of a round.")] = 100,
+    rounds: Annotated[int, typer.Option(min=1, help="Each figure is their median.")] = 15,
+    times: Annotated[int, typer.Option(min=1, help="Requests in a round.")] = 100,
 ) -> None:
     """Show the CPU of requests, compiled and by graphql-core, in alternating rounds."""
     rows = asyncio.run(_measured(rounds, times))
