@@ -90,8 +90,7 @@ def transport(settings: Settings) -> Finding:
         return danger(
             "TLS",
             "JWTs would be sent without encryption: put a proxy with TLS in front of the server, "
-            "and "
-            "set its address with --public-url https://…",
+            "and set its address with --public-url https://…",
         )
     if not is_loopback(settings.host) and all(is_loopback(one) for one in settings.trusted_proxies):
         return warning(
@@ -203,8 +202,7 @@ def permissions(settings: Settings) -> Finding:
         return warning(
             "files",
             f"other users of this machine can read {opened[0]}: start the server, which changes "
-            "the "
-            "permissions.",
+            "the permissions.",
         )
     return ok("files", "other users of this machine cannot read the secret and the data.")
 
@@ -286,7 +284,8 @@ async def counts(table: Table) -> Finding:
     state = await MaintenanceStore(table).read()
     if state.copied:
         return warning(
-            "counts", "the table is a copy, so they may be wrong: run `marginalia stats rebuild`."
+            "counts",
+            "the table is a copy, so the counts may be wrong: run `marginalia stats rebuild`.",
         )
     if state.rebuilding or state.upgrading:
         return warning(

@@ -4,14 +4,13 @@ A Python thread cannot do this. The code that blocks the loop, for example a reg
 hold the interpreter's lock, and then no Python thread runs. So the event loop resets three timers
 every second. If the loop is blocked, the timers expire:
 
-- ``faulthandler`` prints the stacks. It has a thread in C, which needs no lock. - ``ITIMER_PROF``
-measures CPU time. When it expires, the kernel kills the process. A process that is
-  stopped (by SIGSTOP, or because the machine sleeps) uses no CPU time, so it is not killed.
+- ``faulthandler`` prints the stacks. It has a thread in C, which needs no lock.
+- ``ITIMER_PROF`` measures CPU time. When it expires, the kernel kills the process. A process that
+  is stopped (by SIGSTOP, or because the machine sleeps) uses no CPU time, so it is not killed.
 - ``ITIMER_REAL`` measures elapsed time. It is for a loop that waits in a system call and uses no
-CPU
-  time. Its signal has a handler in Python, which can run during such a wait. The handler ends the
-  process when it is called for the second time. If the process was only stopped, the loop resets
-  the timers before the second call.
+  CPU time. Its signal has a handler in Python, which can run during such a wait. The handler ends
+  the process when it is called for the second time. If the process was only stopped, the loop
+  resets the timers before the second call.
 """
 
 import asyncio
@@ -27,8 +26,8 @@ logger = logging.getLogger(__name__)
 TURN = 1.0
 STACK_AFTER = 5.0
 END_AFTER = 15.0
-"""Seconds. ``TURN``: between two resets. ``STACK_AFTER``: until the stacks are printed.
-``END_AFTER``: until the process ends."""
+"""The event loop resets the timers every ``TURN`` seconds. If it is blocked, the stacks are printed
+after ``STACK_AFTER`` seconds, and the process ends after ``END_AFTER`` seconds."""
 
 KILLED_BY = signal.SIGPROF
 """The signal that ends the process. The exit status in a shell or container is then 155."""

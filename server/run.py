@@ -62,9 +62,8 @@ def run(settings: Settings) -> None:
     if AllowedHosts(settings).by_address:
         logger.warning(
             "The server listens on %s, but serves only requests for localhost or for its IP "
-            "address: "
-            "set the address that browsers use with --public-url, such as https://shop.example, or "
-            "add hosts with --allowed-host.",
+            "address: set the address that browsers use with --public-url, such as "
+            "https://shop.example, or add hosts with --allowed-host.",
             settings.host,
         )
     with listening(settings.host, settings.port) as listener:
@@ -128,8 +127,7 @@ async def _check_documents(settings: Settings, store: Store) -> None:
     if not given and not await Stores(store.table).documents.all():
         raise CommandError(
             "--documents-only allows only registered documents, but no document is registered: "
-            "name "
-            "a manifest with --documents, or run `marginalia documents add` first."
+            "name a manifest with --documents, or run `marginalia documents add` first."
         )
 
 

@@ -374,9 +374,8 @@ class Settings:
 
     access_log: bool = _observability(
         False,
-        "Log a line for each request with its operation, time and cost. It contains no addresses "
-        "and "
-        "names of users.",
+        "Log a line for each request with its operation, time and cost. The line contains "
+        "no addresses or names of users.",
     )
     metrics_port: int | None = _observability(
         None,
@@ -396,8 +395,7 @@ class Settings:
     trace_sample: float = _observability(
         0.01,
         "Share of requests that are traced. Requests that their caller already traces are traced "
-        "in "
-        "addition. A process traces at most 5 requests per second.",
+        "in addition. A process traces at most 5 requests per second.",
         bounds=(0, 1),
     )
 

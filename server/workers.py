@@ -36,9 +36,9 @@ logger = logging.getLogger(__name__)
 
 STEADY = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
-"""Seconds. A worker that has ended is replaced immediately. If the new worker ends within
-``STEADY`` seconds, the cause may still exist, so the supervisor waits before it starts the next
-worker. The pause becomes longer each time: 2, 4, 8 … 60 seconds."""
+"""A worker that has ended is replaced immediately. If the new worker ends within ``STEADY``
+seconds, the cause may still exist, so the supervisor waits before it starts the next worker. The
+pause becomes longer each time: 2, 4, 8 … 60 seconds."""
 
 CLOSING = 15
 """Maximum seconds for which a worker that ends closes its connections to the table, to Redis and to

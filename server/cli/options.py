@@ -22,7 +22,8 @@ Command: TypeAlias = Callable[..., Coroutine[Any, Any, None] | None]
 def takes(*names: str) -> Callable[[Command], Callable[..., None]]:
     """Return a decorator that adds the options of these settings to a command.
 
-    The command receives their values in one argument, ``settings``. It may be a coroutine function.
+    The command receives their values in one argument, ``settings``. The command may be a coroutine
+    function.
     """
     types = get_type_hints(Settings)
     by_name = {setting.name: setting for setting in fields(Settings)}

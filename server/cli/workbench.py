@@ -29,8 +29,7 @@ _EACH = 3
 
 _DESCRIPTION = (
     "Made by `marginalia table workbench`. This format has no local secondary indexes, but the "
-    "table "
-    "has {local}. So create the table with `marginalia table create`."
+    "table has {local}. So create the table with `marginalia table create`."
 )
 
 

@@ -117,8 +117,7 @@ class DataDirectory:
         except OSError as error:
             logger.warning(
                 "Other users of this machine can read the data in %s, and its permissions cannot "
-                "be "
-                "changed (%s): run `chmod -R go= %s` as the owner of the directory.",
+                "be changed (%s): run `chmod -R go= %s` as the owner of the directory.",
                 self.path,
                 error.strerror,
                 self.path,
@@ -215,9 +214,8 @@ class DataDirectory:
     def _lost(self, how: str) -> CommandError:
         return CommandError(
             f"The data file {self.database} is {how}, but it had data before: restore a backup "
-            "with "
-            f"`marginalia restore`, or move the directory {self.path} away to start with an empty "
-            "table."
+            f"with `marginalia restore`, or move the directory {self.path} away to start with an "
+            "empty table."
         )
 
     def in_use(self) -> DataDirectoryInUseError:

@@ -25,7 +25,7 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""Seconds. If the engine ends again within this time after a restart, it stays ended."""
+"""If the engine ends again within this number of seconds after a restart, it is not restarted."""
 
 ROOM_LOOK = 1.0
 """Seconds between two checks whether a full disk has enough free space to start the engine."""
@@ -34,8 +34,8 @@ _ROOM_LINE = 60.0
 """Seconds between two log lines about a full disk."""
 
 SERVER_LOOK = 1.0
-"""Seconds between two checks. A command that uses a server's engine checks that the server still
-runs."""
+"""Seconds between two checks by a command that uses a server's engine. Each check finds out whether
+the server still runs."""
 
 SHARE_DEADLINE = 30.0
 """Maximum seconds for which a command waits until a server has started or a command has ended."""

@@ -52,7 +52,8 @@ _PORTS = range(11_000, 65_536)
 """The ports from which a port is chosen. Browsers refuse some lower ports."""
 
 _RANDOM = random.SystemRandom()
-"""Unlike Python's default generator, it gives different numbers in each process, also in tests."""
+"""Chooses ports. If a test sets the seed of Python's default generator, that generator would choose
+the same ports in several processes."""
 
 _SIGNALLED = 128
 """If a signal kills a program, the shell returns this number plus the number of the signal."""
@@ -84,7 +85,7 @@ class Guard:
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # Give the event loop a turn to close the pipe. There may be no other turn before it ends.
+        # Give the event loop a turn to close the pipe. The loop may end before its next turn.
         await asyncio.sleep(0)
         # The guard ends within milliseconds, so this loop polls. A thread that waits for the guard
         # would continue to run after its task was cancelled.

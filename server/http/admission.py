@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""Seconds. If no request has waited for longer than this, every new request may wait. The requests
-are a burst, and the server cannot know yet how fast it will serve them."""
+"""Seconds. While no request has waited for longer than ``BURST``, every new request may wait. In
+this short time, the server cannot know yet how fast it will serve the waiting requests."""
 
 WAIT = 6.0
-"""Seconds. If a request has waited for longer than BURST, a new request may wait only if it will
-probably start within this time."""
+"""Seconds. While a request has waited for longer than ``BURST``, a new request may wait only if it
+will probably start within ``WAIT``."""
 
 LONGEST = 8.0
-"""Seconds after which the server refuses a waiting request. A request waits for so long only if the
-requests before it took longer than expected."""
+"""Seconds after which the server refuses a waiting request. A request waits so long only if
+earlier requests took longer than expected."""
 
 PACE = 0.002
 """The assumed seconds between the ends of two requests, until the server has measured this pace."""
@@ -64,7 +64,7 @@ REFUSALS = 1_000
 time that other requests need."""
 
 ON_TIME = 0.003
-"""Seconds. If a timer of the event loop is late by less than this, the event loop has free time."""
+"""Seconds. If a timer is late by less than ``ON_TIME``, the event loop has free time."""
 
 MOST_WAITING = 20
 """The number of running requests may grow by this factor, if the requests wait for the store and
@@ -206,7 +206,7 @@ class Admission:
         self.refused = 0
         """The number of refused requests since the start."""
         self._refusal_due = 0.0
-        """The time at which the last of the delayed refusals is sent."""
+        """The time at which the server sends the last of the delayed refusals."""
         self._unlogged = 0
         self._logged_at = -_LOG_EVERY
 
@@ -273,7 +273,10 @@ class Admission:
             self._timer = loop.call_at(due, self._look, due)
 
     def _look(self, due: float) -> None:
-        """Refuse requests that have waited too long, and start another one if there is time."""
+        """Refuse requests that have waited too long.
+
+        If the event loop has free time, also start one waiting request.
+        """
         self._timer = None
         now = asyncio.get_running_loop().time()
         while self._waiting and now - self._waiting.oldest().since > LONGEST:
@@ -366,7 +369,10 @@ class RateLimitMiddleware:
             await self._app(scope, counted, send)
 
     def _wait(self, client: str) -> float | None:
-        """Count a request and return None. If it exceeds the rate, return seconds to wait."""
+        """Count a request and return None.
+
+        If the request exceeds the rate, return the seconds after which the client may try again.
+        """
         state = self._limiter.peek(client)
         if state.remaining <= self._burst:
             return state.reset_after - (self._burst - 1) * self._interval

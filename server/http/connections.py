@@ -39,8 +39,8 @@ from server.http.subscriptions import ENDING
 RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _DESCRIPTORS = 65_536
-"""Maximum number of file descriptors. Some systems allow a thousand million, and would then reserve
-memory for all of them."""
+"""Maximum number of file descriptors. Some systems allow 1,000,000,000, and would then
+reserve memory for all of them."""
 
 _RESERVE = 256
 """Number of file descriptors that are not for clients' connections. The server uses them for files,
@@ -64,7 +64,8 @@ _LAST_CALL = 1.0
 request because it does not know yet that the server closes the connection."""
 
 _NEXT_READ = 0.01
-"""Seconds. In this time, the event loop reads the data that has already arrived."""
+"""Seconds from the end of ``_LAST_CALL`` until an idle connection closes. Meanwhile the event loop
+reads the data that has already arrived."""
 
 STATE = "connections"
 """The key of the ``Connections`` object in the lifespan state of ASGI."""
@@ -416,8 +417,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def _close_soon(self) -> None:
         """Close an idle connection soon. If a request has begun, wait for one more second.
 
-        If the CPU was busy, this timer is late, and data may have arrived that is not read yet. The
-        event loop reads it before it runs the next timer.
+        If the CPU was busy, the server may not have read data that has already arrived. The event
+        loop reads this data before the new timer expires.
         """
         self.loop.call_later(_LAST_CALL if self._partial else _NEXT_READ, self._close_if_idle)
 

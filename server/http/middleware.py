@@ -100,9 +100,9 @@ class AllowedHosts:
     browser treats this server as a part of the attacker's site.
 
     By default, the server accepts the name or address of ``--host``. If other machines can reach
-    the server, it also accepts the IP address of the connection. An attacker can use neither for
-    DNS rebinding. ``--public-url`` and ``--allowed-host`` replace these defaults. The names of this
-    machine, such as ``localhost``, are always allowed.
+    the server, it also accepts the IP address of the connection. These defaults are safe, because
+    DNS rebinding needs a host name that the attacker owns. ``--public-url`` and ``--allowed-host``
+    replace the defaults. The names of this machine, such as ``localhost``, are always allowed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -351,7 +351,8 @@ class CompressionMiddleware:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        # Both applications send `Vary: Accept-Encoding`. Caches need this header in every response.
+        # Caches need `Vary: Accept-Encoding` in every response. So a middleware that compresses
+        # nothing adds this header to the responses that must not be compressed.
         self._uncompressed = CompressMiddleware(
             app, minimum_size=SMALLEST, zstd=False, brotli=False, gzip=False
         )

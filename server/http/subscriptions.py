@@ -45,8 +45,8 @@ RETRY_MS = 2_000
 """Milliseconds after which a browser connects again if the connection has ended."""
 
 KEEP_ALIVE = 15.0
-"""Seconds. After this time without an event, the server sends a comment. Otherwise a proxy may
-close the connection, often after a minute."""
+"""Seconds without an event after which the server sends a comment, a line that clients ignore.
+Otherwise a proxy may close the idle connection, often after a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."

@@ -127,8 +127,8 @@ _MICROSECONDS: Mapping[DateUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
-"""Matches numbers such as ``20201120``: a date, or the Unix time of a second in August 1970. They
-are rejected, because a guess could be wrong."""
+"""Matches numbers such as ``20201120``. Such a number can be a date, or a Unix time in August 1970.
+The parser rejects it, because a guess could be wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
 """Matches ends of dates that ``fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z`` after a

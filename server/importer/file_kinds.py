@@ -388,7 +388,7 @@ _DECISION_NEEDS = {
     Verdict.APPROVE: ("decided_at", "seen"),
     Verdict.REJECT: ("decided_at", "seen", "reason"),
 }
-"""The fields that a row must have for each verdict. None stands for a row without a verdict."""
+"""The fields that a row must have for each verdict. The key None is for rows without a verdict."""
 
 
 def _case(values: Mapping[str, Any]) -> Case:

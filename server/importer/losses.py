@@ -15,7 +15,8 @@ from server.importer.rows import Reject, Row
 _ENTRY = struct.Struct("qqq")
 _PARTS = 32
 _MEMORY = 1_000_000
-"""Maximum bytes of one part in memory. A part that becomes larger moves to a temporary file."""
+"""Maximum bytes of memory for one part of ``SharedIds``. A larger part moves to a temporary
+file."""
 
 
 class SharedIds:
@@ -156,9 +157,9 @@ def _count(counts: Counter[Key], key: Key) -> None:
 
 
 def _is_filled(cell: object) -> bool:
-    """Return whether the cell has a value that a user would miss.
+    """Return whether a load reports the cell's value if it does not store the value.
 
-    Zero votes and an empty list of photos, for example, are no such values.
+    For example, zero votes and an empty list of photos are not reported.
     """
     if isinstance(cell, list):
         return any(map(_is_filled, cell))

@@ -40,8 +40,8 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Maximum seconds of reading the first rows of a file without a header. The rows show its
-columns."""
+"""Maximum seconds for reading the first rows of a file without a header. The cells of these rows
+show the columns of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,10 @@ def _names(column: str, cell: object) -> Sequence[str]:
 
 
 def _unnested(rows: Iterator[Row | Reject], columns: Collection[str]) -> Iterator[Row | Reject]:
-    """Yield the rows. Replace JSON objects by their members, in columns such as ``author/name``.
+    """Yield the rows. Replace a JSON object by its members if ``columns`` names a member.
 
-    Other objects stay, if none of ``columns`` is a member of them.
+    For example, if ``author/name`` is in ``columns``, each member of the object in the column
+    ``author`` gets its own column. An object without a named member stays in its cell.
     """
     outer = {column.partition("/")[0] for column in columns if "/" in column}
     for row in rows:

@@ -234,7 +234,7 @@ def _unwrapped(line: Line, entry: Mapping[str, object]) -> Row | Reject:
     if len(delimiter) != 1:
         cells = "delimiter is not one character"
     elif any(character == "\0" or "\ud800" <= character <= "\udfff" for character in raw):
-        cells = "raw has NUL, or bytes that are not UTF-8, as \\udc80 to \\udcff"
+        cells = "raw contains a NUL byte, or bytes that are not UTF-8 (\\udc80 to \\udcff)"
     elif names is not None:
         cells = parse_record(raw, names, delimiter)
     else:

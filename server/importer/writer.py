@@ -17,8 +17,8 @@ a slow disk, requests would wait in the engine's queue, and could exceed their d
 
 _LEAST, _MOST = 200, 5_000
 _SECONDS = 2.0
-"""Seconds that a batch should take. In a large batch, more rows are about the same product, and one
-change of its counters counts all of them. With small batches, the progress bar moves more often."""
+"""Seconds that a batch should take. Large batches make a load faster: all rows of a product in one
+batch need only one change of its counters. Small batches move the progress bar more often."""
 
 
 class Writer(Generic[Thing]):

@@ -142,7 +142,10 @@ class XmlRows(Iterator[Row | Reject]):
         self._depth -= len(self._open.pop()) + 1
 
     def _column(self) -> str:
-        """Return the path of the open element. In a row, it starts at the row, else at the root."""
+        """Return the path of the open element.
+
+        Inside a row, the path starts at the row. Outside a row, it starts at the root.
+        """
         return "/".join(self._open if self._row is None else self._open[len(self._path) :])
 
     def _put(self, column: str, value: str) -> None:

@@ -43,8 +43,7 @@ def load(
         Path,
         typer.Argument(
             help="JSONL, CSV, XML or Parquet file. - means standard input. Except for Parquet, "
-            "gzip "
-            "and zstd files are unpacked."
+            "gzip and zstd files are unpacked."
         ),
     ],
     *,
@@ -98,8 +97,7 @@ def load(
         Path | None,
         typer.Option(
             help="File for rejected rows with their lines and reasons. Fix the rows there, then "
-            "load "
-            "this file with the same options. Default: FILE.rejects.jsonl.",
+            "load this file with the same options. Default: FILE.rejects.jsonl.",
         ),
     ] = None,
     write_units: WriteUnits = None,
@@ -160,7 +158,7 @@ def load(
         find_preset(preset), **{name: one for name, one in given.items() if one is not None}
     )
     maps, sets = map_ or [], set_ or []
-    if id_from is not None:  # It replaces the preset's column with ids.
+    if id_from is not None:  # --id-from replaces the preset's column of ids.
         columns = [column.strip() for column in id_from.split(",")]
         if not all(columns):
             raise CommandError(

@@ -41,8 +41,7 @@ Scans = Annotated[
     typer.Option(
         "--scan/--no-scan",
         help="Whether to read the whole table. Without a scan, the command does not find tickets "
-        "of "
-        "organisations that the user has left.",
+        "of organisations that the user has left.",
     ),
 ]
 
@@ -158,14 +157,13 @@ async def erase(
     orders: Annotated[
         Fate,
         typer.Option(
-            help="Keep orders, because laws on bookkeeping may require this; or rename or delete "
-            "orders."
+            help="Keep, rename or delete orders. Laws on bookkeeping may require to keep them."
         ),
     ] = "keep",
     tickets: Annotated[
         Fate,
         typer.Option(
-            help="Rename tickets, because organisations may need them; or keep or delete tickets."
+            help="Keep, rename or delete tickets. Organisations may need the tickets later."
         ),
     ] = "rename",
     scans: Scans = True,

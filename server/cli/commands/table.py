@@ -89,8 +89,7 @@ async def upgrade(*, write_units: WriteUnits = None, settings: Settings) -> None
             )
     typer.echo(
         f"Table {settings.table} fits this version. {len(done.indexes)} indexes were added, and "
-        "keys "
-        f"were added to {done.items:,} items."
+        f"keys were added to {done.items:,} items."
     )
     if done.uncounted:
         typer.echo("Not all comments of the table are counted. Run `marginalia stats rebuild`.")

@@ -58,8 +58,8 @@ def token(
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
     secret = secret_source(settings.jwt_secret, settings.data_dir)()
-    # If the directory has no data, it is not a server's. Do not create a secret in it, because the
-    # server has another secret and would refuse the JWT.
+    # A directory without data does not belong to a server. Do not create a secret in it, because
+    # the server has another secret and would refuse the JWT.
     if secret is None:
         DataDirectory(settings.data_dir).require_data("set MARGINALIA_JWT_SECRET to its secret")
         secret = ensure_secret(settings.data_dir)

@@ -256,7 +256,7 @@ def test_fixed_raw_text_of_a_rejects_file_is_read(tmp_path: Path) -> None:
     assert [one.reason for one in bad(read_json_lines(path.read_bytes()))] == [
         "broken JSON at column 9: Expecting ',' delimiter",
         "a quote is opened and never closed",
-        r"raw has NUL, or bytes that are not UTF-8, as \udc80 to \udcff",
+        r"raw contains a NUL byte, or bytes that are not UTF-8 (\udc80 to \udcff)",
     ]
     fixed = path.read_text().replace(": 1", ": 1}").replace("open", 'open""')
     fixed = fixed.replace('open"",', r"open\",").replace("\\udce9", "é")
