@@ -119,10 +119,11 @@ _OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
-    """Return a Comment, or a LoadedComment if the file has columns that a load may keep.
+    """Return a LoadedComment if the row has a ``kept`` field, or else a Comment.
 
-    These columns are the state, the reply, the earlier votes and the photos. Raises
-    InvalidArgumentError if the moderator's decision does not fit the state.
+    These fields are the state, the reply, the earlier votes and the photos. If the file lacks the
+    column of such a field, a load keeps the stored value. Raises InvalidArgumentError if the
+    moderator's decision does not fit the state.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)

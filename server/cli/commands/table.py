@@ -141,7 +141,7 @@ async def one_per_person(
     typer.echo(f"Table {settings.table}: a person may have one comment on each product.")
     if further:
         typer.echo(
-            "Older comments of persons with a newer comment on the same product: "
+            "Comments whose author has a newer comment on the same product: "
             f"{len(further):,}. "
             "They stay. To list them, run `marginalia table one-per-person on --list`."
         )

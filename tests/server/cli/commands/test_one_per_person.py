@@ -12,7 +12,7 @@ from server.cli.main import build
 from tests.strategies import comment
 
 COUNTED = (
-    "Older comments of persons with a newer comment on the same product: 1. They stay. "
+    "Comments whose author has a newer comment on the same product: 1. They stay. "
     "To list them, run `marginalia table one-per-person on --list`."
 )
 
