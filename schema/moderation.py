@@ -30,7 +30,8 @@ show_enum(
     "Why a comment waits for a moderator.",
     {
         ReviewCause.SETTING: "The shop publishes no comment before a moderator approves it.",
-        ReviewCause.WORDS: "The title or the text has a word of the shop's list.",
+        ReviewCause.WORDS: "The title or the text contains a word or phrase that "
+        "the shop has listed for moderation.",
         ReviewCause.BLOCKED: "A moderator has blocked the author.",
         ReviewCause.REPORTS: "Readers have reported the published comment.",
         ReviewCause.EDIT: "The author has edited a published or rejected comment.",

@@ -131,13 +131,14 @@ class Backfill:
 
 
 async def cut_over(table: Table, announced: Maintenance) -> None:
-    """Copy each counter of the announced rebuild to its statistics item, once.
+    """Copy the counters of the announced rebuild to the statistics items.
 
-    Then move the products on the leaderboards, and delete the counters. An interrupted cutover
-    repeats all of this. A late write may change a counter after the counter's deletion, and so
-    create it again with wrong counts. The cutover does not copy such a counter, because the
-    attribute ``rebuilt`` (N) of the statistics item shows that the counter was already copied.
-    Raises StoreRefusedError if another command has changed the maintenance mode meanwhile.
+    For each batch of counters: copy the counters, move their products on the leaderboards, and
+    delete the counters. After an interruption, the next cutover processes the counters that are
+    left. No counter is copied twice, because the attribute ``rebuilt`` (N) of the statistics item
+    holds the rebuild's generation. This matters if a late write creates a deleted counter again,
+    with wrong counts. Raises StoreRefusedError if another command has changed the maintenance mode
+    meanwhile.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]

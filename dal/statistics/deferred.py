@@ -51,7 +51,7 @@ class DeferredWork(ABC):
 
     @property
     def pending(self) -> frozenset[str]:
-        """The objects that will be worked on."""
+        """The names of the objects that wait for this work."""
         return frozenset(self._pending)
 
     @abstractmethod

@@ -68,7 +68,7 @@ class Metrics:
         )
         self.plans = self._counter(
             "marginalia_plans",
-            "Executed plans by access pattern and index: one to three for a page.",
+            "Executed plans by access pattern and index. Most pages execute one plan.",
             "access_pattern",
             "index",
         )

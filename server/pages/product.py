@@ -166,13 +166,15 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             )
             for order, words in ORDERS.items()
         ],
-        # The same values for the choice between one product and its group; empty without a group.
+        # For one product and for its group: the name, the address of the list, and whether it is
+        # selected. Empty without a group.
         variants=[
             (gettext(one), path + replace(filters, together=together).query(), together)
             for one, together in ((THIS_VARIANT, False), (ALL_VARIANTS, True))
             if product["group"]
         ],
-        # The same values for the number of comments on a page.
+        # For each number of comments on a page: the number, the address of the list with this
+        # number, and whether it is selected.
         sizes=[
             (size, path + replace(filters, size=size).query(**part.chosen), size == filters.size)
             for size in SIZES

@@ -58,8 +58,10 @@ class Answers:
 
 def execution(
     *,
-    rounds: Annotated[int, typer.Option(min=1, help="Each figure is their median.")] = 15,
-    times: Annotated[int, typer.Option(min=1, help="Requests in a round.")] = 100,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Number of rounds. Each figure is the median of all rounds.")
+    ] = 15,
+    times: Annotated[int, typer.Option(min=1, help="Number of requests in a round.")] = 100,
 ) -> None:
     """Show the CPU of requests, compiled and by graphql-core, in alternating rounds."""
     rows = asyncio.run(_measured(rounds, times))
