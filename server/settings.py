@@ -44,7 +44,7 @@ class Option(NamedTuple):
     it is an empty text, there is no such option."""
     bounds: tuple[float | None, float | None] = (None, None)
     check: Check | None = None
-    """The check for the value, or for each value of a repeatable option."""
+    """A function that checks the value, or each value of a repeatable option."""
     secret: bool = False
     """Whether the value must not appear in messages."""
 

@@ -138,9 +138,9 @@ class OrganizationRepository:
     ) -> None:
         """Change the type of a user, or remove the user if ``new`` is None.
 
-        The write has the condition that an admin remains. This is ``by``, or another admin if
-        ``by`` is the user who changes. So if two admins remove each other at the same time, one of
-        them remains.
+        ``by`` is None for staff. Otherwise the write has the condition that ``by`` is still an
+        admin. If ``by`` is the changed user, the condition names another admin. So if two admins
+        remove each other at the same time, only one of them succeeds.
         """
 
         async def attempt() -> None:

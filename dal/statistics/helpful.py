@@ -58,7 +58,7 @@ class HelpfulFolds(DeferredWork):
         whole = COMMENT.encode(comment._replace(votes=votes))
         try:
             await self._table.update(_update(item, whole))
-        except ConditionFailedError:  # an edit or another process was faster
+        except ConditionFailedError:  # the item has changed since it was read
             return True
         self.folded += 1
         return await self._count(name) != votes
