@@ -33,7 +33,8 @@ async def trend(
         strawberry.argument(
             name="from",
             description="Start with the period that contains this time. Default: the period of the "
-            "first comment, but at most the last 400 periods.",
+            "first comment. If this gives more than 400 periods, only the last 400 are "
+            "returned.",
         ),
     ] = None,
     to: Annotated[

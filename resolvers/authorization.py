@@ -107,7 +107,7 @@ def may_change(viewer: Viewer, written: Authored) -> None:
 
 
 def may_write(permission: Permission) -> None:
-    """Raise ForbiddenError while an erase of the viewer's data is running."""
+    """Raise ForbiddenError while the viewer's data is being erased."""
     if permission.erasing:
         raise ForbiddenError("Your data is being erased. You cannot write until the erase ends.")
 

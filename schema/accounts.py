@@ -56,7 +56,9 @@ class User(Node):
     username: str = strawberry.field(description="Unique user name: the user's id. Never changes.")
     is_known: bool | None = strawberry.field(
         resolver=users.user_is_known,
-        description="Whether the user has a profile, orders or comments. Read only when selected.",
+        description=(
+            "Whether the user has a profile, orders or comments. Computed only when selected."
+        ),
     )
     name: str = strawberry.field(
         resolver=users.name_of,

@@ -63,7 +63,7 @@ class Author(Node):
     username: str = strawberry.field(description="Unique user name: the user's id. Never changes.")
     is_known: bool | None = strawberry.field(
         resolver=users.author_is_known,
-        description="Whether the author has comments. Read only when selected.",
+        description="Whether the author has comments. Computed only when selected.",
     )
     name: str = strawberry.field(
         resolver=users.name_of,
@@ -210,7 +210,7 @@ class Product(Node):
     is_known: bool | None = strawberry.field(
         resolver=products.is_known,
         description="Whether the product has comments, or the shop has set its title, picture or "
-        "URL. Read only when selected.",
+        "URL. Computed only when selected.",
     )
     title: str | None = strawberry.field(
         resolver=products.title, description="Title; null if the shop has set none."

@@ -38,9 +38,11 @@ class LoadedComment:
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def over(self, there: Comment | Submission | None, now: datetime) -> Comment | Submission:
-        """Return the comment that a load writes at the time ``now``.
+        """Return the comment or submission that the load of this row stores at the time ``now``.
 
-        ``there`` is the stored comment or submission with the same id; None if there is none.
+        It has the values of the row. The ``_KEPT`` fields and the state keep their stored values
+        if the row does not contain them. ``there`` is the stored comment or submission with the
+        same id, or None.
         """
         comment = self.comment
         if there is not None:

@@ -22,6 +22,6 @@ class Permission:
 
     blocked: bool
     erasing: bool
-    """Whether an erase of the user's data is running."""
+    """Whether the user's data is being erased."""
     bought: bool
     """Whether an order of the user that contains the product was ever delivered."""

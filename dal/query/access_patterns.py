@@ -92,7 +92,7 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern(
         "AP3a",
-        "a product's comments with one or several ratings in one language",
+        "a product's comments with one rating in one language",
         BY_LANGUAGE_AND_RATING,
         "product language rating*",
         "?",
@@ -235,9 +235,7 @@ ACCESS_PATTERNS = (
         "since before",
     ),
     AccessPattern("A3", "an order with its lines", ORDER_BY_ID, "order"),
-    AccessPattern(
-        "A4", "a user's orders of one or several statuses", ORDERS_BY_STATUS, "user status*"
-    ),
+    AccessPattern("A4", "a user's orders with one status", ORDERS_BY_STATUS, "user status*"),
     AccessPattern(
         "A4 (since a date)",
         "a user's shipped orders from a date on",

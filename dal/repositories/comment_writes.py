@@ -118,11 +118,15 @@ class CommentWriter:
     ) -> Written:
         """Change fields of a comment or a submission. Its date stays the same.
 
-        ``check`` may raise an error to refuse the change. Without ``review`` the comment keeps its
-        state. With ``review``, the new text waits for a moderator in three cases: ``review``
-        returns a cause, a moderator has rejected the comment, or the comment waits for a cause
-        other than the server's rule. Otherwise it is published. Raises NotFoundError if there is no
-        such comment, and ConflictError if other requests keep changing it.
+        ``check`` may raise an error to refuse the change. Without ``review`` the state stays the
+        same. With ``review``, the edited comment waits for a moderator in three cases:
+
+        - ``review`` returns a cause for the new text.
+        - A moderator has rejected the comment.
+        - The comment already waits, for a cause that ``_OF_THE_RULE`` does not contain.
+
+        Otherwise the edited comment is published. Raises NotFoundError if there is no such
+        comment, and ConflictError if other requests keep changing it.
         """
 
         def edited(item: Item, one: Stored) -> CommentChange:

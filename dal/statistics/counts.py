@@ -105,7 +105,7 @@ def _counted(comment: Comment | None, sign: int) -> Deltas:
 class RatingCount:
     """The number of comments with one rating.
 
-    In facets, only comments in the selected languages count.
+    In facets, ``count`` includes only comments in the selected languages.
     """
 
     rating: int
@@ -118,7 +118,7 @@ class RatingCount:
 class LanguageCount:
     """The number of comments in one language.
 
-    In facets, only comments with the selected ratings count.
+    In facets, ``count`` includes only comments with the selected ratings.
     """
 
     language: str

@@ -62,8 +62,7 @@ def _rows(section: str) -> Iterator[str]:
             yield _row(
                 (
                     f"**{name}**",
-                    # A second example of a pattern follows the first.
-                    QUESTIONS.get(name, ""),
+                    QUESTIONS.get(name) or " with ".join(name.split(", ")),
                     indexes or NONE,
                     ", ".join(_code(conditions)) or NONE,
                     example.reads.requests,
