@@ -74,12 +74,12 @@ class Metrics:
         )
         self.refills = self._counter(
             "marginalia_plan_refills",
-            "Further Queries of a segment, because the first one returned too few rows.",
+            "Additional Queries of a segment, sent because the first Query returned too few rows.",
             "access_pattern",
         )
         self.store_requests = self._counter(
             "marginalia_dynamodb_requests",
-            "Requests to DynamoDB by operation and outcome; each attempt counts.",
+            "Requests to DynamoDB by operation and outcome. Each attempt counts as a request.",
             "operation",
             "outcome",
         )
@@ -138,7 +138,7 @@ class StateSampler:
         )
         self._late = Gauge(
             "marginalia_event_loop_late_seconds",
-            "Delay of the event loop in the last second, of the worker with the longest delay.",
+            "Delay of the event loop in the last second: the longest of all workers.",
             registry=registry,
             multiprocess_mode="livemax",
         )
@@ -187,7 +187,7 @@ class FollowerMetrics:
         """The lag of the slowest shard in this round, in seconds."""
         self._counted_until = Gauge(
             "marginalia_follower_counted_until_timestamp_seconds",
-            "Until when `stats follow` has counted all changes, in Unix time.",
+            "The time up to which `stats follow` has counted all changes, in Unix time.",
             registry=metrics.registry,
             multiprocess_mode="livemax",
         )

@@ -634,7 +634,7 @@ def notes(prices: Prices) -> list[str]:
     item = COMMENT.encode(comment("size", 3))
     row = {name: item[name] for name in ALL.attributes}
     return [
-        f"A comment has {size_of(item)} bytes, and {size_of(row)} of them in each index.",
+        f"A comment has {size_of(item)} bytes in the table, and {size_of(row)} in each index.",
         f"The prices are those of {prices.place}, of {prices.date:%Y-%m-%d}.",
         f"A million write units cost {prices.write_units:g}, read units {prices.read_units:g}.",
         f"A GB of storage costs {prices.storage:g} a month.",
