@@ -109,7 +109,7 @@ def may_change(viewer: Viewer, written: Authored) -> None:
 def may_write(permission: Permission) -> None:
     """Raise ForbiddenError while the viewer's data is being erased."""
     if permission.erasing:
-        raise ForbiddenError("Your data is being erased. You cannot write until the erase ends.")
+        raise ForbiddenError("Your data is being erased. You cannot write until the erasure ends.")
 
 
 def may_vote(permission: Permission) -> None:

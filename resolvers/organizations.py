@@ -46,7 +46,7 @@ class CreateOrganizationInput:
         description="Subscription plan, as free text. Maximum 200 characters."
     )
     users: list[OrganizationUserInput] = strawberry.field(
-        default_factory=list, description="Further users to add. Maximum 90."
+        default_factory=list, description="More users of the organisation. Maximum 90."
     )
 
 

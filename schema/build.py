@@ -54,9 +54,10 @@ NODE_TYPES = (
 DESCRIPTION = """\
 A shop's orders, support tickets, and comments on products.
 
-Lists are Relay connections: a page has 20 rows by default and 100 at most. Products are looked up \
-by `productId`, users by `username`, organisations by `organizationName`, comments by `commentId`, \
-and orders and tickets by global `id`. Mutations also name comments by global `id`.
+Lists are Relay connections: a page has 20 rows by default and 100 at most. Arguments name \
+products by `productId`, users by `username`, and organisations by `organizationName`. Mutations \
+name comments, orders and tickets by global `id`. The fields `comment`, `order` and `ticket` look \
+them up by `commentId`, `orderId` and `ticketId`.
 
 If a field fails, it is null, and `errors` has an error with a code from `ErrorCode`. The other \
 fields are returned. If the input of a mutation is invalid, `userErrors` of its payload lists the \

@@ -269,7 +269,7 @@ class Product(Node):
         graphql_type=Trend | None,
         description="Comments over time, from the analytics store. Null with the error "
         "NOT_AVAILABLE if the server has no analytics store, and with UNAVAILABLE "
-        "if the server cannot reach the store. May lag `statistics`.",
+        "if the server cannot reach the store. May be older than `statistics`.",
     )
 
 

@@ -44,7 +44,7 @@ show_enum(
     Verdict,
     "What a moderator decides on a comment.",
     {
-        Verdict.APPROVE: "Publish the submission.",
+        Verdict.APPROVE: "Publish the submission, or keep the published comment.",
         Verdict.REJECT: "Reject the submission or the published comment, for a `reason`.",
     },
 )

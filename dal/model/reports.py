@@ -43,9 +43,9 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class CommentReports:
-    """The reports of a comment, oldest first. If there are more than MOST_READ, some are missing.
+    """The first MOST_READ reports of a comment, oldest first.
 
-    ``complete`` is False in that case.
+    ``complete`` is False if there may be more reports.
     """
 
     reports: Sequence[Report]
@@ -53,7 +53,7 @@ class CommentReports:
 
     @property
     def total(self) -> int | None:
-        """The number of reports; None if there are more than MOST_READ."""
+        """The number of reports; None if there may be more than MOST_READ."""
         return len(self.reports) if self.complete else None
 
     @property

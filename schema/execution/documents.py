@@ -180,7 +180,9 @@ class CheckedDocument:
             if name is None or (own is not None and own.value == name):
                 return operation
         if name is None:
-            raise GraphQLError("The document has no operation: write a query, or send another one.")
+            raise GraphQLError(
+                "The document has no operation: add a query, a mutation or a subscription."
+            )
         raise GraphQLError(f"The document has no operation of the name {name!r}.")
 
 
