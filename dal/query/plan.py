@@ -218,13 +218,13 @@ class ReasonCode(StrEnum):
     MORE_TO_READ = "More expensive: it reads more."
     NO_CHEAPER = "Not cheaper."
     NONE_PASSES = "No row is expected to pass the filter, so every row would be read."
-    UNWEIGHED_ROWS = "Not compared: it covers fewer filters than {}."
-    UNWEIGHED_RANGES = "Not compared: it has more key ranges than {}."
-    DIVIDED = "Its keys contain {}, which the query does not filter by."
-    HOLDS_OTHERS = "It contains only rows whose {} is {}."
-    LACKS = "Its rows do not contain {}."
-    LAGS = "It is eventually consistent, but this query needs a consistent read."
-    TOO_MANY_RANGES = "It needs {} key ranges; the maximum is {}."
+    UNWEIGHED_ROWS = "Not compared: this index covers fewer filters than {}."
+    UNWEIGHED_RANGES = "Not compared: this index has more key ranges than {}."
+    DIVIDED = "The keys of the index contain {}, which the query does not filter by."
+    HOLDS_OTHERS = "The index contains only rows whose {} is {}."
+    LACKS = "The rows of the index do not contain {}."
+    LAGS = "The index is eventually consistent, but this query needs a consistent read."
+    TOO_MANY_RANGES = "This index needs {} key ranges; the maximum is {}."
 
 
 ReasonValue: TypeAlias = str | int | Sequence[str]

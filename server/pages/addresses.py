@@ -45,8 +45,8 @@ class Filters:
     languages: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
-    """The last day that matches, in UTC as the pages show dates. ``since`` is the first; both are
-    included."""
+    """The last day of the filter, in UTC, as the pages show dates. ``since`` is the first day. The
+    filter includes both days."""
     order: str = "newest"
     """The name of the list's order: see ``list_orders``."""
     verified: bool = False
@@ -91,7 +91,7 @@ class Filters:
 
     @property
     def dated(self) -> bool:
-        """Whether the filters have a first or last day. The server does not count by day."""
+        """Whether the filters have a first or last day. Then the server has no counts."""
         return bool(self.since or self.until)
 
     @property

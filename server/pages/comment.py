@@ -43,7 +43,7 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's limits, in characters. If the API refuses a shorter field, the field is blank."""
+"""The API's limits, in characters. If the API refuses a shorter or equal text, it is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -131,7 +131,7 @@ class CommentForm:
     def input(self) -> dict[str, Any]:
         """Return the fields for the mutation's input.
 
-        Without a rating it is 0, which the mutation refuses.
+        If the visitor has chosen no rating, it is 0, which the mutation refuses.
         """
         return {
             "rating": int(self.rating) if self.rating in _RATINGS else 0,
@@ -176,10 +176,11 @@ def size_message(text: str, most: int) -> str:
     if size <= most:
         return gettext("Write a few words.")
     return ngettext(
-        "This has %(count)s character. Please shorten it.",
-        "This has %(count)s characters. Please shorten it.",
+        "This text has %(count)s character; the maximum is %(most)s.",
+        "This text has %(count)s characters; the maximum is %(most)s.",
         size,
         count=number(size),
+        most=number(most),
     )
 
 
@@ -233,14 +234,14 @@ async def change(request: PageRequest) -> Response:
 
 
 def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
-    """Redirect to the comment's page. It shows the card that scripts have asked for."""
+    """Redirect to the comment's page. For a script, the address names the kind of its list."""
     return request.to(
         with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
     )
 
 
 def _card(request: PageRequest) -> str | None:
-    """Return the kind of list from which a script opens the page; None without scripts."""
+    """Return the kind of list in which a script shows the comment; None without scripts."""
     kind = request.http.query_params.get("card")
     return kind if kind in {"product", "author", "variant"} else None
 

@@ -20,9 +20,9 @@ _LEAST = 0.01
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
-"""For each window width: the number of characters above which the page hides the end of a text
-(folds the text), and the characters in half a line. A folded text shows about two lines less than
-that, so a fold always hides at least one line."""
+"""For each width of a window: its name, the number of characters above which a text is folded (the
+page hides its end), and the characters in half a line. A folded text shows about two lines less
+than the limit, so a fold always hides at least one line."""
 
 
 def number(value: float) -> str:

@@ -196,9 +196,9 @@ def _ways(plan: Plan) -> list[dict[str, Any]]:
 
 
 _HEADINGS: Mapping[str, str] = {
-    "PAGE": gettext_noop("The next part of the list: %(index)s"),
-    "REST": gettext_noop("Second plan, for the rest of the page: %(index)s"),
-    "FLAGS": gettext_noop("Next and previous page: %(index)s"),
+    "PAGE": gettext_noop("Next part of the list, read from %(index)s"),
+    "REST": gettext_noop("Second plan: the rest of the page, read from %(index)s"),
+    "FLAGS": gettext_noop("Whether there is a next and a previous page, read from %(index)s"),
 }
 
 

@@ -45,9 +45,9 @@ TREND_TIMEOUT = 0.5
 """Maximum seconds that a page waits for its trend after it has read all else."""
 
 _FEWEST_MONTHS, _FEWEST_COMMENTS, _FEWEST_OF_A_MONTH = 3, 50, 3
-"""Minimum months and comments for a trend, and comments in its first, last and each counted month.
+"""A trend needs this number of comments, and of months with ``_FEWEST_OF_A_MONTH`` comments.
 
-A trend of fewer would mostly show chance.
+It begins and ends with such a month. With fewer comments it would mostly show chance.
 """
 
 _WIDTH, _HEIGHT = 1000, 100

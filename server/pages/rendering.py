@@ -76,15 +76,19 @@ def etag(template: str, facts: dict[str, Any]) -> str:
 
 
 class _CodeGenerator(CodeGenerator):
-    """Escapes outputs by ``_Environment.escaped``, which makes no Markup of each of them."""
+    """Jinja's code generator, but it escapes outputs by ``_Environment.escaped``."""
 
     def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
-        del node, frame, finalize  # pages are always escaped, and have no function for all outputs
+        del node, frame, finalize  # escaping is always on, and ``finalize`` is not set
         self.write("environment.escaped(")
 
 
 class _Environment(jinja2.Environment):
-    """Jinja's environment for indented HTML templates and data from JSON."""
+    """Jinja's environment for the pages.
+
+    It removes the indentation of templates, translates their messages, escapes their outputs, and
+    reads ``a.b`` from a dict first.
+    """
 
     code_generator_class = _CodeGenerator
 
@@ -92,7 +96,7 @@ class _Environment(jinja2.Environment):
     def escaped(value: Any) -> str:
         """Return the HTML of an output. Jinja joins it with the template's own text.
 
-        ``escape`` wraps each text in a Markup, of which a page has hundreds.
+        ``escape`` would create a Markup object for each of the hundreds of outputs of a page.
         """
         if type(value) is str:
             return escaped_text(value)

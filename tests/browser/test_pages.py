@@ -285,7 +285,7 @@ async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser)
     await newer.click()
     await expect(pager).to_contain_text("1\u201320 of 110")
     assert await reader.shown() == first
-    await reader.page.get_by_role("link", name="Skip to the pages").press("Enter")
+    await reader.page.get_by_role("link", name="Skip to the page links").press("Enter")
     await reader.page.keyboard.press("Tab")
     await expect(older).to_be_focused()
     await reader.page.get_by_role("link", name="Last page").click()

@@ -148,7 +148,7 @@ async function add(form) {
   clear(next);
 }
 
-/* Removes the texts that the list has no comments, after the first one. */
+/* Removes the sentences about an empty list, after its first comment was added. */
 function first() {
   document.querySelector("#comments > .empty").remove();
   const { many } = document.getElementById("news").dataset;

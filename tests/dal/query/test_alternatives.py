@@ -73,11 +73,11 @@ async def test_without_statistics_the_reason_is_the_rule() -> None:
     assert (first.index, first.cost) == ("byLangAndRating", None)
     assert first.reason == "Without statistics: this index covers the most filters."
     assert {one.reason for one in others} == {
-        "Not compared: it covers fewer filters than byLangAndRating.",
-        "Its keys contain author, which the query does not filter by.",
-        "Its keys contain verified, which the query does not filter by.",
-        "Its keys contain hasPhotos, which the query does not filter by.",
-        "It contains only rows whose voted is true.",
+        "Not compared: this index covers fewer filters than byLangAndRating.",
+        "The keys of the index contain author, which the query does not filter by.",
+        "The keys of the index contain verified, which the query does not filter by.",
+        "The keys of the index contain hasPhotos, which the query does not filter by.",
+        "The index contains only rows whose voted is true.",
     }
 
 
@@ -88,12 +88,15 @@ async def test_without_statistics_the_reason_is_the_rule() -> None:
         (
             Selection("42"),
             "byRating",
-            "Its keys contain rating, which the query does not filter by.",
+            "The keys of the index contain rating, which the query does not filter by.",
         ),
         (
             Selection("42"),
             "byLangAndRating",
-            "Its keys contain language and rating, which the query does not filter by.",
+            (
+                "The keys of the index contain language and rating, "
+                "which the query does not filter by."
+            ),
         ),
         (
             Selection("42", frozenset({5})),
@@ -111,7 +114,7 @@ async def test_without_statistics_the_reason_is_the_rule() -> None:
                 "42", frozenset({1, 2, 3, 4}), frozenset(f"a{c}" for c in "abcdefghijklmnop")
             ),
             "byLangAndRating",
-            "It needs 64 key ranges; the maximum is 60.",
+            "This index needs 64 key ranges; the maximum is 60.",
         ),
     ],
 )
@@ -128,19 +131,27 @@ async def test_each_index_says_why(selection: Selection, index: str, reason: str
     ("index", "filters", "reason"),
     [
         (ORDERS_BY_DATE, {"user": "ann"}, None),
-        (ORDERS_BY_DATE, {"user": "ann", "order": "7"}, "Its rows do not contain order."),
+        (
+            ORDERS_BY_DATE,
+            {"user": "ann", "order": "7"},
+            "The rows of the index do not contain order.",
+        ),
         (
             ORDERS_BY_STATUS,
             {"user": "ann"},
-            "Its keys contain status, which the query does not filter by.",
+            "The keys of the index contain status, which the query does not filter by.",
         ),
         (
             ORDER_BY_ID,
             {"order": "7"},
-            "It is eventually consistent, but this query needs a consistent read.",
+            "The index is eventually consistent, but this query needs a consistent read.",
         ),
-        (OPEN_ORDERS, {"status": "SHIPPED"}, "It contains only rows whose status is PLACED."),
-        (OPEN_ORDERS, {}, "It contains only rows whose status is PLACED."),
+        (
+            OPEN_ORDERS,
+            {"status": "SHIPPED"},
+            "The index contains only rows whose status is PLACED.",
+        ),
+        (OPEN_ORDERS, {}, "The index contains only rows whose status is PLACED."),
     ],
 )
 def test_an_index_that_cannot_answer_consistently_is_refused(

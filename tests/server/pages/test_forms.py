@@ -343,7 +343,11 @@ async def test_a_merchant_replies_changes_and_removes_the_reply(
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("", "a few words"), (" \u200b", "a few words"), ("x" * 2_001, "This has 2,001 characters")],
+    [
+        ("", "a few words"),
+        (" \u200b", "a few words"),
+        ("x" * 2_001, "This text has 2,001 characters"),
+    ],
     ids=["empty", "blank", "too long"],
 )
 async def test_a_refused_reply_stays_in_its_form(
@@ -419,7 +423,7 @@ async def test_a_reader_reports_a_comment(app: ASGIApp, table: Table) -> None:
         for wrong, sentence in (
             ({}, "Choose a reason."),
             ({"reason": "OTHER", "text": " "}, "Write a few words."),
-            ({"reason": "SPAM", "text": "x" * 501}, "This has 501 characters"),
+            ({"reason": "SPAM", "text": "x" * 501}, "This text has 501 characters"),
             ({"reason": "SPAM", "form_key": ""}, OTHER_SESSION),
         ):
             answer = await bob.post("/comments/bad", data=body | wrong)

@@ -219,7 +219,7 @@ def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> No
     again = draw_plan(plan_of(row("a"), rest=1))
     assert [lane["heading"] for lane in again["lanes"]] == [
         "",
-        "Second plan, for the rest of the page: byLangAndRating",
+        "Second plan: the rest of the page, read from byLangAndRating",
     ]
 
 
