@@ -32,7 +32,11 @@ _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 
 @dataclass(frozen=True, slots=True)
 class LoadedComment:
-    """A row of a file: a comment, and the names of the ``_KEPT`` fields that the row contains."""
+    """A row of a file.
+
+    ``given`` has those of its values that also have a meaning if they are missing: the ``_KEPT``
+    fields, the state, and the fields of ``DECISION``.
+    """
 
     comment: Comment
     given: Mapping[str, Any] = field(default_factory=dict)
