@@ -1,7 +1,8 @@
-# The server, its storage engine and GraphiQL's files, without compilers, npm or tests: docs/containers.md.
+# The image contains the server, the embedded engine and GraphiQL's files, but no compilers, npm or tests.
+# docs/containers.md describes how to use it.
 #
 #   docker build --tag marginalia .
-#   docker build --tag marginalia:aws --build-arg ENGINE=none .   # no engine: for --aws and --endpoint-url
+#   docker build --tag marginalia:aws --build-arg ENGINE=none .   # without the engine, for --aws and --endpoint-url
 ARG PYTHON=python:3.13-slim
 ARG NODE=node:22-slim
 
@@ -9,17 +10,18 @@ FROM ${NODE} AS node
 ARG ENGINE
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# The engine is an optional package. The lock file has the package for Linux on x86-64 only.
+# The engine is an optional npm package. The lock file has only the package for Linux on x86-64, so another platform's
+# package is installed by its name.
 RUN if [ "$ENGINE" = none ]; then npm ci --omit=dev --omit=optional; exit; fi; \
     npm ci --omit=dev || exit 1; \
     test -d node_modules/@dynoxide \
       || npm install --no-save --omit=dev "$(node -p '"@dynoxide/linux-" + process.arch + "@" + require("./package.json").optionalDependencies["@dynoxide/linux-x64"]')"; \
     test -d node_modules/@dynoxide \
-      || { echo 'npm has no storage engine for this platform: build with --build-arg ENGINE=none, for a table elsewhere.'; exit 1; }
+      || { echo 'npm has no embedded engine for this platform: build with --build-arg ENGINE=none, and use a table on AWS or at --endpoint-url.'; exit 1; }
 
 FROM ${PYTHON} AS python
 WORKDIR /build
-# Without pip, because the last stage copies this directory.
+# Leave pip out, because the last stage copies this directory into the image.
 RUN python -m venv --without-pip /opt/marginalia
 COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY dal dal
@@ -33,21 +35,22 @@ RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
     && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
     && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete
 COPY --from=node /build/node_modules /node_modules
-# Leave the directory with the sources, because Python would write bytecode next to them.
+# Change the working directory: in /build Python would import the sources there and write bytecode next to them.
 WORKDIR /
 RUN /opt/marginalia/bin/python -m server.npm_files /node_modules
 
 FROM ${PYTHON}
 ARG ENGINE
 COPY --from=python /opt/marginalia /opt/marginalia
-# The first process of a container does not receive most signals, such as the watchdog's. So tini is the first process.
+# The kernel does not deliver most signals to the first process of a container, such as the signal that ends a blocked
+# server. So tini is the first process.
 RUN apt-get update && apt-get install --yes --no-install-recommends tini && rm -r /var/lib/apt/lists/*
 ENV PATH=/opt/marginalia/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     MARGINALIA_DATA_DIR=/data \
     MARGINALIA_EXIT_WHEN_BLOCKED=true \
     MARGINALIA_ENGINE=$ENGINE
-# A new named volume gets the owner of this directory.
+# A new named volume gets the owner of this directory, so that the user may write to it.
 RUN useradd --no-log-init --uid 10001 --home-dir /data marginalia && install --directory --owner marginalia --mode 0700 /data
 USER 10001
 WORKDIR /data

