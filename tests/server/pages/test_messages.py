@@ -113,6 +113,11 @@ def test_arabic_takes_the_accusative_after_11_to_99_and_not_after_100() -> None:
             assert not re.search(r"%\(\w+\)s \S+ًا", cast("Any", one.string)[4]), one.id
 
 
+def test_no_line_begins_or_ends_at_a_space_of_french_punctuation() -> None:
+    for one in merged("fr"):
+        assert not re.search("« | [»:;?!]", str(one.string)), one.string
+
+
 _TAGGED = re.compile(r"<[^>]*>")
 
 
