@@ -1,8 +1,8 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
 The repositories execute each operation once on a temporary engine. ``tools.bench.capacity``
-computes the operation's capacity from the declared table. The bill compares it with the capacity
-that the engine reports.
+computes the operation's capacity from the declared table. The bill compares the computed capacity
+with the capacity that the engine reports.
 """
 
 import asyncio
@@ -58,14 +58,14 @@ PRICES = Path(__file__).with_name("prices.toml")
 
 PRODUCT = "B000G6RYNE"
 LOADED = 90
-"""Comments of one load, which fit into one transaction with their counters."""
+"""Number of comments of one load. The comments and their counters fit into one transaction."""
 
 _START = datetime(2024, 5, 1, tzinfo=UTC)
 _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the cord is short. "
 _TEXT_LENGTH = 400
 TEXT_LENGTHS = (300, 759, 1_000, 3_000, 10_000)
-"""Numbers of characters, from short texts to the longest. From 759 characters on, an item has more
-than 1 KB."""
+"""Lengths of comments' texts in characters, up to the longest allowed text. A comment with 759
+characters is the shortest whose item has more than 1 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,12 @@ class Prices:
 
 
 def read_prices(path: Path) -> Prices:
-    """Return the prices of a TOML file; CommandError if it has none."""
+    """Return the prices in a TOML file. Raise CommandError if the file has no valid prices."""
     try:
         return Prices(**tomllib.loads(path.read_text("utf-8")))
     except (OSError, TypeError, ValueError) as error:
         raise CommandError(
-            f"{path} holds no prices ({error}): write it as tools/bench/prices.toml is."
+            f"{path} has no valid prices ({error}): write them as in tools/bench/prices.toml."
         ) from error
 
 
@@ -118,9 +118,10 @@ Act: TypeAlias = Callable[[MeteredStores], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of an application. Another operation prepares it, and is not counted.
+    """An operation whose capacity the bill shows. ``act`` executes the operation.
 
-    ``act`` executes the operation ``times`` times in parallel. The bill shows the average.
+    ``before`` prepares the operation, and its capacity is not counted. If ``act`` executes the
+    operation for several comments, ``times`` is their number, and the bill shows the average.
     """
 
     name: str

@@ -48,7 +48,10 @@ class _Shown:
         return {name: value for name, value in item.items() if name in self.attributes}
 
     def units(self, old: Item | None, new: Item | None) -> int:
-        """Return the WCU in the index for an item's change; None means no item."""
+        """Return the WCU that a change of an item costs in the index.
+
+        ``old`` is None for a new item, and ``new`` is None for a deleted item.
+        """
         before, after = self.row(old), self.row(new)
         if before == after:
             return 0
@@ -93,13 +96,16 @@ def _value_size(value: Mapping[str, Any]) -> int:
 
 
 def stored_size(item: Item) -> int:
-    """Return the billed bytes of an item and its rows of all indexes, each with 100 bytes."""
+    """Return the billed bytes of an item and its index rows, with 100 more bytes for each."""
     rows = [item, *(row for index in _INDEXES if (row := index.row(item)) is not None)]
     return sum(size_of(row) + _STORED_WITH for row in rows)
 
 
 def write_units(*images: Item | None) -> int:
-    """Return the WCU of a write. The larger of the item's ``images`` before and after it counts."""
+    """Return the WCU of a write.
+
+    ``images`` are the item before and after the write. The larger one determines the WCU.
+    """
     return max(1, ceil(max(size_of(one) for one in images if one is not None) / _WRITE_UNIT))
 
 
@@ -136,7 +142,7 @@ class Meter:
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Send a request, and add its capacity to both figures."""
-        if operation == "describe_table":  # consumes nothing
+        if operation == "describe_table":  # This request consumes no capacity.
             return await self._service.call(operation, arguments)
         keys = list(_written_keys(operation, arguments))
         before = await self._images(arguments, keys)

@@ -5,12 +5,12 @@
 - *Counts only* is the API's plan from counts alone, without row locations.
 - *Marginalia* is the API's plan with the row locations of earlier pages.
 - *Foreseen* is the least possible cost with these indexes: the cost of a plan that knows the page's
-rows before the read.
-- *Ideal* is one Query that reads exactly the page's rows. No five indexes allow such a Query for
-  each of the 31 combinations of ratings.
+  rows before the read.
+- *Ideal* is one Query that reads exactly the page's rows. For most of the 31 combinations of
+  ratings, the indexes do not allow such a Query.
 
-It reads two sets of data: the demo's, and a product with 70 % of its comments rated 5, as is usual
-in real shops.
+The command reads two sets of data: the demo's comments, and a product with 70 % of its comments
+rated 5, as is usual in real shops.
 """
 
 import asyncio
@@ -220,22 +220,23 @@ async def compare(
 def cost(
     *,
     shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Walk the filters in random order, always the same.")
+        bool,
+        typer.Option("--shuffle", help="Use the filters in a random order, the same each time."),
     ] = False,
 ) -> None:
     """Compare the cost of pages by several plans, on a temporary engine.
 
     Reads the first five pages of all 31 combinations of ratings, in all languages and in one.
 
-    "articles": a full page of every partition, the articles' plan.
+    "articles": the articles' plan, which reads a full page of every partition.
 
-    "counts only": the API's plan without row locations, by counts alone.
+    "counts only": the API's plan from counts alone, without row locations.
 
     "Marginalia": the API's plan with the row locations of earlier pages.
 
     "foreseen": the least cost with these indexes if the page's rows were known before the read.
 
-    "ideal": one Query of exactly the page.
+    "ideal": one Query that reads exactly the page's rows.
 
     Exit code 1 if the plans return different rows.
     """
@@ -252,7 +253,7 @@ def cost(
         total += compared
     console.print(_grid("Both", total))
     if total.differing:
-        typer.echo(f"{total.differing} pages differ: this is a bug.", err=True)
+        typer.echo(f"{total.differing} pages differ between plans: this is a bug.", err=True)
         raise typer.Exit(1)
 
 
@@ -270,7 +271,7 @@ def _grid(name: str, compared: Comparison) -> Grid:
     articles = compared.tallies["articles"]
     grid = Grid(title=f"{name}: {articles.pages:,} pages", title_justify="left")
     grid.add_column("Plan")
-    for heading in ("RCU a page", "of the articles'", "Queries a page", "of the articles'"):
+    for heading in ("RCU a page", "to articles' RCU", "Queries a page", "to articles' Queries"):
         grid.add_column(heading, justify="right")
     grid.add_column("Items read / returned", justify="right")
     for way, tally in compared.tallies.items():

@@ -53,7 +53,9 @@ COMPILED_AWAY = {
 
 _LITERAL = re.compile(r"(?:\bgraphql(?:\(\s*)?|/\* GraphQL \*/ )`([^`]+)`")
 _SUFFIXES = {".graphql", ".js", ".mjs", ".ts", ".tsx"}
-_WHOLE = "over four variables in directives, variables in others, or arguments of fragments"
+_WHOLE = (
+    "the document has over four variables in @skip and @include, or unusual directives or fragments"
+)
 _MADE = {"__generated__", "gql", "node_modules", "dist"}
 
 
@@ -62,7 +64,7 @@ class _Sent(Visitor):
         return REMOVE if node.name.value in COMPILED_AWAY else None
 
     def enter_field(self, node: FieldNode, *_: Any) -> Any:
-        # a field of Relay's store, which Relay does not send
+        # Relay reads the field ``__id`` from its own store, and does not send it to a server.
         return REMOVE if node.name.value == "__id" else None
 
 
@@ -82,7 +84,10 @@ def documents_in(directory: Path) -> Iterator[tuple[Path, DocumentNode]]:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The fields of an operation. A fragment's field counts once, however often it is spread."""
+    """The number of an operation's fields, and which of them are not compiled.
+
+    A fragment's fields count once, even if the operation uses the fragment several times.
+    """
 
     place: str
     operation: str
@@ -148,7 +153,7 @@ def coverages() -> Iterator[Coverage]:
 def compiled() -> None:
     """Show which fields of front ends' queries and mutations are compiled.
 
-    Exit code 1 if less than 95 % of them are.
+    Exit code 1 if less than 95 % of all fields are compiled.
     """
     found = list(coverages())
     rows = []
@@ -160,7 +165,7 @@ def compiled() -> None:
     sections = [Section("Compiled fields", columns, rows)]
     left = [[one.place, one.operation, *each] for one in found for each in one.left]
     if left:
-        titles = ("documents", "operation", "field", "why")
+        titles = ("documents", "operation", "field", "reason")
         sections.append(Section("Fields that graphql-core executes", titles, left, names=4))
     write_report("compiled", sections, [], write=False)
     if share(found) < LEAST:

@@ -1,4 +1,7 @@
-"""Compares the CPU time of compiled execution with graphql-core's, over stored responses."""
+"""Compares the CPU time of compiled execution with graphql-core's.
+
+DynamoDB's responses are stored, so that the figures contain no requests to the engine.
+"""
 
 import asyncio
 import tempfile
@@ -66,7 +69,8 @@ def execution(
     """Show the CPU of requests, compiled and by graphql-core, in alternating rounds."""
     rows = asyncio.run(_measured(rounds, times))
     columns = ("request", "compiled, ms", "graphql-core, ms", "ratio")
-    write_report("execution", [Section("CPU over stored answers", columns, rows)], [], write=False)
+    section = Section("CPU of a request, with stored responses of DynamoDB", columns, rows)
+    write_report("execution", [section], [], write=False)
 
 
 async def _measured(rounds: int, times: int) -> list[list[str]]:

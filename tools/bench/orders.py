@@ -34,9 +34,9 @@ _OF_A_VARIANT = 60
 def orders(
     pages: Annotated[int, typer.Option(help="Number of pages of the product's list.")] = _PAGES,
 ) -> None:
-    """Show the cost of a page in each order and of a group, on a temporary engine.
+    """Show the cost of a page in each order, and of a group's page, on a temporary engine.
 
-    Walks one product's list to its end in each order. 30 % of its comments have helpful votes.
+    Reads one product's list to its end in each order. 30 % of its comments have helpful votes.
     """
     with tempfile.TemporaryDirectory() as directory:
         asyncio.run(_measure(Path(directory), pages, Console()))

@@ -1,6 +1,6 @@
 """The sections of a report.
 
-They are shown on a terminal, or written between marks in a page of docs/.
+A command prints them, and can also write them between two marks in a page of docs/.
 """
 
 import re

@@ -54,8 +54,8 @@ class Flag:
 def flags(ask: Ask, length: int) -> dict[str, Flag]:
     """Return the rules for ``hasNextPage`` and ``hasPreviousPage``."""
     shown, left = ask.edges_to_return(length), len(ask.between_cursors(length))
-    # The prose of the specification counts the cursor's own row, and its algorithm does not. They
-    # disagree if that row is the only one beyond the page.
+    # The prose of the specification counts the cursor's own row, but the algorithm does not. So
+    # prose and algorithm disagree if this row is the only row beyond the page.
     only_before = ask.before == length - 1 == shown.stop
     only_after = ask.after == 0 and shown.start == 1
     return {
@@ -65,7 +65,7 @@ def flags(ask: Ask, length: int) -> dict[str, Flag]:
 
 
 def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag:  # noqa: FBT001 - a fact
-    """Return the rule for a flag. ``around``: there are rows beyond the page in its direction.
+    """Return the rule for a flag. ``around`` means that rows follow the page in its direction.
 
     Without a size, the client does not page in this direction. Then the server may return false
     even if there are further rows, but it must not return true if there are none.

@@ -1,4 +1,4 @@
-"""A check: its name, rule, paragraph of the specification and function; its findings."""
+"""A check: a rule of the specification, and a function that finds violations of the rule."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass

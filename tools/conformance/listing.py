@@ -84,7 +84,7 @@ class Listing:
     def faults(self) -> list[str]:
         """Return the validation errors of a page's operation.
 
-        Their cause is the option ``--connection``.
+        A wrong option ``--connection`` causes such errors.
         """
         names = [name for name in ("first", "last") if name in self.shape.field.args]
         document = parse(self._document(*names))
@@ -111,7 +111,8 @@ class Listing:
     ) -> list[Edge]:
         """Return all rows in list order, read page by page from one end.
 
-        Raises FailedError if the next page cannot be requested, ConformanceError beyond ``most``.
+        Raises FailedError if the next page cannot be requested, and ConformanceError if the list
+        has more than ``most`` rows.
         """
         size_name, cursor_name = ("last", "before") if backward else ("first", "after")
         flag, end = ("hasPreviousPage", 0) if backward else ("hasNextPage", -1)

@@ -109,5 +109,5 @@ def summary(outcomes: Sequence[Outcome], requests: int) -> str:
     passed = len(outcomes) - must - should - skipped
     return (
         f"{len(outcomes)} checks in {requests:,} requests: {passed} pass, "
-        f"{must} must and {should} should fail, {skipped} skipped."
+        f"{must} 'must' and {should} 'should' fail, {skipped} are skipped."
     )

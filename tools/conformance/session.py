@@ -33,7 +33,7 @@ class Session:
     fault: Finding | None = None
     """The reason why the whole list could not be read."""
     lacks: Sequence[Need] = ()
-    """The requirements of checks that this connection does not meet."""
+    """The requirements of checks that this connection does not fulfil."""
     _pages: dict[Ask, Page] = field(default_factory=dict)
     """A cache of some dozens of pages, because many checks request the same pages."""
 
@@ -99,7 +99,9 @@ async def open_session(
     target = parse_target(connection)
     deletion = None if delete is None else parse_mutation("--delete", delete)
     if insert is None and deletion is not None:
-        raise ConformanceError("--delete deletes the rows of --insert: give both.")
+        raise ConformanceError(
+            "--delete deletes the rows that --insert inserts: give both options."
+        )
     writer = None
     if insert is not None:
         writer = Writer(endpoint, parse_mutation("--insert", insert), deletion)

@@ -87,7 +87,8 @@ def parse_target(text: str) -> Target:
     for argument in target.field.arguments or ():
         if argument.name.value in PAGINATION:
             raise ConformanceError(
-                f"--connection gives {argument.name.value}: leave it out, the checks set it."
+                f"--connection sets {argument.name.value}: leave the argument out, because the "
+                "checks set it."
             )
     return target
 

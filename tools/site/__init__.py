@@ -1,1 +1,1 @@
-"""The documentation as a site, which Zensical builds from the repository's Markdown."""
+"""The documentation as a site. Zensical, a site generator, builds it from the Markdown files."""

@@ -1,7 +1,7 @@
 """``python -m tools.site``: build the documentation into build/site.
 
 Pages are copied to their places in the site, where links between them are adapted. A link to a file
-that the site does not have, such as code, becomes its text. Typer writes the page of commands.
+that the site does not have, such as code, becomes plain text. Typer writes the page of commands.
 """
 
 import posixpath
@@ -91,7 +91,7 @@ def place_of(path: str) -> str | None:
 
 
 def resolved(path: str, link: str) -> str:
-    """Return the repository's path to which a link on the page at ``path`` leads."""
+    """Return the path in the repository to which a link on the page at ``path`` leads."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), link))
 
 

@@ -62,5 +62,5 @@ def test_a_file_without_prices_is_refused(tmp_path: Path, text: str | None) -> N
         prices.write_text(text, "utf-8")
     done = called_as("bench", main, "bill", "--prices", prices)
     assert done.returncode == 1
-    assert "holds no prices" in done.stderr
+    assert "has no valid prices" in done.stderr
     assert "Traceback" not in done.stderr

@@ -16,7 +16,7 @@ def test_the_rows_are_counted_and_kept_for_the_next_run(tmp_path: Path) -> None:
     made = (tmp_path / "marginalia.db").stat().st_ino
     other = called_as("bench", main, "growth", "--sizes", "90", *short)
     assert other.returncode == 1
-    assert f"{tmp_path} holds other rows: name another with --rows-dir." in " ".join(
+    assert f"{tmp_path} has other rows: name another directory with --rows-dir." in " ".join(
         other.stderr.split()
     )
     assert (tmp_path / "marginalia.db").stat().st_ino == made

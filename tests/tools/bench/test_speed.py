@@ -59,6 +59,6 @@ def test_a_missing_program_or_bad_option_is_one_sentence(tmp_path: Path) -> None
     assert done.returncode == 1
     assert "Node.js is not installed: install 22 or newer, or run `make bench`." in done.stderr
     unknown = called_as("bench", main, "speed", "--servers", "apollo")
-    assert "apollo is none of marginalia, other, yoga" in unknown.stderr
+    assert "apollo is unknown: choose among marginalia, other, yoga" in unknown.stderr
     bad = called_as("bench", main, "speed", "--clients", "many")
-    assert "--clients many must be numbers such as 1,16,64." in bad.stderr
+    assert "--clients many is not a list of numbers such as 1,16,64." in bad.stderr

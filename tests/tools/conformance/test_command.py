@@ -31,7 +31,7 @@ def test_a_conforming_server_passes_all_checks(url: str, tmp_path: Path) -> None
     said = run(url, *KEY, "--connection", CONNECTION, "--insert", insert, "--delete", DELETE)
     assert said.returncode == 0, said.stderr
     assert said.stdout.count("✓") == len(CHECKS)
-    summary = f"{len(CHECKS)} pass, 0 must and 0 should fail, 0 skipped."
+    summary = f"{len(CHECKS)} pass, 0 'must' and 0 'should' fail, 0 are skipped."
     assert summary in " ".join(said.stdout.split())
 
 
@@ -72,7 +72,7 @@ def test_without_a_connection_it_lists_the_connections(url: str) -> None:
     [
         (("--connection", "nots"), "--connection: Query has no field nots. The connections are"),
         (("--connection", "notes(size: 3)"), "--connection: Unknown argument 'size' on field"),
-        (("--connection", "notes", "--delete", DELETE), "--delete deletes the rows of --insert"),
+        (("--connection", "notes", "--delete", DELETE), "--delete deletes the rows that --insert"),
         (("--connection", "notes", "--insert", "{ a }"), "--insert is not a mutation"),
         (("--connection", "notes", "--insert", "@nowhere"), "nowhere cannot be read: No such file"),
         (("--connection", "notes", "--most", "5"), "The list has more than 5 rows"),

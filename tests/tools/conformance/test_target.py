@@ -39,7 +39,10 @@ def test_a_path_and_a_query_name_a_connection(text: str, query: str, path: tuple
         ("product(", "--connection is not valid GraphQL"),
         ("{ a b }", "--connection does not name exactly one field"),
         ("query ($id: ID!) { node(id: $id) }", "--connection has variables"),
-        ("notes(first: 3)", "--connection gives first: leave it out, the checks set it."),
+        (
+            "notes(first: 3)",
+            "--connection sets first: leave the argument out, because the checks set it.",
+        ),
         ("query { ...Page } fragment Page on Query { a }", "--connection has a named fragment."),
     ],
 )

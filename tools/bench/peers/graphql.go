@@ -108,7 +108,7 @@ func read(ctx context.Context, from partition, after string, limit int32) ([]ite
 		KeyConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}
 	answer, err := client.Query(ctx, &query)
-	// Go 1.19 closes a few connections while the SDK reads a response, and the SDK does not retry this.
+	// Go 1.19 closes a few connections while the SDK reads a response. The SDK does not retry these requests.
 	for attempt := 1; err != nil && attempt < 3; attempt++ {
 		answer, err = client.Query(ctx, &query)
 	}
@@ -224,7 +224,7 @@ func main() {
 		}
 		body, _ := json.Marshal(parsed.Exec(r.Context(), asked.Query, "", asked.Variables))
 		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(body))) // else a page would be sent in chunks
+		w.Header().Set("Content-Length", strconv.Itoa(len(body))) // without this header Go would send a page in chunks
 		_, _ = w.Write(body)
 	})
 	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Args[1], nil))

@@ -22,14 +22,18 @@ from tools.bench.speed.place import Programs, Rows, place
 from tools.bench.speed.servers import MARGINALIA, OTHER, line_up, machine
 from tools.bench.speed.servers import NAMES as SERVERS
 
-Rounds = Annotated[int, typer.Option(min=1, help="Each figure is the median of these.")]
-Seconds = Annotated[float, typer.Option(min=0.05, help="Of one load of one server in one round.")]
+Rounds = Annotated[
+    int, typer.Option(min=1, help="Number of rounds. Each figure is the median of all rounds.")
+]
+Seconds = Annotated[
+    float, typer.Option(min=0.05, help="Seconds of each load for each server in each round.")
+]
 Program = Annotated[
     Path | None,
     typer.Option(
         exists=True,
         dir_okay=False,
-        help="The program to measure, of any checkout. Default: this checkout's.",
+        help="The `marginalia` program to measure, of any checkout. Default: this checkout's.",
     ),
 ]
 Other = Annotated[
@@ -37,7 +41,7 @@ Other = Annotated[
     typer.Option(
         exists=True,
         dir_okay=False,
-        help="Another checkout's program, measured in the same rounds.",
+        help="Another checkout's program, to measure in the same rounds.",
     ),
 ]
 RowsDir = Annotated[
@@ -47,27 +51,28 @@ RowsDir = Annotated[
 Write = Annotated[bool, typer.Option("--write", help="Write the tables into docs/speed.md.")]
 
 _PICTURED = 16
-"""If this number of clients was measured, the tables of docs/speed.md and the picture show it."""
+"""The number of clients whose figures docs/speed.md and its picture show, if it was measured."""
 
 
 def speed(
     *,
     servers: Annotated[
-        str, typer.Option(help=f"Servers to compare, of {', '.join(SERVERS)}.")
+        str, typer.Option(help=f"Servers to compare. Known: {', '.join(SERVERS)}.")
     ] = "marginalia,yoga,postgraphile,plain,go,workers",
-    loads: Annotated[str, typer.Option(help="Which loads.")] = ",".join(NAMES),
+    loads: Annotated[str, typer.Option(help="Loads to send to the servers.")] = ",".join(NAMES),
     clients: Annotated[
         str, typer.Option(help="Numbers of clients that send requests at once.")
     ] = "1,16,64",
     rounds: Rounds = 5,
     seconds: Seconds = 3.0,
     requests: Annotated[
-        int, typer.Option(min=1, help="Different requests of each load that varies.")
+        int, typer.Option(min=1, help="Number of different requests in each load that varies.")
     ] = 3_000,
     crowd: Annotated[
         int,
         typer.Option(
-            min=0, help="Clients that all send a request at once, at the end; 0 omits this."
+            min=0,
+            help="Number of clients that all send a request at once, after the rounds; or 0.",
         ),
     ] = 1_500,
     marginalia: Program = None,
@@ -77,7 +82,8 @@ def speed(
 ) -> None:
     """Compare the speed of this server's pages with other servers', over the same rows.
 
-    Before the measurement the servers' answers are compared, and then every answer is checked.
+    Before the measurement, the command checks that all servers give the same answers. During the
+    measurement, it checks every answer.
 
     Exit code 1 if an answer was wrong.
     """
@@ -109,7 +115,7 @@ def growth(
     *,
     sizes: Annotated[
         str,
-        typer.Option(help="Comments of each product; a million take 6 GB and minutes to fill in."),
+        typer.Option(help="Comments of each product. A million need 6 GB, and minutes to write."),
     ] = "1000,10000,100000",
     clients: Annotated[
         int, typer.Option(min=1, help="Number of clients that send requests at once.")
@@ -119,7 +125,7 @@ def growth(
     marginalia: Program = None,
     rows_dir: RowsDir = None,
 ) -> None:
-    """Measure pages of products with increasing numbers of comments, and pages of more key ranges.
+    """Measure pages of products of increasing size, and pages that read more and more key ranges.
 
     Exit code 1 if an answer was wrong.
     """
@@ -170,7 +176,9 @@ def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
         return await work
 
     if not Path("/proc/self/schedstat").exists():  # schedstat has the CPU time of threads
-        raise CommandError("This kernel has no /proc/PID/schedstat: use a Linux that has it.")
+        raise CommandError(
+            "This kernel has no /proc/PID/schedstat: use a Linux kernel that has it."
+        )
     # A crowd needs as many connections as the system allows.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -185,16 +193,16 @@ def _names(text: str, known: Iterable[str]) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in known:
-            raise CommandError(f"{name} is none of {', '.join(known)}.")
+            raise CommandError(f"{name} is unknown: choose among {', '.join(known)}.")
     return names
 
 
 def _numbers(option: str, text: str) -> list[int]:
-    """Return the numbers of an option, which commas divide."""
+    """Return the numbers of an option, which are separated by commas."""
     try:
         found = [int(part) for part in text.split(",")]
     except ValueError:
         found = []
     if not found or min(found) < 1:
-        raise CommandError(f"{option} {text} must be numbers such as 1,16,64.")
+        raise CommandError(f"{option} {text} is not a list of numbers such as 1,16,64.")
     return found

@@ -80,8 +80,8 @@ async def compare(
 ) -> AsyncIterator[str]:
     """Measure in rounds, with the order of the servers reversed in every second round.
 
-    Yields the title of each step before it. Raises CommandError if two servers return different
-    content.
+    Yields the title of each step before the step. Raises CommandError if two servers return
+    different content.
     """
     for load in plan.loads:
         async for step in _prepare(plan, load, contestants, outcome):
@@ -104,7 +104,7 @@ async def compare(
 async def crowds(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Measure memory, then request the first page by very many clients at once."""
+    """Measure each server's memory. Then let very many clients request the first page at once."""
     for one in contestants:
         outcome.footprints.append(Footprint(one.title, one.start, memory_of(one.pid)))
         if plan.crowd and _CROWDED in one.scripts:

@@ -1,4 +1,7 @@
-"""The requests and responses of each server: the same page in its schema, with its cursors."""
+"""The requests and responses of each server.
+
+The servers have different schemas and cursors, but they return the same pages.
+"""
 
 import json
 from base64 import b64decode, b64encode, urlsafe_b64encode

@@ -30,8 +30,8 @@ class Answer:
     """The head of the response in lower case."""
     body: bytes
     asked: float
-    """When the request was sent, as ``time.perf_counter``. ``ended`` is the same for the
-    response."""
+    """The time when the request was sent, from ``time.perf_counter``. ``ended`` is the time when
+    the response was complete."""
     ended: float
 
     @property
@@ -132,7 +132,8 @@ class _Client(asyncio.Protocol):
 
     def __init__(self, asking: Asking, first: tuple[int, bytes], pause: float) -> None:
         self.asked = time.perf_counter()
-        """When the request was sent. For the first request, when the connection was begun."""
+        """The time when the request was sent. For the first request, the time when the client
+        began to connect."""
         self.gone: asyncio.Future[None] = asyncio.Future()
         self._asking = asking
         self._number, self._request = first

@@ -1,7 +1,7 @@
 """Growth: how the cost of a page depends on the number of a product's comments, and of key ranges.
 
-If the cost does not depend on the size, the exponent is 0. If it is in proportion to the size, it
-is 1.
+An exponent shows how a figure grows with the number of comments. It is 0 if the figure stays the
+same, and 1 if the figure is proportional to the number.
 """
 
 import math

@@ -19,9 +19,11 @@ SIZES |= {"p8": 150}
 """The number of comments of each product."""
 
 LANGUAGES = {"en": 55, "de": 15, "fr": 12, "es": 9, "ja": 5, "pt-BR": 4}
-"""The percentage of comments in each language, and below with each rating."""
+"""The percentage of comments in each language."""
 
 _RATINGS = (7, 5, 9, 21, 58)
+"""The percentage of comments with each rating, from 1 to 5."""
+
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 _SPAN = 4 * 365 * 86_400
 MIDDLE = _START + timedelta(seconds=_SPAN / 2)
@@ -36,16 +38,17 @@ _WORDS = tuple(_SENTENCE.split())
 NAMES = ("first", "three", "deep", "mixed", "one", "add", "html")
 
 FIRST = 20
-"""Comments of a page."""
+"""Number of comments on a page."""
 
 DEEP = 15_000
+"""Number of rows before the deep page."""
 
 _SEED = 12
 _FROM_THE_START = 0.2
 """In the load ``mixed``, the fraction of requests for the first page of a list."""
 _TRIPLES = 9
-"""Number of sets of three ratings in the load ``mixed``. It also has all sets of none, one and
-two."""
+"""Number of sets of three ratings in the load ``mixed``. The load also has all sets of two ratings,
+of one rating and of none."""
 
 
 def comments_of(product: str, count: int) -> Iterator[Comment]:
@@ -127,7 +130,7 @@ class Load:
 
 
 def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list[Load]:
-    """Return every load over some rows, always the same, in the order in which they are shown.
+    """Return every load for some rows, in the order of the report. The same rows give equal loads.
 
     ``count`` is the number of different requests of the loads that vary. The deep page begins after
     row ``deep`` of the largest product, or after its last row.
@@ -182,7 +185,7 @@ def _positions(rows: list[Comment], page: PageAsked) -> list[str]:
 
 
 def lists_asked() -> list[PageAsked]:
-    """Return every list of the load ``mixed``: each product, set of ratings and language."""
+    """Return the lists of the load ``mixed``: all combinations of product, ratings and language."""
     sets = [chosen for size in range(3) for chosen in combinations(RATINGS, size)]
     sets += list(combinations(RATINGS, 3))[:_TRIPLES]
     languages = [(), *((language,) for language in LANGUAGES)]

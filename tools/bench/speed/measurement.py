@@ -21,8 +21,8 @@ from tools.bench.speed.processes import cpu_between, cpu_times
 
 _ADDED = re.compile(rb'{"data":{"addComment":{"comment":{"id":"[^"]+"}}}}')
 _EVENTS = re.compile(rb' data-live="[^"]*"')
-"""The address of an HTML page's live events. Its cursor changes with each write, so it is not
-compared."""
+"""The address of live events in an HTML page. The address is not compared, because it contains a
+cursor that changes with each write."""
 
 _CODE = re.compile(rb'"code": ?"(\w+)"')
 _OK = b"200"
@@ -191,7 +191,7 @@ class _Timed:
 async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
-    """Send requests for some seconds. ``part`` is the number of the first request."""
+    """Send a script's requests for some seconds. ``part`` determines the first request."""
     server, database = cpu_times(subject.pid), cpu_times(subject.database_pid)
     timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()

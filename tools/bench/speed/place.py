@@ -1,8 +1,8 @@
 """The place of a measurement: an engine with the rows.
 
-The embedded engine imports an export in Amazon's format, which also contains the counters. A
-million comments take minutes. ``marginalia load`` would take longer, because it counts comments in
-every transaction, and the engine waits for the disk after each.
+The embedded engine imports an export in Amazon's format, which also contains the counters. The
+import of a million comments takes minutes. ``marginalia load`` would take longer, because every
+transaction also counts its comments, and the engine waits for the disk after each transaction.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ class Programs:
     secret: str = field(default_factory=secrets.token_hex)
 
     def token(self) -> str:
-        """Return a JWT to write with."""
+        """Return a JWT with which clients may write."""
         return make_token(self.secret, user="bench", roles=[STAFF], lifetime=timedelta(days=1))
 
 
@@ -85,7 +85,7 @@ async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
         async with open_table(settings, share=False) as table:
             if not await Stores(table).markers.marked(rows.name):
                 raise CommandError(
-                    f"{settings.data_dir} holds other rows: name another with --rows-dir."
+                    f"{settings.data_dir} has other rows: name another directory with --rows-dir."
                 )
             record = data.record()
             assert record is not None  # noqa: S101 - its engine runs

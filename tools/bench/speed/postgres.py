@@ -1,4 +1,4 @@
-"""A temporary PostgreSQL cluster with the rows in a table, by Debian's programs."""
+"""A temporary PostgreSQL cluster, run by Debian's programs. One of its tables has the rows."""
 
 import csv
 import io
@@ -92,7 +92,7 @@ def _programs() -> Path:
 
 
 def _user() -> str | None:
-    """Return the user that runs PostgreSQL, because it refuses root; None for the current user."""
+    """Return the user that runs PostgreSQL, which refuses root. None means the current user."""
     if os.geteuid():
         return None
     try:
@@ -113,7 +113,9 @@ def _wait(programs: Path, port: int, process: subprocess.Popen[bytes]) -> None:
             _run(programs / "pg_isready", *place)
             return
         time.sleep(0.1)
-    raise CommandError(f"PostgreSQL does not answer on port {port}: is another program there?")
+    raise CommandError(
+        f"PostgreSQL does not answer on port {port}: check whether another program uses the port."
+    )
 
 
 def _run(program: Path, *arguments: str, user: str | None = None, given: str = "") -> str:

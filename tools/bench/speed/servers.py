@@ -1,6 +1,6 @@
-"""Starts the servers to compare, in production mode as documented.
+"""Starts the servers that are compared, each in the production mode of its documentation.
 
-Describes machine and versions.
+It also describes the machine and the versions of the programs.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ _OBSERVED = {
     "Marginalia, with all": (*_METRICS, *_TRACES, "--access-log", "--log-format", "json"),
     "Marginalia, every trace": (*_METRICS, *_TRACES, "--trace-sample", "1"),
 }
-"""Servers with options of docs/monitoring.md, by name."""
+"""Options of docs/monitoring.md, by the title of the server that gets them."""
 
 _PROCESSES = 2
 _PAIRED = ("mixed",)
@@ -101,7 +101,7 @@ class Start:
     cpu: float
     """Seconds of CPU."""
     memory: int
-    """Bytes held when the server was ready."""
+    """Bytes of memory when the server was ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _marginalia(place: Place, name: str, title: str, *options: str) -> Server:
 
 
 def find_node() -> tuple[str, str]:
-    """Return the program and version of Node.js: of this environment, or of the machine."""
+    """Return the program and version of Node.js, from this environment or from the machine."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     found = shutil.which("node", path=path)
     if found is None:
@@ -240,7 +240,7 @@ def _output(*command: str) -> str:
 async def _running(
     server: Server, place: Place, held: Database | None
 ) -> AsyncIterator[Contestant]:
-    """Run a server until the block ends; CommandError when it does not start."""
+    """Run a server until the block ends. Raise CommandError if the server does not start."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with TemporaryFile("w+") as log:

@@ -70,7 +70,7 @@ def sections(outcome: Outcome) -> list[Section]:
     """Return the tables: pages, start and memory, and crowds if there were any."""
     footprints = Section(
         "Start and memory",
-        ("server", "ready after s", "CPU s until then", "MB at rest", "MB after the rounds"),
+        ("server", "ready after s", "CPU s until then", "MB at rest", "MB after all loads"),
         [
             (
                 one.title,
@@ -87,9 +87,9 @@ def sections(outcome: Outcome) -> list[Section]:
 
 
 def page_sections(outcome: Outcome, clients: int) -> list[Section]:
-    """Return what docs/speed.md shows: the lines with ``clients`` clients, in fewer columns.
+    """Return the tables of docs/speed.md: the lines with ``clients`` clients, in fewer columns.
 
-    The first figure is the CPU with one client, which shares no read with others.
+    Each line also has the CPU with one client, because a single client shares no reads.
     """
     full, *others = sections(outcome)
     left_out = {"clients", "pages/s", "p50 ms", "p99 ms", "answers"}

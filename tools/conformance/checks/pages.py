@@ -53,7 +53,7 @@ async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#sec-Cursor", Need.READABLE, Need.ROWS)
 async def cursor_per_edge(session: Session) -> AsyncGenerator[Finding]:
-    """Every edge has a cursor, and no two edges have the same."""
+    """Every edge has a cursor, and no two edges have the same cursor."""
     count = Counter(edge.cursor for edge in session.rows)
     if None in count:
         yield Finding(f"{count[None]} edges have a cursor that is null or not a string.")
@@ -104,7 +104,7 @@ async def first_and_last(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#EdgesToReturn()", Need.ROWS)
 async def null_arguments(session: Session) -> AsyncGenerator[Finding]:
-    """A null argument counts as not given: Relay sends all four arguments."""
+    """A null argument counts as not given, because Relay always sends all four arguments."""
     size = "first" if session.shape.forward else "last"
     taken = [name for direction in session.directions for name in direction]
     page = await session.listing.page(**dict.fromkeys(taken) | {size: FEW})

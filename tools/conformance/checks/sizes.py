@@ -62,7 +62,10 @@ async def no_size(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#ApplyCursorsToEdges()", Need.ROWS)
 async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """An invalid cursor is refused, or ignored as in the algorithm. It never ends a list."""
+    """An invalid cursor is refused, or ignored as in the algorithm.
+
+    An empty page would look like the end of the list.
+    """
     async for name, page in _bad_cursors(session):
         end, ignored = "first", session.keys[:FEW]
         if name == "before":
@@ -78,7 +81,7 @@ async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#ApplyCursorsToEdges()", Need.ROWS)
 async def bad_cursor_refused(session: Session) -> AsyncGenerator[Finding]:
-    """An invalid cursor is refused: if it is ignored, the client sees the same rows again."""
+    """An invalid cursor is refused. If it is ignored, the client sees the same rows again."""
     async for name, page in _bad_cursors(session):
         if not page.refused:
             yield Finding(f"{name}: {NO_CURSOR} is not refused.", page.request, "an error")

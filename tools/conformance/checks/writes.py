@@ -1,7 +1,7 @@
 """Checks of pages during writes: each row that stays is shown once, in list order.
 
 The specification's algorithm assumes that the list does not change. In these checks, the "edges
-after the cursor" are those after the current position of its own edge.
+after the cursor" are the edges after the current position of the cursor's own edge.
 """
 
 import asyncio
@@ -108,7 +108,7 @@ async def _walked(
 
 
 async def _await(session: Session, shows: Callable[[list[Edge]], bool], option: str) -> list[Edge]:
-    """Read the list until the write is visible; raise FailedError if it never is."""
+    """Read the list until the write is visible. Raise FailedError if it does not become visible."""
     for _ in range(PATIENCE):
         now = await session.read()
         if shows(now):
