@@ -66,7 +66,8 @@ def conformance(
     ] = PAGE_SIZE,
     most: Annotated[int, typer.Option(min=1, help="Maximum number of rows in the list.")] = MOST,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Also exit with 1 if a 'should' fails.")
+        bool,
+        typer.Option("--strict", help="Also exit with 1 if a check of the level 'should' fails."),
     ] = False,
 ) -> None:
     """Check a connection of any GraphQL server against Relay's specifications.

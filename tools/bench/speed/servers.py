@@ -125,7 +125,7 @@ class Contestant(Subject):
 async def line_up(
     names: Sequence[str], place: Place, comments: Iterable[Comment]
 ) -> AsyncIterator[tuple[list[Contestant], str]]:
-    """Run the named servers in the ``with`` block. Yield them, and the versions of all programs."""
+    """Run the named servers in the ``with`` block. Yield the servers and all programs' versions."""
     async with AsyncExitStack() as stack:
         held = None
         if {POSTGRAPHILE, WORKERS} & set(names):
