@@ -34,7 +34,7 @@ setup: ## Install what the server needs
 
 setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed ## Install what tests and checks need too
 
-run: setup ## Serve http://127.0.0.1:8000, demo data; ARGS="--port 8001"
+run: setup ## Serve demo data at http://127.0.0.1:8000; ARGS="--port 8001" changes the port
 	@echo "Starting the server"
 	@$(BIN)/marginalia serve --demo $(ARGS)
 
@@ -44,7 +44,7 @@ examples: $(EXAMPLES)/node_modules/installed ## Start the example front ends, fo
 test: setup-dev ## Run every test against real engines
 	$(PYTEST) $(ARGS)
 
-soak: setup-dev ## Test for longer: the long hypothesis profile, exhaustive walks
+soak: setup-dev ## Run all tests with more random examples, and the long tests
 	HYPOTHESIS_PROFILE=soak $(PYTEST) -m "soak or not soak" --timeout 7200 -o faulthandler_timeout=10800 $(ARGS)
 
 # The packages that a trial needs in addition to setup-dev. The first run of the trial installs them.
@@ -81,7 +81,7 @@ format: setup-dev ## Format and sort imports
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
 
-docs: setup-dev .venv/installed-site ## Update tables and message catalogues, build build/site
+docs: setup-dev .venv/installed-site ## Update generated tables and message catalogues, and build build/site
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
 	$(BIN)/python -m tests.server.pages.messages

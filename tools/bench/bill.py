@@ -312,7 +312,7 @@ ONLY_PRINTED = frozenset(
     {
         "read a page of 20 unpublished comments of a user",
         "read the highlights of a product",
-        "read a user's own votes on a page of 20",
+        "read a user's votes on a product",
         "block a user",
         "add a user to an organisation",
         "read a page of a user's orders",
@@ -335,7 +335,7 @@ ONLY_PRINTED = frozenset(
         "look up what a user may write",
         "read a page of 20 blocked users",
         "unblock a user",
-        "read a page of 20 of one language and rating",
+        "read a page of 20 comments of one language and rating",
         "read the number of comments",
         "read an order by its id",
         "read a page of a user's organisations",
@@ -348,14 +348,14 @@ ONLY_PRINTED = frozenset(
         "read a product's details",
         "759 characters",
         "3,000 characters",
-        "read a page of 20 of two ratings",
-        "read a page of 20 of an author",
+        "read a page of 20 comments of two ratings",
+        "read a page of 20 comments of an author",
         "ship an order",
         "read a user with a page of tickets",
         "read a page of products by title",
-        "add a comment, and count 10 of a product at once",
-        "edit a comment's rating, not counted yet",
-        "delete a comment, not counted yet",
+        "add a comment, and count it with 9 others of its product",
+        "edit a comment's rating, without counting it",
+        "delete a comment, without counting it",
     }
 )
 """Operations that the command prints and docs/costs.md omits, because they are rare or cost the
@@ -406,7 +406,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
             _hold_many,
         ),
         Operation(
-            "read a page of 20 of the review queue", lambda one: one.moderation.queue(Slice(20))
+            "read 20 comments of the review queue", lambda one: one.moderation.queue(Slice(20))
         ),
     ),
     "Comments get helpful votes": (
@@ -415,7 +415,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("fold a later vote into the number", _fold, _vote("bob")),
         Operation("100 votes for a comment in two seconds, with their fold", _vote_and_fold),
         Operation(
-            "read a user's own votes on a page of 20", lambda one: one.votes.marked("ann", [_N, _M])
+            "read a user's votes on a product", lambda one: one.votes.marked("ann", [_N, _M])
         ),
         Operation("read the highlights of a product", lambda one: one.votes.highlights(PRODUCT)),
     ),
@@ -454,12 +454,14 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("unblock a user", lambda one: one.standings.unblock("bob")),
     ),
     "Comments are read": (
-        Operation("read a page of 20", _read(_ANY), _first(_ANY)),
-        Operation("read a page of 20 of one language and rating", _read(_ONE), _first(_ONE)),
-        Operation("read a page of 20 of two ratings", _read(_TWO), _first(_TWO)),
+        Operation("read a page of 20 comments", _read(_ANY), _first(_ANY)),
+        Operation(
+            "read a page of 20 comments of one language and rating", _read(_ONE), _first(_ONE)
+        ),
+        Operation("read a page of 20 comments of two ratings", _read(_TWO), _first(_TWO)),
         Operation("read the number of comments", lambda one: one.comments.total(_ANY)),
         Operation(
-            "read a page of 20 of an author",
+            "read a page of 20 comments of an author",
             lambda one: one.comments.page_of_author(AuthorSelection("ann"), Slice(20)),
             lambda one: one.comments.put_many(
                 [each._replace(username="ann") for each in stored("ann", 40)]
@@ -533,18 +535,20 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
     "Comments are added, by the length of their text": tuple(map(_of_length, TEXT_LENGTHS)),
     "Comments are written, and counters follow the stream": (
         Operation(
-            "add a comment, not counted yet",
+            "add a comment, without counting it",
             lambda one: one.comments.add(_D),
             _leave_counters_to_the_stream,
         ),
-        Operation("edit a comment's rating, not counted yet", _edit(_D, rating=4)),
-        Operation("delete a comment, not counted yet", _delete(_D)),
+        Operation("edit a comment's rating, without counting it", _edit(_D, rating=4)),
+        Operation("delete a comment, without counting it", _delete(_D)),
         Operation("add a comment, and count it alone", _add_and_count("alone", 1)),
         Operation(
-            "add a comment, and count 10 of a product at once", _add_and_count("ten", 10), times=10
+            "add a comment, and count it with 9 others of its product",
+            _add_and_count("ten", 10),
+            times=10,
         ),
         Operation(
-            f"add a comment, and count {LOADED} of a product at once",
+            f"add a comment, and count it with {LOADED - 1} others of its product",
             _add_and_count("many", LOADED),
             times=LOADED,
         ),
@@ -555,11 +559,11 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         Operation("delete a comment", _delete(_H)),
         Operation("add a comment that waits for review", _hold(_H)),
         Operation(
-            "add a comment, not counted yet",
+            "add a comment, without counting it",
             lambda one: one.comments.add(_I),
             _leave_counters_to_the_stream,
         ),
-        Operation("delete a comment, not counted yet", _delete(_I)),
+        Operation("delete a comment, without counting it", _delete(_I)),
     ),
 }
 

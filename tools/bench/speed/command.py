@@ -72,7 +72,8 @@ def speed(
         int,
         typer.Option(
             min=0,
-            help="Number of clients that all send a request at once, after the rounds; or 0.",
+            help="Number of clients that all send a request at once, after the rounds. 0 omits "
+            "this measurement.",
         ),
     ] = 1_500,
     marginalia: Program = None,

@@ -28,8 +28,8 @@ _CODE = re.compile(rb'"code": ?"(\w+)"')
 _OK = b"200"
 _RECORDERS = 4
 _STEP = 331
-"""Each round begins this number of requests after the beginning of the round before, so that no
-round repeats the requests of another round."""
+"""Number of requests between the first requests of two rounds, so that the rounds send different
+requests."""
 
 
 @dataclass(slots=True)

@@ -117,8 +117,8 @@ def summary(outcome: Outcome) -> str:
     busiest = max(sample.generator_share for sample in outcome.samples)
     return (
         f"Before the measurement, every server gave the same answers to {outcome.compared:,} "
-        f"requests. During it, {answers:,} answers were checked; {wrong(outcome):,} were wrong. "
-        f"The clients took {busiest:.0%} of one core at most."
+        f"requests. During the measurement, {answers:,} answers were checked; {wrong(outcome):,} "
+        f"were wrong. The clients took at most {busiest:.0%} of one core."
     )
 
 

@@ -113,7 +113,7 @@ async def null_arguments(session: Session) -> AsyncGenerator[Finding]:
 
 
 def asks(session: Session) -> list[Ask]:
-    """Return the pages of the checks, in the directions that the field supports."""
+    """Return the pages that the checks request, in the directions that the field supports."""
     forward = _forward(session) if session.shape.forward else []
     backward = _backward(session) if session.shape.backward else []
     return [*forward, *backward, *(_between(session) if forward and backward else [])]

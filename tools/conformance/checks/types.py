@@ -59,7 +59,7 @@ async def edge_fields(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#sec-Cursor")
 async def cursor_non_null(session: Session) -> AsyncGenerator[Finding]:
-    """A cursor is declared non-null: clients continue from any edge."""
+    """A cursor is declared non-null, because clients may continue from any edge."""
     cursor = field_of(session.shape.edge, "cursor")
     if cursor is not None and not is_non_null_type(cursor.type):
         yield _wrong(f"{session.shape.edge}.cursor", f"{cursor.type}!", cursor)
