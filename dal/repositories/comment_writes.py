@@ -26,7 +26,7 @@ from dal.repositories.cases import CHANGING, with_cases
 from dal.repositories.one_per_person import named
 from dal.repositories.reactions import remove_reactions
 from dal.statistics.boards import Boards
-from dal.statistics.comment_changes import CommentChange, CommentObserver
+from dal.statistics.comment_changes import CommentChange, CommentObserver, Undated
 from dal.statistics.counter_transaction import CounterTransactions
 from dal.statistics.helpful import HelpfulFolds
 from dal.statistics.mode import MaintenanceStore
@@ -91,11 +91,11 @@ class CommentWriter:
             comment = comment._replace(comment_id=comment_id)
             mark = idempotency.mark(comment)
 
-        def image(now: datetime) -> Item:
-            dated = comment._replace(created_at=now)
-            return encode(dated if cause is None else pending(dated, cause, now)) | mark
+        def image(new: Comment) -> Item:
+            return encode(new if cause is None else pending(new, cause, new.created_at)) | mark
 
-        change = CommentChange(None, image(comment.created_at) if dated else image)
+        new = image(comment) if dated else Undated(comment, image, published=cause is None)
+        change = CommentChange(None, new)
 
         async def attempt() -> Written:
             try:
@@ -105,7 +105,7 @@ class CommentWriter:
                     return await self._added_before(comment, keyed=idempotency_key is not None)
                 item = error.items.get(max(error.failed))
                 raise errors.AlreadyCommentedError(await self._other(comment, item)) from None
-            return written(stored(change.image))
+            return written(change.after or stored(change.image))
 
         return await retry_on_conflict(attempt)
 
@@ -227,7 +227,7 @@ class CommentWriter:
                 raise errors.ConflictError(
                     "Other requests keep changing this comment: try again in a moment."
                 ) from None
-            return stored(whole.image)
+            return whole.after or stored(whole.image)
 
         return await retry_on_conflict(attempt)
 

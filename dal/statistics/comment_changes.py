@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 import orjson
 
-from dal.entities.comment import COMMENT, COUNTED, comment_in
+from dal.entities.comment import COMMENT, COUNTED, comment_in, comment_key
 from dal.entities.commented import named_actions
 from dal.errors import ConditionFailedError
 from dal.model import Comment
@@ -52,47 +52,72 @@ class CountedWrite:
     changes: Deltas
 
 
+@dataclass(frozen=True, slots=True)
+class Undated:
+    """A new comment, which gets the time of its write as its date.
+
+    ``image`` returns the item of the comment. ``published`` is False if this is a submission.
+    """
+
+    comment: Comment
+    image: Callable[[Comment], Item]
+    published: bool
+
+
 @dataclass(eq=False)
 class CommentChange:
     """A change of a comment's item from one image to another. The image None means no item.
 
-    The write fails if the item is no longer the image ``old``. If ``new`` is a function, it
-    receives the time of each ``write`` and returns the new image. ``beside`` has further actions
-    for the same transaction. For ``elsewhere`` see ``named_actions``.
+    The write fails if the item is no longer the image ``old``. ``beside`` has further actions for
+    the same transaction. For ``elsewhere`` see ``named_actions``.
 
-    ``before`` and ``after`` are the comments in the two images. Each ``write`` sets ``after``
-    again. Counters and observers receive only these two comments.
+    ``before`` and ``after`` are the comments in the two images. Counters and observers receive only
+    these two comments. An undated comment gets its date when the actions of a write are built.
     """
 
     old: Item | None
-    new: Item | Callable[[datetime], Item] | None
+    new: Item | Undated | None
     beside: Sequence[Action] = ()
     elsewhere: bool = False
     actions: Sequence[Action] = field(init=False)
     """The actions of the latest write, without counters."""
-    image: Item | None = field(init=False)
+    image: Item | None = field(init=False, default=None)
     """The new image of the latest write."""
     before: Comment | None = field(init=False)
     after: Comment | None = field(init=False)
     changes: Deltas = field(init=False)
-    """The deltas of the counters. They do not depend on the time of the write."""
+    """The deltas of the counters. They do not depend on the date."""
+    _next: Sequence[Action] = field(init=False, default=())
+    """The actions of the next write, without counters and reservations; empty until built."""
 
     def __post_init__(self) -> None:
         self.before = comment_in(self.old)
-        self._build()
+        if isinstance(self.new, Undated):
+            self.after = self.new.comment if self.new.published else None
+        else:
+            self.image = self.new
+            self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
 
-    def _build(self) -> None:
-        """Build the actions. If the new image depends on the time, build it too."""
-        self.image = self.new(datetime.now(UTC)) if callable(self.new) else self.new
-        self.after = comment_in(self.image)
-        unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
-        if self.image is not None:
-            own = {"Put": {"Item": self.image, **unchanged}}
-        else:
-            assert self.old is not None  # noqa: S101 - without either image nothing changes
-            own = {"Delete": {"Key": key_of(self.old), **unchanged}}
-        self.actions = self._actions = [own, *self.beside]
+    def _date(self) -> None:
+        """Give an undated comment the present time, and encode it."""
+        if isinstance(self.new, Undated):
+            comment = self.new.comment._replace(created_at=datetime.now(UTC))
+            self.image = self.new.image(comment)
+            self.after = comment if self.new.published else None
+
+    def _built(self) -> Sequence[Action]:
+        """Return the actions of the next write. Build them, unless ``size`` has done so."""
+        if not self._next:
+            self._date()
+            unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
+            if self.image is not None:
+                own = {"Put": {"Item": self.image, **unchanged}}
+            else:
+                assert self.old is not None  # noqa: S101 - without either image nothing changes
+                own = {"Delete": {"Key": key_of(self.old), **unchanged}}
+            self._next = [own, *self.beside]
+        return self._next
 
     @property
     def products(self) -> frozenset[str]:
@@ -111,7 +136,9 @@ class CommentChange:
 
     @property
     def naming(self) -> Sequence[Action]:
-        """The actions on reservations."""
+        """The actions on reservations. They do not depend on the date."""
+        if self.image is None:
+            self._date()
         return named_actions(self.old, self.image, elsewhere=self.elsewhere)
 
     def keys(self, *, names: bool) -> list[tuple[str, str]]:
@@ -119,21 +146,25 @@ class CommentChange:
 
         ``names`` includes the reservations.
         """
-        actions = [*self._actions, *(self.naming if names else ())]
-        entries = [entry for action in actions for entry in action.values()]
-        keys = [entry.get("Key", entry.get("Item")) for entry in entries]
+        if isinstance(self.new, Undated):
+            own = comment_key(self.new.comment.comment_id)
+        else:
+            own = self.new or self.old or {}
+        others = [*self.beside, *(self.naming if names else ())]
+        entries = [entry for action in others for entry in action.values()]
+        keys = [own, *(entry.get("Key", entry.get("Item")) for entry in entries)]
         return [(key["PK"]["S"], key["SK"]["S"]) for key in keys]
 
     @property
     def size(self) -> int:
-        """The size of the actions in a request, in bytes."""
-        return len(orjson.dumps(self._actions))
+        """The size of the actions of the next write in a request, in bytes."""
+        return len(orjson.dumps(self._built()))
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
         """Return the actions and the deltas of the counters, for a maintenance mode."""
-        if callable(self.new):
-            self._build()
-        own, changes = self._actions[0], self.changes
+        own, changes = self._built()[0], self.changes
+        if isinstance(self.new, Undated):
+            self._next = ()
         if maintenance.mode is MaintenanceMode.STREAM:
             changes = {}
         elif maintenance.dual_writes:

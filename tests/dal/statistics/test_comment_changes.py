@@ -7,13 +7,18 @@ import pytest
 
 from dal.entities import idempotency
 from dal.entities.comment import COMMENT, comment_in
+from dal.entities.submission import encode
 from dal.errors import ConditionFailedError
+from dal.model import Comment
+from dal.model.moderation import ReviewCause
+from dal.model.submissions import pending
 from dal.statistics.comment_changes import (
     MOST_ACTIONS,
     MOST_BYTES,
     CommentChange,
     CountedWrite,
     TransactionBatch,
+    Undated,
     failures,
     joined,
 )
@@ -24,6 +29,7 @@ from tests.strategies import comment
 
 OLD, NEW = comment("1", rating=5), comment("1", rating=2, language="de")
 HELD, NEXT = COMMENT.encode(OLD), COMMENT.encode(NEW)
+SUBMISSION_ITEM = encode(pending(OLD, ReviewCause.SETTING, OLD.created_at))
 WRITERS = Maintenance()
 FOLLOWER = Maintenance(MaintenanceMode.STREAM)
 REBUILD = Maintenance(generation=7, rebuilding=True)
@@ -95,7 +101,7 @@ def test_actions_beside_are_of_the_same_transaction_in_every_mode(counting: Main
 
 
 def test_a_comment_without_a_date_gets_that_of_each_write() -> None:
-    change = CommentChange(None, lambda now: COMMENT.encode(OLD._replace(created_at=now)))
+    change = CommentChange(None, Undated(OLD, COMMENT.encode, published=True))
     dates = []
     for counting in (WRITERS, REBUILD, FOLLOWER):
         before = datetime.now(UTC)
@@ -105,6 +111,31 @@ def test_a_comment_without_a_date_gets_that_of_each_write() -> None:
         assert comment_in(put["Put"]["Item"]) == change.after
         dates.append(change.after.created_at)
     assert dates == sorted({*dates})
+
+
+def test_an_undated_comment_is_encoded_once_for_each_write() -> None:
+    encoded = []
+
+    def image(new: Comment) -> Item:
+        encoded.append(new.created_at)
+        return COMMENT.encode(new)
+
+    change = CommentChange(None, Undated(OLD, image, published=True))
+    assert change.key == "COMMENT#1"
+    assert (change.changes, change.counters) == (deltas(None, OLD), {*deltas(None, OLD)})
+    assert not encoded
+    for number in range(1, 3):
+        assert TransactionBatch().add(change)
+        change.write(WRITERS)
+        assert len(encoded) == number
+    assert change.after == OLD._replace(created_at=encoded[-1])
+
+
+def test_an_undated_submission_counts_nothing() -> None:
+    change = CommentChange(None, Undated(OLD, lambda _: SUBMISSION_ITEM, published=False))
+    assert not change.changes
+    assert not change.write(WRITERS).changes
+    assert (change.after, change.image) == (None, SUBMISSION_ITEM)
 
 
 def test_a_comment_with_a_date_keeps_it() -> None:
@@ -147,6 +178,7 @@ def test_actions_beside_take_room_too() -> None:
 def test_a_change_knows_which_of_its_own_actions_failed() -> None:
     other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
     changes = [edit(1), edit(2, [other]), edit(3)]
+    joined([change.write(WRITERS) for change in changes])
 
     def failed(*numbers: int) -> list[tuple[list[int], object] | None]:
         error = ConditionFailedError([*numbers], {number: {"n": number} for number in numbers})
