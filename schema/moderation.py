@@ -30,7 +30,7 @@ show_enum(
     "Why a comment waits for a moderator.",
     {
         ReviewCause.SETTING: "The shop publishes no comment before a moderator approves it.",
-        ReviewCause.WORDS: "The title or the text contains a word or phrase that "
+        ReviewCause.WORDS: "The comment or a photo's text or URL contains a word or phrase that "
         "the shop has listed for moderation.",
         ReviewCause.BLOCKED: "A moderator has blocked the author.",
         ReviewCause.REPORTS: "Readers have reported the published comment.",

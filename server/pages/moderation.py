@@ -30,7 +30,7 @@ _IN_HTML = str.maketrans("+/", "-_", "=")
 
 _CAUSES: Mapping[str, str] = {
     "SETTING": gettext_noop("Every new comment needs approval."),
-    "WORDS": gettext_noop("The title or the text contains a word on the shop's list."),
+    "WORDS": gettext_noop("The comment contains a word on the shop's list."),
     "BLOCKED": gettext_noop("The author is blocked."),
     "REPORTS": gettext_noop("Readers have reported this comment."),
     "EDIT": gettext_noop("The author has edited this comment."),
