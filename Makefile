@@ -34,7 +34,7 @@ setup: ## Install what the server needs
 
 setup-dev: setup .venv/installed-dev .venv/installed-cfn-lint node_modules/installed-dev $(LINTERS)/node_modules/installed $(CLIENTS)/node_modules/installed $(FEDERATION)/node_modules/installed ## Install what tests and checks need too
 
-run: setup ## Serve demo data at http://127.0.0.1:8000; ARGS="--port 8001" changes the port
+run: setup ## Serve demo data at http://127.0.0.1:8000 (ARGS="--port 8001")
 	@echo "Starting the server"
 	@$(BIN)/marginalia serve --demo $(ARGS)
 
@@ -70,7 +70,7 @@ check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 
-check-all: check .venv/installed-site ## Run check, and check CloudFormation's templates and the site's links
+check-all: check .venv/installed-site ## Run check, and check templates of AWS and the site's links
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/photos.yaml deploy/webhook.yaml
 	$(BIN)/python -m tools.site
 
@@ -81,7 +81,7 @@ format: setup-dev ## Format and sort imports
 sdl: setup ## Export the schema to schema.graphql
 	$(BIN)/marginalia schema > schema.graphql
 
-docs: setup-dev .venv/installed-site ## Update generated tables and message catalogues, and build build/site
+docs: setup-dev .venv/installed-site ## Update generated tables and catalogues, and build build/site
 	$(BIN)/python -m tests.integration.access_patterns_page
 	$(BIN)/python -m tests.server.cli.workbench_file
 	$(BIN)/python -m tests.server.pages.messages

@@ -192,8 +192,9 @@ class ProductReads:
 class GroupReads:
     """Reads groups. One request reads all groups that are requested in one turn of the event loop.
 
-    The number of a group's products is unknown when the cost of an operation is predicted. So this
-    class limits the partitions that the lists and statistics of groups read.
+    Each product of a group is one partition to read. The server predicts the cost of an operation
+    before it knows the number of these products. So this class counts the partitions while the
+    operation runs, and stops the operation above a limit.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -211,7 +212,7 @@ class GroupReads:
         if self._left < 0:
             raise TooManySegmentsError(
                 f"The lists and statistics of groups would read more than {MAX_REQUESTS} "
-                "partitions: select fewer of them at a time."
+                "partitions: select fewer groups at a time."
             )
 
     async def _load(self, group_ids: Sequence[str]) -> list[ProductGroup | None]:

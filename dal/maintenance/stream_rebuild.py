@@ -306,7 +306,7 @@ class Canaries:
     def prove(
         self, shown: Mapping[str, str], done: Collection[str], shards: Sequence[Shard]
     ) -> bool:
-        """Return whether every record from before the first canary was read.
+        """Return whether all records of writes before the first canary have been read.
 
         ``done`` are the shards that were read to their end. ``shards`` are all listed shards.
         """

@@ -53,7 +53,7 @@ ends the wait."""
 
 
 class CommentWriter:
-    """All writes of comments. ``written`` is called with the products of each write."""
+    """All writes of comments. Each write calls ``written`` with the ids of its products."""
 
     def __init__(
         self,

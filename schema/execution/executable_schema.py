@@ -94,7 +94,7 @@ class ExecutableSchema(Schema):
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """Return the fields of a type that this schema has. Those of ``explain`` may be missing."""
+        """Return a type's fields, without those that only a server with ``--explain`` has."""
         fields = super().get_fields(type_definition)
         if self._explain:
             return fields

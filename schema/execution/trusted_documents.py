@@ -1,7 +1,7 @@
 """Trusted documents: texts that clients request by id. Each is checked when it is registered.
 
-All limits apply to trusted documents. The cost of a document with variables is predicted at each
-request. The cost of any other document is predicted when it is registered.
+All limits apply to trusted documents. If a trusted document has variables, its cost is predicted at
+each request. Otherwise its cost is predicted once, when it is registered.
 """
 
 from collections.abc import Mapping

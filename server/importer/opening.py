@@ -205,7 +205,8 @@ def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:
         fitting = preset_for(rows_of(source, found)[1], found)
     instead = f"add `--preset {fitting}` instead" if fitting else "remove it, or name another"
     raise CommandError(
-        f"{source.name} is {_NAMES[found]}, and --preset {preset.name} reads {_NAMES[format_]}: "
+        f"The file {source.name} is {_NAMES[found]}, but --preset {preset.name} is for "
+        f"{_NAMES[format_]}: "
         f"{instead}."
     )
 

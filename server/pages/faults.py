@@ -16,7 +16,7 @@ _STATUSES = {
     "UNAVAILABLE": 503,
     "INTERNAL": 500,
 }
-"""The HTTP status for each error code of the API. All other codes become 400."""
+"""The HTTP statuses for some error codes of the API. All other codes get the status 400."""
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(

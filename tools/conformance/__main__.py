@@ -72,9 +72,10 @@ def conformance(
 ) -> None:
     """Check a connection of any GraphQL server against Relay's specifications.
 
-    The command first reads the whole list, page by page. The checks then cover types, the
-    pagination algorithm with first, after, last and before, order, pageInfo, cursors, limits of
-    sizes and cursors, node and nodes. With --insert and --delete they also read during writes.
+    The command first reads the whole list, page by page. Then it checks the
+    types, the order, pageInfo, the cursors, invalid page sizes and cursors, node and nodes, and
+    pages by the arguments first, after, last and before. With --insert and --delete it also reads
+    pages during writes.
     A failed check shows its request and a link to the paragraph of the specification.
 
     Exit code 1: a 'must' of the specification fails.
