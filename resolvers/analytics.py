@@ -1,4 +1,4 @@
-"""Trends of a product and the products that changed most, from the analytics store."""
+"""Questions to the analytics store: a product's trend, and the products that changed most."""
 
 from datetime import datetime
 from typing import Annotated
@@ -32,21 +32,21 @@ async def trend(
         datetime | None,
         strawberry.argument(
             name="from",
-            description="Start with the period that contains this time. Default: the period of the "
-            "first comment. If this gives more than 400 periods, only the last 400 are "
-            "returned.",
+            description="A time in the first period. Default: the period of the first comment, "
+            "or the last 400 periods if there are more. If `from` is given, more than 400 "
+            "periods fail with BAD_ARGUMENT.",
         ),
     ] = None,
     to: Annotated[
         datetime | None,
         strawberry.argument(
-            description="End with the period that contains this time or ends at this time. "
-            "Default: the period of the last comment.",
+            description="A time in the last period, or the end of the last period. Default: the "
+            "period of the last comment.",
         ),
     ] = None,
     language: list[str] | None = None,
 ) -> Trend:
-    """Return the product's comments per period."""
+    """Return the number and the ratings of the product's comments in each period."""
     span = Span.of(interval, _instant("from", from_), _instant("to", to))
     languages = None if language is None else rules.languages("language", language)
     return await info.context.analytics.trend(TrendQuestion(root.product_id, span, languages))
@@ -56,28 +56,29 @@ async def movers(
     info: Info,
     interval: Annotated[Interval, strawberry.argument(description="Length of each period.")],
     by: Annotated[
-        MovedBy | None, strawberry.argument(description="Measure to compare. Default VOLUME.")
+        MovedBy | None,
+        strawberry.argument(description="Measure by which products are compared. Default VOLUME."),
     ] = MovedBy.VOLUME,
     from_: Annotated[
         datetime | None,
         strawberry.argument(
             name="from",
-            description="A time within the earlier period. Default: the period before the later "
-            "one.",
+            description="A time in the earlier period. Default: the period directly before the "
+            "later period.",
         ),
     ] = None,
     to: Annotated[
         datetime | None,
         strawberry.argument(
-            description="A time within the later period. Default: the last period that had ended "
+            description="A time in the later period. Default: the last period that was complete "
             "at `asOf`.",
         ),
     ] = None,
     at_least: Annotated[
         int | None,
         strawberry.argument(
-            description="With AVERAGE, omit products with fewer comments than this in either "
-            "period. Default 5.",
+            description="Minimum number of comments that a product must have in each of the two "
+            "periods. Applies only with AVERAGE. Default 5.",
         ),
     ] = AT_LEAST,
     first: Annotated[

@@ -18,10 +18,13 @@ _BLOCK = {**_WHO, "reason": rules.stated_title}
 
 @strawberry.input(description="The user to block.")
 class BlockUserInput:
-    """The user to block, and the reason."""
+    """Input of ``blockUser``: the user to block, and the reason."""
 
     username: str = strawberry.field(description="User name.")
-    reason: str = strawberry.field(description="Reason, for moderators. Maximum 200 characters.")
+    reason: str = strawberry.field(
+        description="Reason for the block, which moderators see in the list of blocked users. "
+        "Maximum 200 characters."
+    )
 
 
 @strawberry.input(description="The user to unblock.")
@@ -41,7 +44,7 @@ class BlockPayload:
 
 @dataclass(frozen=True, slots=True)
 class UnblockPayload:
-    """Result of ``unblockUser``: the user, after the end of the block."""
+    """Result of ``unblockUser``: the name of the user who is no longer blocked."""
 
     username: str | None = None
     user_errors: list[UserError] = field(default_factory=list)

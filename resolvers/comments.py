@@ -1,4 +1,4 @@
-"""Comments: a comment by id, the mutations, and the events of a product's list."""
+"""Comments: a comment by its id, mutations of comments, and the events of a product's list."""
 
 import logging
 import uuid
@@ -56,16 +56,16 @@ _REPLIED = {**_WHICH, "text": rules.stated_reply}
 
 @strawberry.input(description="A photo of a comment.")
 class PhotoInput:
-    """A photo of a comment: its URL and its text."""
+    """A photo of a comment: its URL and its description."""
 
-    url: str = strawberry.field(description="URL: https. Maximum 2,048 characters.")
+    url: str = strawberry.field(description="HTTPS URL of the photo. Maximum 2,048 characters.")
     alt: str = strawberry.field(
         default="",
-        description="What the photo shows, for users who cannot see it. Maximum 200 characters.",
+        description="Description of the photo for users who cannot see it. Maximum 200 characters.",
     )
 
 
-@strawberry.input(description="A new comment. Its author is the JWT's user.")
+@strawberry.input(description="A new comment. Its author is the signed-in user.")
 class AddCommentInput:
     """Input of ``addComment``."""
 
@@ -84,7 +84,8 @@ class AddCommentInput:
     )
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Makes retries safe: a user's requests with the same key store one comment.",
+        description="Text that identifies the comment in retries. If a user sends several "
+        "requests with the same key, only one comment is stored.",
     )
 
 
@@ -96,23 +97,24 @@ class UpdateCommentInput:
         description="Global `id` of the comment or the submission."
     )
     rating: int | None = strawberry.field(
-        default=strawberry.UNSET, description="Rating from 1 to 5; not null."
+        default=strawberry.UNSET, description="Rating from 1 to 5. Must not be null."
     )
     language: str | None = strawberry.field(
-        default=strawberry.UNSET, description="Language, as a BCP 47 tag; not null."
+        default=strawberry.UNSET, description="Language, as a BCP 47 tag. Must not be null."
     )
     title: str | None = strawberry.field(
-        default=strawberry.UNSET, description="Title. Maximum 200 characters; null removes it."
+        default=strawberry.UNSET,
+        description="Title. Maximum 200 characters. Null removes the title.",
     )
     text: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="Plain text. Maximum 10,000 characters; not null. An empty string removes "
-        "it if the shop allows ratings without text.",
+        description="Plain text. Maximum 10,000 characters. Must not be null. If the shop "
+        "allows ratings without text, an empty string removes the text.",
     )
     photos: list[PhotoInput] | None = strawberry.field(
         default=strawberry.UNSET,
-        description="All photos, in the order to show them. Maximum 10; null or an empty list "
-        "removes them.",
+        description="All photos of the comment, in the order to show them. Maximum 10. Null or "
+        "an empty list removes all photos.",
     )
 
 
@@ -133,7 +135,7 @@ class ReplyToCommentInput:
     text: str = strawberry.field(description="Plain text. Maximum 2,000 characters.")
 
 
-@strawberry.input(description="The comment whose reply to remove.")
+@strawberry.input(description="The comment from which to remove the reply.")
 class RemoveReplyInput:
     """Input of ``removeReply``: the comment."""
 
@@ -142,7 +144,7 @@ class RemoveReplyInput:
 
 @dataclass(frozen=True, slots=True)
 class CommentPayload:
-    """The stored comment with its edge, for insertion into a cached list; or the submission."""
+    """Result of a mutation: the edge of the published comment, or the submission."""
 
     written: Written | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -174,23 +176,24 @@ class DeletePayload:
 
 @dataclass(frozen=True, slots=True)
 class ReplyPayload:
-    """Result of setting or removing a reply: the comment."""
+    """Result of ``replyToComment`` and ``removeReply``: the changed comment."""
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
 
 
 async def comment(info: Info, comment_id: str) -> Comment | None:
-    """Return a comment by comment id."""
+    """Return the published comment with a comment id."""
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
 @reported(CommentPayload)
 async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # noqa: A002 - Relay's name
-    """Store the viewer's comment. It is verified if the viewer has received the product.
+    """Store a new comment of the viewer.
 
-    It waits for a moderator if the server's moderation rule requires it, or if the viewer is
-    blocked. A moderator's own comment does not wait. Raises NotBoughtError if the server accepts
+    If the viewer has received the product, the comment is a verified purchase. The comment waits
+    for a moderator if the server's moderation rule requires this, or if the viewer is blocked. A
+    moderator's own comment is published at once. Raises NotBoughtError if the server accepts
     comments only from buyers, and the viewer has not received the product.
     """
     viewer = require_viewer(info.context)
@@ -222,7 +225,7 @@ async def add_comment(info: Info, input: AddCommentInput) -> CommentPayload:  # 
 async def _publish(
     info: Info, viewer: Viewer, stated: dict[str, Any], edited_id: str | None = None
 ) -> None:
-    """Copy the photos that the viewer has uploaded to permanent addresses."""
+    """Copy the viewer's uploaded photos, and put the copies' URLs into ``stated``."""
     uploads, photos = info.context.uploads, stated.get("photos")
     if uploads is None or not photos:
         return
@@ -240,9 +243,9 @@ def _text_rule(context: Context) -> dict[str, Rule]:
 def _review(
     info: Info, permission: Permission, old: Comment | None, new: Comment
 ) -> ReviewCause | None:
-    """Return why a comment waits for a moderator; None if it does not wait.
+    """Return why a comment must wait for a moderator; None if it is published at once.
 
-    ``old`` is the published comment that ``new`` replaces; None if there is none.
+    ``old`` is the published comment that ``new`` replaces; None if there is no such comment.
     """
     if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED

@@ -2,8 +2,8 @@
 
 https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
 
-Any client can send the keys. The objects are loaded as ``node`` loads them, with the same
-authorization.
+Not only gateways can send keys, but any client. So this module loads objects by the same functions
+as ``node``, which check authorization.
 """
 
 import asyncio
@@ -29,16 +29,18 @@ KEYS: Mapping[str, str] = {
 """For each type, the field that is its key."""
 
 Representation = NewType("Representation", object)
-"""An entity's ``__typename`` and key. It is not checked yet: a client may have sent any value."""
+"""An entity's ``__typename`` and key. The value is not checked yet, so it may be of any type."""
 
 Representations = Annotated[
     list[Representation],
-    strawberry.argument(description="`__typename` and key of each object. Maximum 100."),
+    strawberry.argument(
+        description="Entities to look up: the `__typename` and the key of each. Maximum 100."
+    ),
 ]
 
 
 async def entities(info: Info, representations: Representations) -> list[Found]:
-    """Return the objects in the order of their keys. An error replaces its own object only."""
+    """Return the objects in the order of their keys. An error takes the place of its own object."""
     if len(representations) > MAX_NODES:
         raise InvalidArgumentError(
             "representations",

@@ -64,34 +64,36 @@ class ApproveCommentInput:
         description="Global `id` of the submission or the comment."
     )
     seen: datetime = strawberry.field(
-        description="`updatedAt` of the text that you read, or `createdAt` if `updatedAt` is "
-        "null. If the author has edited the text since, the error is CONFLICT."
+        description="Version of the comment that you have read: its `updatedAt`, or its "
+        "`createdAt` if `updatedAt` is null. If the author has edited the comment since then, "
+        "the mutation fails with CONFLICT."
     )
 
 
-@strawberry.input(description="The comment to reject, published or not.")
+@strawberry.input(description="The comment to reject. It may be published or unpublished.")
 class RejectCommentInput(ApproveCommentInput):
     """Input of ``rejectComment``: the comment, and the reason."""
 
     reason: str = strawberry.field(
-        description="Reason, which the author sees. Maximum 200 characters."
+        description="Reason for the rejection. The author sees the reason. Maximum 200 characters."
     )
 
 
 @strawberry.input(description="A decision on a comment.")
 class CommentDecisionInput(ApproveCommentInput):
-    """The comment, and the moderator's decision."""
+    """A comment, and a moderator's decision on it."""
 
     verdict: Verdict = strawberry.field(description="Whether to approve or to reject the comment.")
     reason: str | None = strawberry.field(
         default=None,
-        description="Reason, which the author sees. Maximum 200 characters. Required to reject.",
+        description="Reason for a rejection. The author sees the reason. Maximum 200 "
+        "characters. Required with REJECT.",
     )
 
 
 @strawberry.input(description="Decisions on several comments.")
 class DecideCommentsInput:
-    """Decisions on several comments."""
+    """Input of ``decideComments``: one decision for each comment."""
 
     decisions: list[CommentDecisionInput] = strawberry.field(
         description="One decision for each comment. Maximum 25."
@@ -100,7 +102,7 @@ class DecideCommentsInput:
 
 @dataclass(frozen=True, slots=True)
 class DecisionsPayload:
-    """Result of ``decideComments``: the input ids of the comments that were decided."""
+    """Result of ``decideComments``: the ids, from the input, of the decisions that succeeded."""
 
     ids: list[strawberry.ID] = field(default_factory=list)
     user_errors: list[UserError] = field(default_factory=list)
@@ -128,13 +130,14 @@ class ReportCommentInput:
     reason: ReportReason = strawberry.field(description="Why you report the comment.")
     text: str | None = strawberry.field(
         default=None,
-        description="Explanation, for moderators. Maximum 500 characters. Required for OTHER.",
+        description="Explanation for moderators. Maximum 500 characters. Required if `reason` "
+        "is OTHER.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPayload:
-    """Result of ``reportComment``: the input id of the comment."""
+    """Result of ``reportComment``: the id of the comment, as in the input."""
 
     reported_id: strawberry.ID | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -142,7 +145,7 @@ class ReportPayload:
 
 @reported(DecisionPayload)
 async def approve_comment(info: Info, input: ApproveCommentInput) -> DecisionPayload:  # noqa: A002
-    """Publish a submission. For moderators."""
+    """Publish a submission, or keep a published comment and close its case. For moderators."""
     viewer = require_viewer(info.context)
     require_moderator(viewer, "approve comments")
     given = checked(input, {name: _DECIDED[name] for name in ("id", "seen")})
@@ -164,9 +167,9 @@ async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPaylo
 
 @reported(DecisionsPayload)
 async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPayload:  # noqa: A002
-    """Approve and reject several comments, each as its own mutation does. For moderators.
+    """Approve and reject several comments, as ``approve_comment`` and ``reject_comment`` do.
 
-    Decisions on comments of the same product are stored in one transaction.
+    For moderators. Decisions on comments of the same product are stored in one transaction.
     """
     viewer = require_viewer(info.context)
     require_moderator(viewer, "decide on comments")
@@ -228,7 +231,7 @@ async def submissions(  # noqa: PLR0913, PLR0917 - the field's arguments
 
 
 def cause(root: strawberry.Parent[Submission], info: Info) -> ReviewCause | None:
-    """Return why a submission waits; None unless the viewer is a moderator."""
+    """Return why a submission waits for a moderator; None unless the viewer is a moderator."""
     return root.cause if is_moderator(require_viewer(info.context)) else None
 
 
@@ -240,7 +243,7 @@ async def queue(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[QueueEntry]:
-    """Return a page of a queue. Count its rows if the request selects the count. For moderators."""
+    """Return a page of a queue, with the number of its rows if it is selected. For moderators."""
     require_moderator(require_viewer(info.context), "see what waits for review")
     cut = slice_of(info, first, after, last, before)
     stores = info.context.stores
@@ -252,16 +255,16 @@ async def queue(
 
 
 async def reports(root: strawberry.Parent[QueueEntry], info: Info) -> CommentReports:
-    """Return the reports of a comment.
+    """Return the reports of a comment in a queue.
 
-    No check is necessary, because only moderators see queues.
+    Authorization is not checked again, because only moderators see queues.
     """
     return await info.context.stores.reports.reports(root.comment_id)
 
 
 @reported(ReportPayload)
 async def report_comment(info: Info, input: ReportCommentInput) -> ReportPayload:  # noqa: A002
-    """Report a published comment. A user's second report of it changes nothing."""
+    """Report a published comment. A user's second report of the same comment changes nothing."""
     viewer = require_viewer(info.context)
     given = checked(input, _REPORTED)
     text = given.get("text", "")

@@ -28,26 +28,28 @@ Rule: TypeAlias = Callable[[str, Any], Any]
 """Returns a value in canonical form, or raises InvalidArgumentError with the field's name."""
 
 _INPUT = "input"
-"""The only argument of every mutation."""
+"""The name of the argument of every mutation."""
 
 
-@strawberry.enum(description="Kinds of errors in a mutation's input.")
+@strawberry.enum(description="Codes of errors in a mutation's input.")
 class UserErrorCode(Enum):
-    """Codes of user errors. Clients branch on codes; messages are for people."""
+    """Codes of user errors. Programs evaluate the codes; people read the messages."""
 
     BAD_ARGUMENT = strawberry.enum_value(
-        "BAD_ARGUMENT", description="A field is invalid; `field` names it."
+        "BAD_ARGUMENT", description="A field of the input is invalid. `field` names it."
     )
     NOT_FOUND = strawberry.enum_value(
         "NOT_FOUND", description="The object does not exist or is not visible to the user."
     )
     ALREADY_EXISTS = strawberry.enum_value(
-        "ALREADY_EXISTS", description="The name is already taken."
+        "ALREADY_EXISTS",
+        description="The object exists already: the name is taken, or the "
+        "user belongs to the organisation.",
     )
     ALREADY_COMMENTED = strawberry.enum_value(
         "ALREADY_COMMENTED",
-        description="The shop allows one comment on each product, and the user has another. "
-        "`existingId` names it.",
+        description="The shop allows a user only one comment on each product, and the user has "
+        "one. `existingId` is its global `id`.",
     )
     IDEMPOTENCY_KEY_REUSED = strawberry.enum_value(
         "IDEMPOTENCY_KEY_REUSED",
@@ -59,25 +61,26 @@ class UserErrorCode(Enum):
         "received the product.",
     )
     CONFLICT = strawberry.enum_value(
-        "CONFLICT", description="The object changed since it was read. Reload it and try again."
+        "CONFLICT",
+        description="The object has changed since the client read it. Reload the "
+        "object and try again.",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class UserError:
-    """An error in the input.
+    """An error in a mutation's input.
 
-    ``field`` is the path of the invalid field, with list indexes as digits.
-
-    The path begins with ``input``. It is None if the error is not about a field.
+    ``field`` is the path of the invalid field. The path begins with ``input``, and has list indexes
+    as digits. It is None if the error is not about a field.
     """
 
     message: str
     code: UserErrorCode
     field: list[str] | None = None
     existing_id: str | None = None
-    """The global id of the existing object that caused the error, if it is not the input's
-    object."""
+    """The global id of another object that is the cause of the error, such as the user's other
+    comment on the product; otherwise None."""
 
 
 class InvalidInputError(Exception):
@@ -97,7 +100,7 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
-"""Errors that the user can correct in the form, with their codes."""
+"""The errors that become user errors, because the user can correct them, with their codes."""
 
 
 def reported(
@@ -128,10 +131,10 @@ def reported(
 
 
 def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:
-    """Return the fields of an input that are not null, in canonical form, by name.
+    """Check an input, and return its fields that are not null, in canonical form, by name.
 
     Raises InvalidInputError with the errors of all fields. ``within`` is a prefix for the fields'
-    names.
+    names in the errors, such as ``lines.0.``.
     """
     stated = {name: getattr(given, name) for name in rules}
     return _collected(
@@ -144,9 +147,9 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
 def changed(
     given: object, rules: Mapping[str, Rule], clearable: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the fields of an update that the client sent, in canonical form, by name.
+    """Check an update, and return the fields that the client sent, in canonical form, by name.
 
-    Null becomes an empty string if the field is ``clearable``. Otherwise null is an error.
+    Null becomes an empty string if ``clearable`` contains the field. Otherwise null is an error.
     """
     stated = {name: getattr(given, name) for name in rules}
     return _collected(
@@ -167,7 +170,7 @@ def _changed(rule: Rule, argument: str, value: object, clears: bool) -> object: 
 def checked_each(
     argument: str, given: Iterable[object], rules: Mapping[str, Rule]
 ) -> list[dict[str, Any]]:
-    """Return the fields of each entry of a list, each entry checked as ``checked`` does."""
+    """Check each entry of a list as ``checked`` does, and return the fields of each entry."""
     entries = _collected(
         (number, partial(checked, one, rules, f"{argument}.{number}."))
         for number, one in enumerate(given)
@@ -195,7 +198,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return the user errors among the outcomes of a list's entries. Raise any other error."""
+    """Return a user error for each entry of a list that failed. Raise errors of the server."""
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:
@@ -209,7 +212,7 @@ def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]
 def new_id(key: str | None, *owner: str) -> str:
     """Return the id of a new object.
 
-    Requests of the same owner with the same key get the same id.
+    Requests with the same idempotency key ``key`` of the same ``owner`` get the same id.
     """
     if key is None:
         return uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Orders: a user's orders, all open orders, an order by id, and the mutations."""
+"""Orders: a user's orders, all open orders, an order by its id, and mutations of orders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,9 +31,11 @@ class MoneyInput:
     """An amount of money in a currency."""
 
     amount: Decimal = strawberry.field(
-        description="Zero or more, with no more decimal places than the currency has."
+        description="Amount of 0 or more. It must not have more decimal places than the currency."
     )
-    currency_code: CurrencyCode = strawberry.field(description="ISO 4217 code, such as `EUR`.")
+    currency_code: CurrencyCode = strawberry.field(
+        description="ISO 4217 code of the currency, such as `EUR`."
+    )
 
 
 @strawberry.input(description="An order line: a product, its quantity and unit price.")
@@ -45,20 +47,23 @@ class OrderLineInput:
     unit_price: MoneyInput = strawberry.field(description="Price of one piece.")
 
 
-@strawberry.input(description="A new order, sent by the shop's server.")
+@strawberry.input(description="A new order of a user, sent by the shop's server.")
 class PlaceOrderInput:
-    """Input of ``placeOrder``: an order of a user, with the shop's prices."""
+    """Input of ``placeOrder``: an order of a user, with prices from the shop."""
 
-    username: str = strawberry.field(description="The user's id.")
+    username: str = strawberry.field(
+        description="User name of the customer, which is the user's id."
+    )
     name: str | None = strawberry.field(
-        default=None, description="Display name of the customer. Default: the user's id."
+        default=None, description="Display name of the customer. Default: `username`."
     )
     lines: list[OrderLineInput] = strawberry.field(
         description="Order lines: 1 to 90, all in one currency."
     )
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Makes retries safe: requests with the same key and user place one order.",
+        description="Text that identifies the order in retries. If several requests for a user "
+        "have the same key, only one order is placed.",
     )
 
 
@@ -84,7 +89,7 @@ class OrderPayload:
 
 
 async def order(info: Info, order_id: str) -> Order | None:
-    """Return an order by its own id, if the viewer may see it."""
+    """Return the order with an order id; None if it is missing or the viewer may not see it."""
     order_id = rules.identifier("orderId", order_id)
     viewer = require_viewer(info.context)
     found = await info.context.stores.orders.get(order_id)
@@ -150,7 +155,7 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 @reported(OrderPayload)
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
-    """Set the next status of an order. Staff may set any, users may cancel their own orders."""
+    """Set the next status of an order. Users may only cancel their own orders; staff may do all."""
     viewer = require_viewer(info.context)
     may_set_status(viewer, input.status)
     order_id = checked(input, {"id": own_id_of("Order")})["id"]

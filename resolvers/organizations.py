@@ -1,4 +1,4 @@
-"""Organisations and their users: reads by name, the list of users, and the mutations."""
+"""Organisations and their users: reads by name, lists of users, and mutations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,13 +30,14 @@ class OrganizationUserInput:
 
     username: str = strawberry.field(description="User name, as used to sign in.")
     type: UserType = strawberry.field(
-        default=UserType.MEMBER, description="The user's rights in the organisation."
+        default=UserType.MEMBER,
+        description="The user's rights in the organisation. Default MEMBER.",
     )
 
 
 @strawberry.input(
-    description="A new organisation. The JWT's user becomes an admin of it, unless the user is "
-    "staff."
+    description="A new organisation. The signed-in user becomes an admin of the organisation, "
+    "unless the user is staff."
 )
 class CreateOrganizationInput:
     """An organisation and its first users."""
@@ -46,7 +47,7 @@ class CreateOrganizationInput:
         description="Subscription plan, as free text. Maximum 200 characters."
     )
     users: list[OrganizationUserInput] = strawberry.field(
-        default_factory=list, description="More users of the organisation. Maximum 90."
+        default_factory=list, description="Other users of the organisation. Maximum 90."
     )
 
 
@@ -59,7 +60,8 @@ class AddOrganizationUserInput:
     )
     username: str = strawberry.field(description="User name, as used to sign in.")
     type: UserType = strawberry.field(
-        default=UserType.MEMBER, description="The user's rights in the organisation."
+        default=UserType.MEMBER,
+        description="The user's rights in the organisation. Default MEMBER.",
     )
 
 
@@ -100,7 +102,7 @@ class OrganizationPayload:
 
 @dataclass(frozen=True, slots=True)
 class OrganizationUserPayload:
-    """Result of ``addOrganizationUser``: the user with its edge, to insert into a list."""
+    """Result of ``addOrganizationUser``: the new user's edge, to insert into a list."""
 
     organization_user_edge: Edge[OrganizationUser] | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -128,7 +130,7 @@ class UserTypePayload:
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
-    """Return a user of an organisation by global id, if the viewer may see the organisation."""
+    """Return the user of an organisation with an own id, if the viewer may see the organisation."""
     organization, username = user_names(own_id)
     if not await sees_organization(info.context, organization):
         return None
@@ -136,7 +138,10 @@ async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
 
 
 async def organization(info: Info, organization_name: str) -> Organization | None:
-    """Return an organisation, if the viewer may see it, with its first users if selected."""
+    """Return an organisation by name; None if it is missing or the viewer may not see it.
+
+    If the request selects the organisation's first users, the same Query reads them.
+    """
     name = rules.identifier("organizationName", organization_name)
     context, store = info.context, info.context.stores.organizations
     if not await sees_organization(context, name):
@@ -153,7 +158,7 @@ async def organization(info: Info, organization_name: str) -> Organization | Non
 async def organization_of(
     root: strawberry.Parent[OrganizationUser | Ticket], info: Info
 ) -> Organization | None:
-    """Return the organisation of a user or of a ticket. It is read only once per request."""
+    """Return the organisation of a user or ticket. Each organisation is read once per request."""
     context = info.context
     if not await sees_organization(context, root.organization):
         return None
@@ -168,7 +173,7 @@ async def users(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[OrganizationUser]:
-    """Return a page of an organisation's users, by name."""
+    """Return a page of an organisation's users, sorted by user name."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
     page = info.context.prefetched.take(root, cut)
     return page or await info.context.stores.organizations.users(root.name, cut)
@@ -182,7 +187,7 @@ async def organizations_of(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[OrganizationUser]:
-    """Return a page of the organisations of a user, by name."""
+    """Return a page of a user's memberships, sorted by the organisation's name."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.NAME)
     return await info.context.stores.organizations.of_user(root.username, cut)
 
@@ -190,7 +195,10 @@ async def organizations_of(
 async def user(
     root: strawberry.Parent[Organization], info: Info, username: str
 ) -> OrganizationUser | None:
-    """Return one user of an organisation, with the user's newest tickets if they are selected."""
+    """Return one user of an organisation.
+
+    If the request selects the user's newest tickets, the same Query reads them.
+    """
     context = info.context
     rules.identifier("username", username)
     cut = first_slice(info, "tickets")
@@ -236,7 +244,7 @@ async def remove_organization_user(
     info: Info,
     input: RemoveOrganizationUserInput,  # noqa: A002
 ) -> RemovedUserPayload:
-    """Remove a user from an organisation. The viewer may also leave it."""
+    """Remove a user from an organisation. The viewer may also be the user who leaves."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NAMED)
     organization, username = stated["organization_name"], stated["username"]
@@ -278,7 +286,7 @@ async def set_subscription_plan(
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
-    """Return ADMIN or MEMBER for each initial user of a new organisation, by username."""
+    """Return the type of each first user of a new organisation, by username."""
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,

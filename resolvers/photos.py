@@ -19,13 +19,13 @@ class CreatePhotoUploadsInput:
 
     content_types: list[str] = strawberry.field(
         description="Media type of each photo: `image/avif`, `image/jpeg`, `image/png` or "
-        "`image/webp`. Maximum 10."
+        "`image/webp`. Maximum 10 photos."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoUploadsPayload:
-    """A form for each photo, in the order of the input."""
+    """Result of ``createPhotoUploads``: a form for each photo, in the order of the input."""
 
     uploads: list[UploadForm] = field(default_factory=list)
     user_errors: list[UserError] = field(default_factory=list)
@@ -59,7 +59,7 @@ async def create_photo_uploads(
     info: Info,
     input: CreatePhotoUploadsInput,  # noqa: A002 - Relay's name
 ) -> PhotoUploadsPayload:
-    """Return forms by which the viewer's browser uploads photos to the bucket."""
+    """Return forms with which the viewer's browser uploads photos to the bucket."""
     viewer, uploads = require_viewer(info.context), info.context.uploads
     if uploads is None:
         raise NoUploadsError
@@ -69,6 +69,6 @@ async def create_photo_uploads(
 
 
 def fields_of(root: strawberry.Parent[UploadForm]) -> list[UploadField]:
-    """Return the fields of a form, in order."""
+    """Return the fields of a form in the order in which the client must send them."""
     fields: Mapping[str, str] = root.fields
     return [UploadField(name, value) for name, value in fields.items()]

@@ -76,7 +76,8 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
 PlanBy: TypeAlias = Annotated[
     PlanBasis | None,
     strawberry.argument(
-        description="Plan the page with fewer statistics, to compare plans. The rows are the same.",
+        description="Statistics with which to plan the page. Use fewer statistics to compare "
+        "plans; the rows are the same. Default ROW_LOCATIONS.",
         metadata=EXPLAINED,
     ),
 ]
@@ -201,17 +202,17 @@ class UpdateProductInput:
     product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="Title. Maximum 200 characters; null or an empty string removes it.",
+        description="Title. Maximum 200 characters. Null or an empty string removes the title.",
     )
     picture_url: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="URL of a picture: https, or a path on this server. Null or an empty "
-        "string removes it.",
+        description="HTTPS URL of the product's picture, or its path on this server. Null or an "
+        "empty string removes the URL.",
     )
     url: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="URL of the product in the shop: https, or a path on this "
-        "server. Null or an empty string removes it.",
+        description="HTTPS URL of the product in the shop, or its path on this server. Null or "
+        "an empty string removes the URL.",
     )
 
 

@@ -31,18 +31,19 @@ _NEW: Mapping[str, Rule] = {
 }
 
 
-@strawberry.input(description="A new ticket, opened by the JWT's user.")
+@strawberry.input(description="A new ticket, opened by the signed-in user.")
 class CreateTicketInput:
     """Input of ``createTicket``."""
 
     organization_name: str = strawberry.field(
-        description="Name of an organisation that the user belongs to."
+        description="Name of an organisation to which the user belongs."
     )
     subject: str = strawberry.field(description="Subject. Maximum 200 characters.")
     text: str = strawberry.field(description="Plain text. Maximum 10,000 characters.")
     idempotency_key: str | None = strawberry.field(
         default=None,
-        description="Makes retries safe: a user's requests with the same key open one ticket.",
+        description="Text that identifies the ticket in retries. If a user sends several "
+        "requests with the same key, only one ticket is opened.",
     )
 
 

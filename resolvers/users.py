@@ -19,11 +19,12 @@ class UpdateProfileInput:
 
     full_name: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="Full name. Maximum 200 characters; null or an empty string removes it.",
+        description="Full name. Maximum 200 characters. Null or an empty string removes the name.",
     )
     email: str | None = strawberry.field(
         default=strawberry.UNSET,
-        description="Email address; null or an empty string removes it.",
+        description="Email address. Maximum 254 characters. Null or an empty string removes the "
+        "address.",
     )
 
 

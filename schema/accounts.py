@@ -29,77 +29,82 @@ show_enum(
     model.UserType,
     "A user's rights in an organisation.",
     {
-        model.UserType.MEMBER: "Sees the organisation, its users, and the tickets that this user "
-        "opened.",
-        model.UserType.ADMIN: "Sees all tickets of the organisation; adds, removes and changes "
-        "users.",
+        model.UserType.MEMBER: "May see the organisation and its users, open tickets, and see "
+        "and close the tickets that this member opened.",
+        model.UserType.ADMIN: "May also see and close all tickets of the organisation, and add, "
+        "remove and change its users.",
     },
     name="OrganizationUserType",
 )
 
 
-@strawberry.type(description="A user's profile, as the user filled it in.")
+@strawberry.type(description="A user's full name and email address.")
 class UserProfile:
     """The GraphQL type of ``dal.model.Profile``."""
 
     full_name: str = strawberry.field(description="Full name; may be empty.")
-    email: str = strawberry.field(description="Email address; may be empty. Not verified.")
+    email: str = strawberry.field(
+        description="Email address; may be empty. The server does not verify it."
+    )
 
 
 @strawberry.type(
-    description="A user. A user exists for every valid user name. Visible to that user and staff."
+    description="A user, visible to that user and staff. Every valid user name has a user; "
+    "`isKnown` shows whether the server has data about the user."
 )
 class User(Node):
     """The GraphQL type of ``dal.model.User``."""
 
     shows: ClassVar = model.User
-    username: str = strawberry.field(description="Unique user name: the user's id. Never changes.")
+    username: str = strawberry.field(
+        description="Unique user name, which is the user's id. It never changes."
+    )
     is_known: bool | None = strawberry.field(
         resolver=users.user_is_known,
         description=(
-            "Whether the user has a profile, orders or comments. Computed only when selected."
+            "Whether the server has data about the user, such as a profile, an order or a comment."
         ),
     )
     name: str = strawberry.field(
         resolver=users.name_of,
         description=(
-            "Display name of the user. For the JWT's user, the name in the JWT. For the user "
-            "of an order, the name when the order was placed. For any other user, the same as "
-            "`Author.name`."
+            "Display name of the user. Below an order, the name when the order was placed. For "
+            "the signed-in user, the name in the JWT, except below `OrganizationUser.user`. "
+            "Otherwise the same as `Author.name`."
         ),
     )
     profile: model.Profile | None = strawberry.field(
         resolver=users.profile,
         graphql_type=UserProfile | None,
-        description="The user's profile; null until the user fills it in.",
+        description="The user's profile; null if the user has none.",
     )
     orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.orders,
         graphql_type=OrderConnection | None,
-        description="The user's orders, by date.",
+        description="The user's orders, sorted by date.",
     )
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=users.author_comments,
         graphql_type=AuthorCommentConnection | None,
-        description="The user's comments on all products, by date.",
+        description="The user's published comments on all products, sorted by date.",
     )
     organizations: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.organizations_of,
         graphql_type=Annotated["OrganizationUserConnection", strawberry.lazy(__name__)] | None,
-        description="The user's memberships of organisations, by the organisation's name. A new "
-        "membership may take a moment to appear.",
+        description="The user's memberships of organisations, sorted by the organisation's "
+        "name. A new membership may be missing for a moment.",
     )
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_user,
         graphql_type=Annotated["TicketConnection", strawberry.lazy(__name__)] | None,
-        description="The user's tickets, sorted by date. Includes only the user's first 20 "
-        "organisations, by name. For the tickets in the other organisations, "
-        "select `tickets` below `organizations`.",
+        description="The user's tickets, sorted by date. The list includes only the tickets in "
+        "the user's first 20 organisations by name. For the tickets in other organisations, "
+        "select `organizations { nodes { tickets } }`.",
     )
     submissions: pagination.Page[Any] | None = strawberry.field(
         resolver=moderation.submissions,
         graphql_type=SubmissionConnection | None,
-        description="The user's comments that are not published, by date. For that user and "
+        description="The user's unpublished comments, sorted by date. Visible to that user and "
         "moderators; null for others.",
     )
 
@@ -121,11 +126,11 @@ class UserMutation:
     update_profile: users.ProfilePayload | None = strawberry.mutation(
         resolver=users.update_profile,
         graphql_type=UpdateProfilePayload | None,
-        description="Change the profile of the JWT's user.",
+        description="Change the signed-in user's profile.",
     )
 
 
-@strawberry.type(description="A support ticket of a user of an organisation.")
+@strawberry.type(description="A support ticket that a user of an organisation opened.")
 class Ticket(Node):
     """The GraphQL type of ``dal.model.Ticket``."""
 
@@ -138,7 +143,7 @@ class Ticket(Node):
         resolver=organizations.organization_of,
         name="organization",
         graphql_type=Annotated["Organization", strawberry.lazy(__name__)] | None,
-        description="The organisation of the user who opened the ticket.",
+        description="The organisation in which the ticket was opened.",
     )
     username: str = strawberry.field(description="User name of the user who opened the ticket.")
     author_name: str = strawberry.field(
@@ -151,11 +156,11 @@ class Ticket(Node):
     text: str = strawberry.field(description="Plain text, not HTML. Maximum 10,000 characters.")
     status: model.TicketStatus = strawberry.field(description="Whether the ticket is open.")
     created_at: datetime = strawberry.field(
-        description="Time the ticket was opened; lists are sorted by it."
+        description="Time at which the ticket was opened. Lists of tickets are sorted by this time."
     )
 
 
-@strawberry.type(description="One page of a list.")
+@strawberry.type(description="A page of tickets.")
 class TicketConnection(Connection[Ticket]):
     """The GraphQL type of ``dal.query.pagination.Page`` of tickets."""
 
@@ -166,8 +171,8 @@ class CreateTicketPayload:
 
     ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
-        description="Edge to insert into a cached list. A new read of the list may not "
-        "include the write yet."
+        description="The ticket's edge. Insert it into cached lists, because a list that is "
+        "read again may not show the change for a moment."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -184,13 +189,13 @@ class TicketMutation:
     create_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.create_ticket,
         graphql_type=CreateTicketPayload | None,
-        description="Open a ticket. For users of the organisation.",
+        description="Open a support ticket. Only for users of the organisation.",
     )
     close_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.close_ticket,
         graphql_type=CloseTicketPayload | None,
-        description="Close a ticket. For the user who opened it, staff, and the organisation's "
-        "admins.",
+        description="Close a ticket. Only for the user who opened it, staff, and the "
+        "organisation's admins.",
     )
 
 
@@ -212,23 +217,27 @@ class OrganizationUser(Node):
     user: model.User | None = strawberry.field(
         resolver=users.visible_user_of,
         graphql_type=User | None,
-        description="The user with profile and orders. Visible to that user and staff; null "
-        "for others.",
+        description="The user with profile, orders and comments. Visible to that user and "
+        "staff; null for others.",
     )
     type: model.UserType = strawberry.field(description="The user's rights in the organisation.")
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets,
         graphql_type=TicketConnection | None,
-        description="The user's tickets. For that user, staff, and the organisation's admins.",
+        description="The user's tickets in the organisation, sorted by date. Only for that "
+        "user, staff, and the organisation's admins.",
     )
 
 
-@strawberry.type(description="One page of a list.")
+@strawberry.type(description="A page of memberships of organisations.")
 class OrganizationUserConnection(Connection[OrganizationUser]):
     """The GraphQL type of ``dal.query.pagination.Page`` of an organisation's users."""
 
 
-@strawberry.type(description="An organisation. Visible to its users and staff.")
+@strawberry.type(
+    description="An organisation whose users can open support tickets. Visible to "
+    "its users and staff."
+)
 class Organization(Node):
     """The GraphQL type of ``dal.model.Organization``."""
 
@@ -240,18 +249,19 @@ class Organization(Node):
     users: pagination.Page[model.OrganizationUser] | None = strawberry.field(
         resolver=organizations.users,
         graphql_type=OrganizationUserConnection | None,
-        description="Users of the organisation, by user name.",
+        description="Users of the organisation, sorted by user name.",
     )
     user: model.OrganizationUser | None = strawberry.field(
         resolver=organizations.user,
         graphql_type=OrganizationUser | None,
-        description="A user of the organisation; null if the user does not belong to it.",
+        description="One user of the organisation, by user name; null if the organisation has "
+        "no such user.",
     )
     tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.tickets_of_organization,
         graphql_type=TicketConnection | None,
-        description="Tickets of all present and former users of the organisation. For staff "
-        "and the organisation's admins.",
+        description="Tickets of all present and former users of the organisation, sorted by "
+        "date. Only for staff and the organisation's admins.",
     )
 
 
@@ -273,7 +283,8 @@ class AddOrganizationUserPayload:
         description="The new user of the organisation; null on errors."
     )
     organization_user_edge: Edge[OrganizationUser] | None = strawberry.field(
-        description="Edge to insert into a cached list, at the position of its cursor."
+        description="The user's edge, to insert into a cached list. The list is sorted by user "
+        "name."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -283,8 +294,8 @@ class RemoveOrganizationUserPayload:
     """The GraphQL type of ``resolvers.organizations.RemovedUserPayload``."""
 
     deleted_id: strawberry.ID | None = strawberry.field(
-        description="Global `id` of the removed `OrganizationUser`, to remove from caches; null on "
-        "errors."
+        description="Global `id` of the removed `OrganizationUser`. Remove the object from "
+        "caches. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -311,28 +322,29 @@ class OrganizationMutation:
     create_organization: organizations.OrganizationPayload | None = strawberry.mutation(
         resolver=organizations.create_organization,
         graphql_type=CreateOrganizationPayload | None,
-        description="Create an organisation. The JWT's user becomes an admin of it, unless the "
-        "user is staff.",
+        description="Create an organisation. The signed-in user becomes an admin of the "
+        "organisation, unless the user is staff.",
     )
     add_organization_user: organizations.OrganizationUserPayload | None = strawberry.mutation(
         resolver=organizations.add_organization_user,
         graphql_type=AddOrganizationUserPayload | None,
-        description="Add a user to an organisation. For staff and the organisation's admins.",
+        description="Add a user to an organisation. Only for staff and the organisation's admins.",
     )
     remove_organization_user: organizations.RemovedUserPayload | None = strawberry.mutation(
         resolver=organizations.remove_organization_user,
         graphql_type=RemoveOrganizationUserPayload | None,
-        description="Remove a user from an organisation; the user's tickets are kept. For staff "
-        "and the organisation's admins. Users may remove themselves, except the last admin.",
+        description="Remove a user from an organisation. The user's tickets are kept. Only for "
+        "staff and the organisation's admins, and for users who remove themselves. Only staff "
+        "may remove the last admin.",
     )
     set_organization_user_type: organizations.UserTypePayload | None = strawberry.mutation(
         resolver=organizations.set_organization_user_type,
         graphql_type=SetOrganizationUserTypePayload | None,
-        description="Make a user of an organisation an admin, or an admin a member. For staff and "
-        "the organisation's admins. Only staff may make the last admin a member.",
+        description="Change a user's type in an organisation to ADMIN or MEMBER. Only for staff "
+        "and the organisation's admins. Only staff may make the last admin a member.",
     )
     set_subscription_plan: organizations.OrganizationPayload | None = strawberry.mutation(
         resolver=organizations.set_subscription_plan,
         graphql_type=SetSubscriptionPlanPayload | None,
-        description="Change an organisation's subscription plan. For staff.",
+        description="Change an organisation's subscription plan. Only for staff.",
     )

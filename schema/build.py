@@ -1,4 +1,4 @@
-"""Builds the schema from its roots. Describes the arguments, and lists the reads of each field."""
+"""Builds the schema from its root types. Describes arguments, and lists the reads of each field."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -54,30 +54,36 @@ NODE_TYPES = (
 DESCRIPTION = """\
 A shop's orders, support tickets, and comments on products.
 
+The signed-in user is the user whose JWT the request contains in the header \
+`Authorization: Bearer <JWT>`. Staff, moderators and merchants are users with the role `staff`, \
+`moderator` or `merchant`, which the JWT grants.
+
 Lists are Relay connections: a page has 20 rows by default and 100 at most. Arguments name \
 products by `productId`, users by `username`, and organisations by `organizationName`. Mutations \
 name comments, orders and tickets by global `id`. The fields `comment`, `order` and `ticket` look \
 them up by `commentId`, `orderId` and `ticketId`.
 
-If a field fails, it is null, and `errors` has an error with a code from `ErrorCode`. The other \
-fields are returned. If the input of a mutation is invalid, `userErrors` of its payload lists the \
-errors.\
+If a field fails, it is null, and `errors` contains an error with a code from `ErrorCode`. The \
+response still contains the other fields. If the input of a mutation is invalid, `userErrors` of \
+its payload lists the errors.\
 """
 """The description of the whole schema."""
 
 show_enum(
     ErrorCode,
-    "Codes of errors, in `extensions.code` of each error in `errors`. New versions may add codes. "
-    "`UserErrorCode` has the codes of errors in a mutation's input.",
+    "Error codes. Each error in `errors` has one of them in `extensions.code`. New versions of "
+    "the server may add codes. Errors in a mutation's input have a `UserErrorCode` instead.",
     {
-        ErrorCode.BAD_ARGUMENT: "A value breaks a rule; `extensions.argument` names the argument.",
-        ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor of this kind of list.",
+        ErrorCode.BAD_ARGUMENT: "An argument has an invalid value. `extensions.argument` names "
+        "the argument.",
+        ErrorCode.BAD_CURSOR: "`after` or `before` is not a cursor that this list accepts.",
         ErrorCode.BAD_REQUEST: "The request is malformed, or its document or variables do not "
         "match the schema.",
-        ErrorCode.FORBIDDEN: "The user lacks the right to do this.",
+        ErrorCode.FORBIDDEN: "The user does not have the right to do this.",
         ErrorCode.INTERNAL: "The server failed. `extensions.requestId` identifies the request "
         "in the server's log.",
-        ErrorCode.NOT_AVAILABLE: "This server does not offer the field.",
+        ErrorCode.NOT_AVAILABLE: "This server does not offer the feature, such as analytics or "
+        "uploads.",
         ErrorCode.NOT_FOUND: "The object does not exist or is not visible to the user, or no "
         "registered document has the requested id.",
         ErrorCode.PERSISTED_QUERY_NOT_FOUND: "The server has no document with this hash. Send "
@@ -86,50 +92,53 @@ show_enum(
         "clients send. Send the document's text without a hash.",
         ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
         "fields or rows.",
-        ErrorCode.THROTTLED: "The client exceeds its rate, the store is busy, or other requests "
-        "keep changing the object. Wait for the seconds in the header `Retry-After`, or for one "
-        "second without this header. Then retry.",
+        ErrorCode.THROTTLED: "The client sends too many requests, the database is busy, or "
+        "other requests keep changing the object. Wait as many seconds as the header "
+        "`Retry-After` says, or one second if there is no such header. Then retry.",
         ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
-        "Subscribe again with the last cursor as `after`.",
+        "Subscribe again with the cursor of the last received event as `after`.",
         ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
         ErrorCode.UNAVAILABLE: "The data is temporarily unavailable. Retry later.",
-        ErrorCode.UNSUPPORTED_FILTER: "The list cannot be filtered this way.",
-        ErrorCode.UNTRUSTED_DOCUMENT: "This server executes registered documents only.",
+        ErrorCode.UNSUPPORTED_FILTER: "The list does not support this combination of filters "
+        "and sort order.",
+        ErrorCode.UNTRUSTED_DOCUMENT: "This server executes only registered documents, and this "
+        "document is not registered.",
     },
 )
 
 DESCRIPTIONS: Mapping[str, str] = {
-    "first": "Number of rows to return from the start, or after `after`. Maximum 100; default 20 "
-    "without `last`.",
-    "after": "Return rows after this cursor. A cursor stays valid after its row is deleted, "
-    "and if the filters of the list change.",
-    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or `cursor` of the "
-    "last event. The server sends the changes after this cursor, or one RELOAD event if it no "
-    "longer has all of them. Without `after`, the server sends READY and then new changes. The "
+    "first": "Number of rows to return, from the start of the list or after `after`. Default 20 "
+    "if `last` is not given. Maximum 100.",
+    "after": "Return rows after this cursor. The cursor stays valid even if its row is deleted "
+    "or the list's filters change.",
+    "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or `cursor` of "
+    "the last event. The server sends all later changes, or one RELOAD event if it no longer "
+    "has all of them. If `after` is omitted, the server sends READY and then new changes. The "
     "cursor of a row is not an event cursor.",
-    "last": "Number of rows to return from the end, or before `before`, in the list's order. "
-    "Maximum 100. Cannot be combined with `first`.",
+    "last": "Number of rows to return, from the end of the list or before `before`. The rows "
+    "stay in the list's order. Maximum 100. Cannot be combined with `first`.",
     "before": "Return rows before this cursor.",
-    "rating": "Ratings to include, from 1 to 5. Omit for all; an empty list matches nothing.",
-    "verifiedOnly": "If true, return only comments with `verifiedPurchase`; `totalCount` is then "
-    "null. If false, do not filter. Default false.",
-    "hasPhotos": "If true, return only comments with photos; `totalCount` is then null. If "
-    "false, do not filter. Default false.",
-    "Subscription.commentEvents.hasPhotos": "If true, send events only of comments with "
-    "photos. If false, do not filter. Default false.",
-    "Subscription.commentEvents.verifiedOnly": "If true, send events only of comments with "
-    "`verifiedPurchase`. If false, do not filter. Default false.",
-    "kind": "Queue to list.",
-    "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`; the server "
-    "normalizes them. Omit for all; an empty list matches nothing.",
-    "Query.leaderboard.language": "Count only comments in this language, a BCP 47 tag such as "
-    "`en`. Omit for all languages.",
-    "status": "Statuses to include. Omit for all; an empty list matches nothing.",
+    "rating": "Ratings to include, from 1 to 5. Default: all ratings. An empty list matches no "
+    "comment.",
+    "verifiedOnly": "Whether to return only comments with `verifiedPurchase`. If true, "
+    "`totalCount` is null. Default false.",
+    "hasPhotos": "Whether to return only comments with photos. If true, `totalCount` is null. "
+    "Default false.",
+    "Subscription.commentEvents.hasPhotos": "Whether to send events only of comments with "
+    "photos. Default false.",
+    "Subscription.commentEvents.verifiedOnly": "Whether to send events only of comments with "
+    "`verifiedPurchase`. Default false.",
+    "kind": "Queue to return. Default PENDING.",
+    "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`. Case does not "
+    "matter. Default: all languages. An empty list matches no comment.",
+    "Query.leaderboard.language": "Language whose comments to count, as a BCP 47 tag such as "
+    "`en`. Default: all languages.",
+    "status": "Statuses to include. Default: all statuses. An empty list matches nothing.",
     "id": "Global `id` of the object.",
     "ids": "Global `id`s of the objects. Maximum 100.",
     "productId": "The shop's product id.",
-    "productIds": "Product ids of the shop. An id may occur more than once. Maximum 100.",
-    "title": "Start of the title. Maximum 200 characters.",
+    "productIds": "The shop's product ids. An id may occur more than once. Maximum 100.",
+    "title": "Text with which the titles begin. Maximum 200 characters.",
     "commentId": "Comment id, as in the URL of the comment's page.",
     "orderId": "Order id.",
     "ticketId": "Ticket id.",
@@ -137,7 +146,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "organizationName": "Unique name of the organisation.",
     "input": "Input of the mutation. `userErrors` lists every validation error.",
 }
-"""Descriptions by argument name, for arguments that their resolvers do not describe. A key
+"""Descriptions of arguments that their resolvers do not describe, by the argument's name. A key
 ``Type.field.argument`` overrides the key ``argument``."""
 
 
@@ -145,7 +154,7 @@ _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _BY_STATUS = Reads(2, 0.5, paged=True)
 _PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
 """Reads of ``User.tickets``: the list of the user's organisations, and a page of tickets from
-each."""
+each organisation."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
 _ROW = Reads(unit=0.5)
 _ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5)
@@ -153,8 +162,8 @@ _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
-"""The number of products that a predicted cost assumes for each group. ``GroupReads`` limits the
-reads of larger groups."""
+"""The number of products in each group, as assumed for predicted costs. ``GroupReads`` limits
+the reads of larger groups."""
 
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -191,13 +200,13 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.group": Reads(together=True),  # the group's item too
+    "Product.group": Reads(together=True),  # and the group's item
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    "Product.isKnown": Reads(unit=0.5, together=True),  # the newest comment too
+    "Product.isKnown": Reads(unit=0.5, together=True),  # and the newest comment
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,
@@ -278,10 +287,10 @@ READS: Mapping[str, Reads] = {
     "Trend.points": _rows(60),
     "TrendPoint.ratings": _rows(5),
 }
-"""The usual reads of each field, and the usual length of the field's list. The cost of operations
-is predicted from this table. Fields that are not in the table read nothing. A key
-``Type.first.second`` is for the field ``second`` directly below ``Type.first``, and overrides the
-key of ``second`` in its own type."""
+"""The usual reads of each field, and the usual length of the field's list. The server predicts
+the cost of operations from this table. Fields that are not in the table read nothing. The key
+``Type.first.second`` is for the field ``second`` directly below ``Type.first``. It overrides the
+key of ``second`` in the type that has this field."""
 
 
 def build_schema(
@@ -292,11 +301,11 @@ def build_schema(
     compiles: bool = True,
     kind: type[ExecutableSchema] = ExecutableSchema,
 ) -> ExecutableSchema:
-    """Return the executable schema. Without ``introspection``, clients cannot see it.
+    """Return the executable schema. Without ``introspection``, clients cannot see the schema.
 
-    With ``federation`` it is a subgraph of Apollo Federation. With ``explain`` it has the fields
-    and arguments marked by ``EXPLAINED``, such as the plan of each list. Without ``compiles``,
-    graphql-core executes all operations.
+    With ``federation``, the schema is a subgraph of Apollo Federation. With ``explain``, it has the
+    fields and arguments marked by ``EXPLAINED``, such as the plan of each list. Without
+    ``compiles``, graphql-core executes all operations.
     """
     reads = {**READS, "Query._entities": _KEY} if federation else READS
     schema = copy(
@@ -312,7 +321,7 @@ def build_schema(
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
 ) -> ExecutableSchema:
-    """Return a schema to copy. Without copies, each schema takes 70 ms to convert its types."""
+    """Return a schema that ``build_schema`` copies. Converting all types again would take 70 ms."""
     query, scalars = Query, SCALARS
     if federation:
         query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)
@@ -333,7 +342,7 @@ def _with_types(
 
 
 def _describe_arguments(schema: GraphQLSchema) -> None:
-    """Add a description to each argument. Remove defaults of null, which exist only in Python."""
+    """Add a description to each argument. Remove each default of null, which only Python needs."""
     for owner in schema.type_map.values():
         if isinstance(owner, GraphQLInputObjectType):
             for input_field in owner.fields.values():

@@ -27,7 +27,7 @@ REPRESENTATION: Mapping[object, ScalarDefinition] = {
 
 Entity = Annotated[
     Product | ProductGroup | Comment | Author,
-    strawberry.union("_Entity", description="An object that other subgraphs refer to."),
+    strawberry.union("_Entity", description="An object to which other subgraphs refer by its key."),
 ]
 
 _LINK = """
@@ -51,11 +51,11 @@ def subgraph_sdl(sdl: str) -> str:
 class Service:
     """The type that a gateway selects from a subgraph."""
 
-    sdl: str = strawberry.field(description="The SDL, with the keys of entities.")
+    sdl: str = strawberry.field(description="SDL of this subgraph, with the keys of its entities.")
 
 
 def federated(sdl: str | None) -> type[Query]:
-    """Return Query with the fields of a subgraph.
+    """Return the type Query with the fields that Apollo Federation requires of a subgraph.
 
     ``sdl`` is None if clients must not see the schema.
     """
@@ -68,14 +68,16 @@ def federated(sdl: str | None) -> type[Query]:
     @strawberry.type(name="Query", description="The root of all queries.")
     class Subgraph(Query):
         _service: Service = strawberry.field(
-            name="_service", resolver=service, description="This subgraph, for composition."
+            name="_service",
+            resolver=service,
+            description="This subgraph and its SDL, for the composition of subgraphs.",
         )
         _entities: list[Found] = strawberry.field(
             name="_entities",
             resolver=federation.entities,
             graphql_type=list[Entity | None],
-            description="Look up entities by key, in the order of the representations; null for "
-            "each missing entity.",
+            description="Look up entities by key, in the order of `representations`. The result "
+            "has null for each entity that does not exist.",
         )
 
     return Subgraph

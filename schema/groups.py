@@ -15,7 +15,9 @@ from schema.statistics import CommentStatistics
 from schema.types import Node
 
 
-@strawberry.type(description="The variants of one product, such as its colours: 1 to 60 products.")
+@strawberry.type(
+    description="A group of 1 to 60 products that are variants of one product, such as its colours."
+)
 class ProductGroup(Node):
     """The GraphQL type of ``dal.model.ProductGroup``."""
 
@@ -29,14 +31,14 @@ class ProductGroup(Node):
     comments: pagination.Page[model.Comment] | None = strawberry.field(
         resolver=of.comments,
         graphql_type=CommentConnection | None,
-        description="Comments on all products of the group in one list, filtered and sorted. "
-        "The server reads each product separately, so a page of a group with more "
-        "than about 10 products is slower and costs more.",
+        description="Published comments on all products of the group in one list, filtered and "
+        "sorted. The server reads the comments of each product separately, so pages of groups "
+        "with more than about 10 products are slower and cost more.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=of.statistics,
         graphql_type=CommentStatistics | None,
-        description="Counts of comments on all products of the group, in the given languages, "
-        "by default in all languages. Null until the server has counted the "
-        "comments for the first time.",
+        description="Numbers of comments on all products of the group by rating and language, "
+        "in the given languages or in all. Null until the server has counted the comments for "
+        "the first time.",
     )

@@ -20,8 +20,8 @@ show_enum(
     "State of a comment that is not published.",
     {
         submissions.SubmissionState.PENDING: "A moderator has not decided yet.",
-        submissions.SubmissionState.REJECTED: "A moderator has rejected the comment; `reason` says "
-        "why. An edit by its author submits it again.",
+        submissions.SubmissionState.REJECTED: "A moderator has rejected the comment; `reason` "
+        "says why. If the author edits the comment, it waits for a moderator again.",
     },
 )
 
@@ -29,12 +29,14 @@ show_enum(
     ReviewCause,
     "Why a comment waits for a moderator.",
     {
-        ReviewCause.SETTING: "The shop publishes no comment before a moderator approves it.",
-        ReviewCause.WORDS: "The comment or a photo's text or URL contains a word or phrase that "
-        "the shop has listed for moderation.",
+        ReviewCause.SETTING: "The shop publishes comments only after a moderator has approved "
+        "them.",
+        ReviewCause.WORDS: "The title, the text, or a photo's URL or description contains a "
+        "word or phrase that the shop has listed for moderation.",
         ReviewCause.BLOCKED: "A moderator has blocked the author.",
-        ReviewCause.REPORTS: "Readers have reported the published comment.",
-        ReviewCause.EDIT: "The author has edited a published or rejected comment.",
+        ReviewCause.REPORTS: "Several readers have reported the published comment.",
+        ReviewCause.EDIT: "The author has edited a rejected comment, or a published comment of "
+        "a shop that lets moderators approve every comment.",
         ReviewCause.FILE: "The comment was loaded from a file that marks it as pending.",
     },
 )
@@ -42,43 +44,50 @@ show_enum(
 
 show_enum(
     Verdict,
-    "What a moderator decides on a comment.",
+    "A moderator's decision on a comment.",
     {
         Verdict.APPROVE: "Publish the submission, or keep the published comment.",
-        Verdict.REJECT: "Reject the submission or the published comment, for a `reason`.",
+        Verdict.REJECT: "Reject the submission or the published comment, which is then no "
+        "longer published. Requires a `reason`.",
     },
 )
 
 show_enum(
     QueueKind,
-    "What a moderators' queue lists.",
+    "Kind of moderators' queue.",
     {
-        QueueKind.PENDING: "Comments that wait for a moderator before they are published.",
-        QueueKind.REPORTED: "Published comments with reports that no moderator has decided on.",
+        QueueKind.PENDING: "Unpublished comments that wait for a moderator.",
+        QueueKind.REPORTED: "Published comments with reports on which no moderator has decided "
+        "yet.",
     },
     name="ModerationQueueKind",
 )
 
 
 @strawberry.type(
-    description="A comment that is not published. Visible to its author and moderators. It becomes "
-    "a `Comment` with the same `commentId` and another `id` when it is published."
+    description="An unpublished comment, visible to its author and moderators. When it is "
+    "published, it becomes a `Comment` with the same `commentId` and another global `id`."
 )
 class Submission(Node):
     """The GraphQL type of ``dal.model.submissions.Submission``."""
 
     shows: ClassVar = submissions.Submission
-    comment_id: strawberry.ID = strawberry.field(description="Comment id; publishing keeps it.")
+    comment_id: strawberry.ID = strawberry.field(
+        description="Comment id. It stays the same when the comment is published."
+    )
     product: model.Product = strawberry.field(
         resolver=products.product_of,
         graphql_type=Product,
-        description="The product commented on. Its statistics do not include the submission.",
+        description="The product that the comment is about. The product's statistics do not "
+        "count unpublished comments.",
     )
     title: str = strawberry.field(description="Title; may be empty. Maximum 200 characters.")
     text: str = strawberry.field(
         description="Plain text, not HTML; may be empty. Maximum 10,000 characters."
     )
-    username: str = strawberry.field(description="User name of the author: the author's id.")
+    username: str = strawberry.field(
+        description="User name of the author, which is the author's id."
+    )
     author_name: str = strawberry.field(
         description="Display name of the author when the comment was added. Edits do not change it."
     )
@@ -88,33 +97,36 @@ class Submission(Node):
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="Creation time. Publishing does not change it: lists by date show the "
-        "published comment at this time."
+        description="Time at which the comment was added. Publishing does not change it, so "
+        "lists in date order show the published comment at this time."
     )
     updated_at: datetime | None = strawberry.field(
-        description="Time of the last edit; null if never edited."
+        description="Time of the last edit; null if the comment was never edited."
     )
     verified_purchase: bool = strawberry.field(
-        description="Whether an order with the product had been delivered to the author before the "
-        "comment was added."
+        description="Whether the author had received an order with the product before adding "
+        "the comment."
     )
     reply: model.Reply | None = strawberry.field(
         graphql_type=Reply | None,
-        description="The shop's reply, if the comment was published before and had a reply. "
-        "Otherwise null.",
+        description="The shop's reply from a time when the comment was published; null if there "
+        "is none.",
     )
     photos: list[model.Photo] = strawberry.field(
         graphql_type=list[Photo], description="Photos, in the author's order. Maximum 10."
     )
     state: submissions.SubmissionState = strawberry.field(
-        description="Whether the comment waits for a moderator, or a moderator has rejected it."
+        description="PENDING while the comment waits for a moderator, REJECTED after a "
+        "moderator has rejected it."
     )
     cause: ReviewCause | None = strawberry.field(
         resolver=moderation.cause,
-        description="Why the comment waits for a moderator. For moderators; null for the author.",
+        description="Why the comment waits, or waited, for a moderator. Null for users who are "
+        "not moderators, and if a published comment was rejected.",
     )
     queued_at: datetime = strawberry.field(
-        description="Time at which the comment began to wait for a moderator."
+        description="Time at which the comment began to wait for a moderator. If a published "
+        "comment was rejected, the time of the rejection."
     )
     reason: str | None = strawberry.field(
         description="The moderator's reason for the rejection; null while the comment is pending."
@@ -124,7 +136,7 @@ class Submission(Node):
     )
 
 
-@strawberry.type(description="One page of a list.")
+@strawberry.type(description="A page of submissions.")
 class SubmissionConnection(Connection[Submission]):
     """The GraphQL type of ``dal.query.pagination.Page`` of submissions."""
 
@@ -137,7 +149,7 @@ show_enum(
         report_model.ReportReason.OFFENSIVE: "Insults, hate or threats.",
         report_model.ReportReason.OFF_TOPIC: "The text is not about the product.",
         report_model.ReportReason.PRIVATE: "The text contains personal data.",
-        report_model.ReportReason.OTHER: "Another reason; `text` explains it.",
+        report_model.ReportReason.OTHER: "Another reason, which `text` explains.",
     },
 )
 
@@ -146,7 +158,9 @@ show_enum(
 class CommentReport:
     """The GraphQL type of ``dal.model.reports.Report``."""
 
-    username: str = strawberry.field(description="User name of the reader.")
+    username: str = strawberry.field(
+        description="User name of the reader who reported the comment."
+    )
     reason: report_model.ReportReason = strawberry.field(description="Reason.")
     text: str = strawberry.field(description="Explanation; may be empty. Maximum 500 characters.")
     at: datetime = strawberry.field(name="reportedAt", description="Time of the report.")
@@ -165,13 +179,14 @@ class CommentReports:
     """The GraphQL type of ``dal.model.reports.CommentReports``."""
 
     total: int | None = strawberry.field(
-        description="Number of reports; null if there are 100 or more."
+        description="Number of reports; null if there may be more than 100."
     )
     reasons: list[ReportReasonCount] = strawberry.field(
-        description="Reasons, most frequent first. Counts at most 100 reports."
+        description="Reasons with their numbers of reports, most frequent first. Counts at most "
+        "100 reports."
     )
     reports: list[CommentReport] = strawberry.field(
-        description="Reports, oldest first. At most 100."
+        description="Reports, oldest first. Maximum 100."
     )
 
 
@@ -180,10 +195,11 @@ class ModerationQueueEntry:
     """The GraphQL type of ``dal.model.submissions.QueueEntry``."""
 
     waiting_since: datetime = strawberry.field(
-        description="Time at which the comment began to wait. The queue is sorted by this time."
+        description="Time at which the comment began to wait for a moderator. The queue is "
+        "sorted by this time."
     )
     submission: Submission | None = strawberry.field(
-        description="The comment that waits for a moderator. Null in the queue REPORTED."
+        description="The unpublished comment. Null in the queue REPORTED."
     )
     comment: Comment | None = strawberry.field(
         description="The published comment with reports. Null in the queue PENDING."
@@ -191,17 +207,17 @@ class ModerationQueueEntry:
     reports: report_model.CommentReports | None = strawberry.field(
         resolver=moderation.reports,
         graphql_type=CommentReports | None,
-        description="Reports of the comment, including reports made before a moderator's "
-        "latest decision.",
+        description="Reports of the comment, including those on which a moderator has already "
+        "decided.",
     )
 
 
-@strawberry.type(description="One page of a list.")
+@strawberry.type(description="A page of a moderators' queue.")
 class ModerationQueueConnection(Connection[ModerationQueueEntry]):
     """The GraphQL type of ``dal.query.pagination.Page`` of queue entries."""
 
     total_count: int | None = strawberry.field(
-        description="Number of rows on all pages; null if there are several thousand.",
+        description="Number of comments in the queue; null if there are more than about 3,500.",
     )
 
 
@@ -211,7 +227,8 @@ class ApproveCommentPayload:
 
     comment: Comment | None = strawberry.field(description="The published comment; null on errors.")
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="Edge to insert into a cached list, at the position of its cursor."
+        description="The comment's edge, to insert into a cached list. Lists in date order are "
+        "sorted by the comment's `createdAt`."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -221,7 +238,8 @@ class RejectCommentPayload:
     """The GraphQL type of ``resolvers.moderation.DecisionPayload``."""
 
     submission: Submission | None = strawberry.field(
-        description="The rejected submission; null on errors. Remove the comment from cached lists."
+        description="The rejected comment as a submission; null on errors. Remove the comment "
+        "from cached lists."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -231,13 +249,13 @@ class DecideCommentsPayload:
     """The GraphQL type of ``resolvers.moderation.DecisionsPayload``."""
 
     ids: list[strawberry.ID] = strawberry.field(
-        description="The input ids of the comments that were decided. Every other decision has an "
-        "error in `userErrors`."
+        description="`id`s of the comments that were decided, as in the input. Each other "
+        "decision has an error in `userErrors`."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="A user whose new texts wait for a moderator.")
+@strawberry.type(description="A blocked user, whose new comments wait for a moderator.")
 class BlockedUser:
     """The GraphQL type of ``dal.model.standings.Block``."""
 
@@ -246,12 +264,12 @@ class BlockedUser:
     at: datetime = strawberry.field(name="blockedAt", description="Time of the block.")
     by: str | None = strawberry.field(
         name="blockedBy",
-        description="User name of the moderator. Null if an operator blocked the user by a "
-        "command, or if the moderator's data was erased.",
+        description="User name of the moderator who blocked the user. Null if the server's "
+        "operator blocked the user, or if the moderator's data was erased.",
     )
 
 
-@strawberry.type(description="One page of a list.")
+@strawberry.type(description="A page of blocked users.")
 class BlockedUserConnection(Connection[BlockedUser]):
     """The GraphQL type of ``dal.query.pagination.Page`` of blocks."""
 
@@ -271,7 +289,7 @@ class UnblockUserPayload:
     """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
 
     username: str | None = strawberry.field(
-        description="Name of the user who is no longer blocked; null on errors."
+        description="User name of the user, who is no longer blocked. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -281,7 +299,7 @@ class ReportCommentPayload:
     """The GraphQL type of ``resolvers.moderation.ReportPayload``."""
 
     reported_id: strawberry.ID | None = strawberry.field(
-        description="Input `id` of the comment; null on errors."
+        description="`id` of the comment, as in the input; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -294,37 +312,38 @@ class ModerationMutation:
         resolver=moderation.approve_comment,
         graphql_type=ApproveCommentPayload | None,
         description="Publish a submission, or keep a published comment and close its reports. A "
-        "published comment without open reports is returned unchanged. For moderators.",
+        "published comment without open reports stays unchanged. Only for moderators.",
     )
     reject_comment: moderation.DecisionPayload | None = strawberry.mutation(
         resolver=moderation.reject_comment,
         graphql_type=RejectCommentPayload | None,
-        description="Reject a submission, or a published comment, which is then hidden. Its author "
-        "sees the reason. For moderators.",
+        description="Reject a submission or a published comment, which is then no longer "
+        "published. The author sees the reason. Only for moderators.",
     )
     decide_comments: moderation.DecisionsPayload | None = strawberry.mutation(
         resolver=moderation.decide_comments,
         graphql_type=DecideCommentsPayload | None,
-        description="Approve and reject up to 25 comments, each as `approveComment` and "
-        "`rejectComment` do. For moderators.",
+        description="Decide on up to 25 comments at once. Each decision has the effect of "
+        "`approveComment` or `rejectComment`. Only for moderators.",
     )
     report_comment: moderation.ReportPayload | None = strawberry.mutation(
         resolver=moderation.report_comment,
         graphql_type=ReportCommentPayload | None,
-        description="Report a published comment to the moderators, as the JWT's user. A user's "
-        "second report of a comment changes nothing. A comment with several reports may be hidden "
-        "until a moderator decides.",
+        description="Report another user's published comment to the moderators. A user's second "
+        "report of the same comment changes nothing. A comment with several reports, by default "
+        "5, may be hidden until a moderator decides.",
     )
     block_user: blocks.BlockPayload | None = strawberry.mutation(
         resolver=blocks.block_user,
         graphql_type=BlockUserPayload | None,
-        description="Block a user: the user's new comments and edits of titles and texts then "
-        "wait for a moderator. Published comments stay published. A second block "
-        "with another reason replaces the first. For moderators.",
+        description="Block a user. New comments of the user, and edits of titles, texts and "
+        "photos, then wait for a moderator, and the user cannot vote. Published comments stay "
+        "published. If the user is already blocked, a new reason replaces the old one. Only for "
+        "moderators.",
     )
     unblock_user: blocks.UnblockPayload | None = strawberry.mutation(
         resolver=blocks.unblock_user,
         graphql_type=UnblockUserPayload | None,
         description="End the block of a user. Comments that already wait for a moderator stay "
-        "in the queue. For moderators.",
+        "in the queue. Only for moderators.",
     )

@@ -17,10 +17,10 @@ show_enum(
     model.OrderStatus,
     "Status of an order.",
     {
-        model.OrderStatus.PLACED: "Placed, not yet shipped or cancelled.",
+        model.OrderStatus.PLACED: "Placed, but not yet shipped or cancelled.",
         model.OrderStatus.SHIPPED: "Shipped to the user.",
-        model.OrderStatus.DELIVERED: "Delivered. The user's later comments on the order's "
-        "products are verified purchases.",
+        model.OrderStatus.DELIVERED: "Delivered. Comments that the user adds later on the "
+        "order's products are verified purchases.",
         model.OrderStatus.CANCELLED: "Cancelled before shipping.",
     },
 )
@@ -59,12 +59,12 @@ class Order(Node):
     order_id: strawberry.ID = strawberry.field(description="Order id.")
     status: model.OrderStatus = strawberry.field(description="Current status.")
     created_at: datetime = strawberry.field(
-        description="Time the order was placed; lists are sorted by it."
+        description="Time at which the order was placed. Lists of orders are sorted by this time."
     )
     user: model.User = strawberry.field(
         resolver=users.user_of,
         graphql_type=Annotated["User", strawberry.lazy("schema.accounts")],  # noqa: F821 - a cyclic import
-        description="The user who ordered.",
+        description="The user to whom the order belongs.",
     )
     customer_name: str = strawberry.field(
         description="Display name of the user when the order was placed."
@@ -72,10 +72,12 @@ class Order(Node):
     lines: list[OrderLine] = strawberry.field(
         description="Order lines: 1 to 90, all in one currency."
     )
-    total: Money = strawberry.field(description="Sum of quantity times unit price over all lines.")
+    total: Money = strawberry.field(
+        description="Total price: the sum of quantity times unit price over all lines."
+    )
 
 
-@strawberry.type(description="One page of a list.")
+@strawberry.type(description="A page of orders.")
 class OrderConnection(Connection[Order]):
     """The GraphQL type of ``dal.query.pagination.Page`` of orders."""
 
@@ -86,8 +88,8 @@ class PlaceOrderPayload:
 
     order: Order | None = strawberry.field(description="The stored order; null on errors.")
     order_edge: Edge[Order] | None = strawberry.field(
-        description="Edge to insert into a cached list. A new read of the list may not "
-        "include the write yet."
+        description="The order's edge. Insert it into cached lists, because a list that is read "
+        "again may not show the change for a moment."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -104,12 +106,12 @@ class OrderMutation:
     place_order: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.place_order,
         graphql_type=PlaceOrderPayload | None,
-        description="Place an order for a user. For staff: the shop's server calls it and sets the "
-        "prices.",
+        description="Place an order for a user. Only for staff, because the shop's server must "
+        "set the prices.",
     )
     set_order_status: orders.OrderPayload | None = strawberry.mutation(
         resolver=orders.set_order_status,
         graphql_type=SetOrderStatusPayload | None,
-        description="Change an order from PLACED to SHIPPED to DELIVERED, or from PLACED to "
-        "CANCELLED. For staff; users may cancel their own orders.",
+        description="Change an order's status from PLACED to SHIPPED or CANCELLED, or from "
+        "SHIPPED to DELIVERED. Only for staff, but users may cancel their own orders.",
     )

@@ -20,8 +20,8 @@ class PhotoUploadField:
 
 
 @strawberry.type(
-    description="A form that uploads one photo. Send it as `multipart/form-data` by POST: the "
-    "`fields`, then the file as `file`."
+    description="A form that uploads one photo. Send it by POST as `multipart/form-data`: first "
+    "the `fields`, then the photo in a field named `file`."
 )
 class PhotoUpload:
     """The GraphQL type of ``dal.repositories.photo_uploads.UploadForm``."""
@@ -33,12 +33,12 @@ class PhotoUpload:
         description="Fields to send before the file.",
     )
     photo_url: str = strawberry.field(
-        description="URL to pass in `photos` of `addComment` or `updateComment` after the upload. "
-        "The server copies the file, and the comment has the URL of the copy."
+        description="URL to pass in `photos` of `addComment` or `updateComment` after the "
+        "upload. The server copies the file, and the comment then has the URL of the copy."
     )
     max_bytes: int = strawberry.field(description="Maximum size of the file in bytes.")
     expires_at: datetime = strawberry.field(
-        description="Time at which the form expires, after 10 minutes."
+        description="Time at which the form expires: 10 minutes after the server created it."
     )
 
 
@@ -60,6 +60,7 @@ class PhotoMutation:
     create_photo_uploads: photos.PhotoUploadsPayload | None = strawberry.mutation(
         resolver=photos.create_photo_uploads,
         graphql_type=CreatePhotoUploadsPayload | None,
-        description="Get forms that upload photos to the shop's bucket, for the JWT's user. Fails "
-        "with NOT_AVAILABLE if the server has no bucket. Uploads that no comment uses are deleted.",
+        description="Get forms with which the signed-in user uploads photos to the shop's "
+        "bucket. Add the photos to a comment within a day, because the bucket then deletes "
+        "uploads. Fails with NOT_AVAILABLE if the server has no bucket.",
     )

@@ -1,4 +1,4 @@
-"""The GraphQL types of a page's plan: how it was read, and which indexes were considered."""
+"""The GraphQL types of a page's plan: the reads of the page, and the considered indexes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ show_enum(
     "What the server did with a row it read.",
     {
         trace.RowOutcome.SHOWN: "Returned on the page.",
-        trace.RowOutcome.FILTERED: "Dropped by a filter that the index does not cover.",
-        trace.RowOutcome.AROUND: "Matches the filters but lies outside the page: read for a "
-        "pagination flag, or in case the page needed more rows.",
+        trace.RowOutcome.FILTERED: "Dropped, because the row does not match a filter that the "
+        "index does not cover.",
+        trace.RowOutcome.AROUND: "Matches the filters, but is outside the page. The server read "
+        "it for a pagination flag, or in case the page needed more rows.",
         trace.RowOutcome.HEAD: "The list's head item, such as an organisation, which the "
         "server reads in the same Query as the rows.",
     },
@@ -26,13 +27,14 @@ show_enum(
     "Purpose of a step.",
     {
         trace.Purpose.PAGE: "Read the page.",
-        trace.Purpose.REST: "Read the rest of the page, after the first plan's estimate was wrong.",
+        trace.Purpose.REST: "Read the rest of the page by a new plan, because the first plan's "
+        "estimate was wrong.",
         trace.Purpose.FLAGS: "Compute the pagination flags.",
     },
     name="PlanPurpose",
 )
 REASONS = {code.name: code.value for code in ReasonCode}
-"""The sentence of each reason code. The pages translate these sentences."""
+"""The sentence of each reason code. The HTML pages translate these sentences."""
 
 show_enum(
     ReasonCode,
@@ -42,7 +44,7 @@ show_enum(
 )
 
 
-@strawberry.type(description="One contiguous key range of one partition that was read.")
+@strawberry.type(description="A segment: one contiguous key range of one partition.")
 class SegmentReading:
     """The GraphQL type of ``dal.query.trace.SegmentStatistics``."""
 
@@ -52,27 +54,33 @@ class SegmentReading:
         "from an earlier read, the range ends at the page's last row."
     )
     limit: int = strawberry.field(description="`Limit` of the first Query.")
-    items_read: int = strawberry.field(description="Number of rows DynamoDB returned.")
+    items_read: int = strawberry.field(description="Number of rows that DynamoDB returned.")
     refills: int = strawberry.field(
-        description="Number of further Queries, sent because the first rows did not fill the page."
+        description="Number of Queries after the first. The server sends them if the first rows "
+        "do not fill the page."
     )
     skipped: bool = strawberry.field(description="Whether the segment was not read.")
     skip_reason: str | None = strawberry.field(
-        description="Why the segment was not read; null if it was."
+        description="Why the segment was not read; null if it was read."
     )
 
 
-@strawberry.type(description="A row that was read for a page, returned or not.")
+@strawberry.type(
+    description="A row that the server read for a page. The page may or may not show the row."
+)
 class RowReading:
     """The GraphQL type of ``dal.query.trace.RowRead``."""
 
     position: str = strawberry.field(
-        description="Position in the list: the end of the sort key, usually time and id."
+        description="Position of the row in the list. It is the end of the sort key, usually "
+        "time and id."
     )
-    segment: int = strawberry.field(description="Number of the segment in `segments`, from 0.")
+    segment: int = strawberry.field(
+        description="Index of the row's segment in `segments`, starting at 0."
+    )
     refill: int = strawberry.field(
-        description="0 if the segment's first Query returned the row, 1 for the first further "
-        "Query, and so on."
+        description="Number of the Query that returned the row. The first Query of a segment "
+        "has the number 0."
     )
     outcome: trace.RowOutcome = strawberry.field(description="What the server did with the row.")
 
@@ -84,12 +92,12 @@ class PlanStep:
     purpose: trace.Purpose = strawberry.field(description="Purpose of the step.")
     index: str = strawberry.field(description="Index that the step read, or `table`.")
     segments: int = strawberry.field(
-        description="Number of entries of `segments` that belong to this step. `segments` lists "
-        "the steps' segments in order."
+        description="Number of segments of this step. `QueryPlan.segments` has the segments of "
+        "all steps, in the order of the steps."
     )
 
 
-@strawberry.type(description="A key range that an alternative would read.")
+@strawberry.type(description="A key range that the server would read with an alternative.")
 class KeyRange:
     """The GraphQL type of ``dal.query.trace.KeyRange``."""
 
@@ -102,30 +110,30 @@ class KeyRange:
     )
 
 
-@strawberry.type(description="An index the optimizer considered for a page.")
+@strawberry.type(description="An index that the optimizer considered for a page.")
 class PlanAlternative:
     """The GraphQL type of ``dal.query.trace.Alternative``."""
 
     index: str = strawberry.field(description="Index name, or `table`.")
     residual: list[str] = strawberry.field(
-        description="Filters that the index does not cover; the server applies them to the rows "
-        "read."
+        description="Filters that the index does not cover. The server applies these filters to "
+        "the rows that it reads."
     )
     segments: list[trace.KeyRange] = strawberry.field(
         graphql_type=list[KeyRange],
-        description="Key ranges to read; empty if the index cannot answer.",
+        description="Key ranges to read; empty if the index cannot answer the query.",
     )
     expected_rows: float | None = strawberry.field(
         description="Estimated number of rows that the first Queries of its key ranges "
         "return; null without an estimate."
     )
     estimated_capacity: float | None = strawberry.field(
-        description="Estimate in read capacity units."
+        description="Estimated read capacity units; null without an estimate."
     )
     cost: float | None = strawberry.field(
-        description="Cost by which the optimizer compares indexes, in read capacity units: "
-        "the estimated capacity, plus a charge for each Query and each row. Null "
-        "without an estimate, or if the optimizer expects no matching row."
+        description="Cost by which the optimizer compares indexes, in read capacity units. It "
+        "is the estimated capacity plus a charge for each Query and each row. Null without an "
+        "estimate, or if the optimizer expects no matching row."
     )
     chosen: bool = strawberry.field(description="Whether the optimizer chose this index.")
     reason: str = strawberry.field(
@@ -133,8 +141,8 @@ class PlanAlternative:
     )
     reason_code: ReasonCode = strawberry.field(description="The reason as a code, for translation.")
     reason_values: list[str] = strawberry.field(
-        description="Names and numbers in `reason`, in order. Several names form one value, "
-        "separated by commas."
+        description="Names and numbers that occur in `reason`, in the same order. A list of "
+        "names is one value, separated by commas."
     )
 
 
@@ -143,24 +151,24 @@ class ReadFigures:
     """The GraphQL type of ``dal.query.trace.ReadFigures``."""
 
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
-    items_read: float = strawberry.field(description="Number of rows DynamoDB would return.")
+    items_read: float = strawberry.field(description="Number of rows that DynamoDB would return.")
     capacity: float = strawberry.field(description="Read capacity units.")
 
 
-@strawberry.type(description="How a page was read.")
+@strawberry.type(description="How the server read a page.")
 class QueryPlan:
     """The GraphQL type of ``dal.query.trace.ExecutionStatistics``."""
 
     access_pattern: str = strawberry.field(
         description="Name of the access pattern in docs/access-patterns.md."
     )
-    index: str = strawberry.field(description="Index that was read, or `table`.")
+    index: str = strawberry.field(description="Index that the server read, or `table`.")
     segments: list[SegmentReading] = strawberry.field(
-        description="Key ranges that were merged into the page."
+        description="Key ranges whose rows the server merged into the page."
     )
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: int = strawberry.field(
-        description="Number of rows DynamoDB returned for all segments."
+        description="Number of rows that DynamoDB returned for all segments."
     )
     consumed_capacity: float | None = strawberry.field(
         resolver=plans.consumed_capacity,
@@ -170,10 +178,12 @@ class QueryPlan:
         description="Estimated read capacity units; null without statistics or alternatives."
     )
     residual: list[str] = strawberry.field(
-        description="Filters that the index does not cover, applied to the rows read."
+        description="Filters that the index does not cover. The server applied these filters to "
+        "the rows that it read."
     )
     planning_requests: int = strawberry.field(
-        description="Number of DynamoDB requests for statistics, which are cached for some seconds."
+        description="Number of DynamoDB requests for statistics. The server caches statistics "
+        "for some seconds."
     )
     planning_capacity: float | None = strawberry.field(
         resolver=plans.planning_capacity,
@@ -183,8 +193,8 @@ class QueryPlan:
     steps: list[trace.Step] = strawberry.field(
         resolver=plans.steps,
         graphql_type=list[PlanStep],
-        description="Executed steps, in order: the page, the rest of the page if it was planned "
-        "again, and the pagination flags.",
+        description="Executed steps, in order: first the page, then the rest of the page if a "
+        "new plan was necessary, then the pagination flags.",
     )
     rows: list[trace.RowRead] = strawberry.field(
         resolver=plans.rows,
@@ -194,14 +204,15 @@ class QueryPlan:
     alternatives: list[trace.Alternative] = strawberry.field(
         resolver=plans.alternatives,
         graphql_type=list[PlanAlternative],
-        description="Indexes that the optimizer considered: the chosen index, the others by cost, "
-        "then the indexes that cannot answer the query.",
+        description="Indexes that the optimizer considered. The chosen index is first, then the "
+        "other indexes by cost, then those that cannot answer the query.",
     )
     full_pages: trace.ReadFigures | None = strawberry.field(
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
-        description="Cost of reading a full page from every partition of the index that covers all "
-        "filters. Measured if this page was read in this way, otherwise estimated.",
+        description="Cost of reading a full page from every partition of the index that covers "
+        "the most filters. It is measured if the server read the page in this way, otherwise "
+        "estimated.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,

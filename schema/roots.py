@@ -58,108 +58,113 @@ class Query:
     node: node_resolvers.AnyNode | None = strawberry.field(
         resolver=node_resolvers.node,
         graphql_type=Node | None,
-        description="Look up an object by global id.",
+        description="Look up an object by global id; null if the object does not exist or is "
+        "not visible to the user.",
     )
     nodes: list[node_resolvers.Found] | None = strawberry.field(
         resolver=node_resolvers.nodes,
         graphql_type=list[Node | None] | None,
-        description="Look up objects by global id, in the order of the ids; null for each object "
-        "that does not exist.",
+        description="Look up objects by global id, in the order of `ids`. The list has null for "
+        "each object that does not exist or is not visible to the user.",
     )
     product: model.Product | None = strawberry.field(
         resolver=product_resolvers.product,
         graphql_type=Product | None,
-        description="Look up a product and its comments. Every valid product id returns a product; "
-        "see `isKnown`.",
+        description="Look up a product by product id. Every valid id returns a product, even if "
+        "the server has no data about it: see `isKnown`.",
     )
     products: list[model.Product] | None = strawberry.field(
         resolver=product_resolvers.products,
         graphql_type=list[Product] | None,
-        description="Look up products, in the order of the ids. Every valid product id returns a "
-        "product; see `isKnown`.",
+        description="Look up products by product id, in the order of `productIds`. Every valid "
+        "id returns a product, even if the server has no data about it: see `isKnown`.",
     )
     product_search: pagination.Page[model.Product] | None = strawberry.field(
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
-        description="Products whose title begins with a text, sorted by title. The search ignores "
-        "case, character width and repeated spaces, but not accents. It compares the first 100 "
-        "characters. New titles may take a moment to appear.",
+        description="Products whose title begins with a text, sorted by title. The search "
+        "ignores case, character width and repeated spaces, but not accents. Only the first 100 "
+        "characters are compared. A new title may be missing for a moment.",
     )
     comment: model.Comment | None = strawberry.field(
         resolver=comments.comment,
         graphql_type=Comment | None,
-        description="Look up a comment by comment id; null if it does not exist.",
+        description="Look up a published comment by comment id; null if there is none.",
     )
     moderation_queue: pagination.Page[Any] = strawberry.field(
         resolver=moderation.queue,
         graphql_type=ModerationQueueConnection | None,
-        description="Comments that wait for a moderator, or have reports, longest waiting first. "
-        "For moderators.",
+        description="Comments that wait for a moderator, or published comments with reports. "
+        "The comment that has waited longest is first. Only for moderators.",
     )
     blocked_users: pagination.Page[standings.Block] | None = strawberry.field(
         resolver=blocks.blocked_users,
         graphql_type=BlockedUserConnection | None,
-        description="Blocked users, latest block first. A new block may take a moment to "
-        "appear. For moderators.",
+        description="Blocked users, latest block first. A new block may be missing for a "
+        "moment. Only for moderators.",
     )
     author: model.Author | None = strawberry.field(
         resolver=users.author,
         graphql_type=Author | None,
-        description="Look up an author and their comments. Every valid user name returns an "
-        "author; see `isKnown`.",
+        description="Look up an author by user name. Every valid name returns an author, even "
+        "without comments: see `isKnown`.",
     )
     leaderboard: pagination.Page[model.ProductRank] | None = strawberry.field(
         resolver=product_resolvers.leaderboard,
         graphql_type=LeaderboardConnection | None,
-        description="Products with the most comments rated 5, in one language or in all. New "
-        "comments may take seconds to appear.",
+        description="Products sorted by their number of comments rated 5, highest first, in one "
+        "language or in all. A new comment may be missing for some seconds.",
     )
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,
         graphql_type=User | None,
-        description="The JWT's user; null without a JWT.",
+        description="The signed-in user, whose JWT the request contains; null without a JWT.",
     )
     user: model.User | None = strawberry.field(
         resolver=users.user,
         graphql_type=User | None,
-        description="Look up a user. For that user and staff. Every valid user name returns a "
-        "user; see `isKnown`.",
+        description="Look up a user by user name. Visible to that user and staff; null for "
+        "others. Every valid name returns a user, even if the server has no data about the "
+        "user: see `isKnown`.",
     )
     order: model.Order | None = strawberry.field(
         resolver=orders.order,
         graphql_type=Order | None,
-        description="Look up an order. For its user and staff.",
+        description="Look up an order by order id. Visible to its user and staff; null for others.",
     )
     open_orders: pagination.Page[model.Order] | None = strawberry.field(
         resolver=orders.open_orders,
         graphql_type=OrderConnection | None,
-        description="All users' orders with status PLACED. For staff.",
+        description="Orders of all users with the status PLACED, sorted by date. Only for staff.",
     )
     organization: model.Organization | None = strawberry.field(
         resolver=organizations.organization,
         graphql_type=Organization | None,
-        description="Look up an organisation. For its users and staff.",
+        description="Look up an organisation by name. Visible to its users and staff; null for "
+        "others.",
     )
     ticket: model.Ticket | None = strawberry.field(
         resolver=tickets.ticket,
         graphql_type=Ticket | None,
-        description="Look up a ticket. For its author, staff, and the organisation's admins.",
+        description="Look up a ticket by ticket id. Visible to the user who opened it, staff, "
+        "and the organisation's admins; null for others.",
     )
     open_tickets: pagination.Page[model.Ticket] | None = strawberry.field(
         resolver=tickets.open_tickets,
         graphql_type=TicketConnection | None,
-        description="All users' open tickets. For staff.",
+        description="Open tickets of all users, sorted by date. Only for staff.",
     )
     movers: questions.Movers | None = strawberry.field(
         resolver=analytics.movers,
         graphql_type=Movers | None,
-        description="Products with the largest changes between two periods, from the analytics "
-        "store. For staff.",
+        description="Products whose mean rating or number of comments changed most between two "
+        "periods. The data comes from the last export to the analytics store. Only for staff.",
     )
 
 
 @strawberry.type(
-    description="The root of all mutations. `userErrors` of a payload lists every validation error."
+    description="The root of all mutations. In each payload, `userErrors` lists every error in "
+    "the mutation's input."
 )
 class Mutation(
     OrganizationMutation,
@@ -182,7 +187,7 @@ class Subscription:
     comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
         resolver=comments.comment_events,
         graphql_type=CommentEvent | None,
-        description="Changes of the list `Product.comments` with the same arguments. To read the "
-        "list only once, pass the first page's `eventCursor` as `after`. Served by WebSocket "
-        "(graphql-transport-ws) and server-sent events.",
+        description="Events of the list that `Product.comments` returns for the same arguments. "
+        "To read the list only once, pass the first page's `eventCursor` as `after`. Available "
+        "by WebSocket (`graphql-transport-ws`) and by server-sent events.",
     )

@@ -17,16 +17,16 @@ from schema.types import show_enum
 
 show_enum(
     Interval,
-    "Length of a period, in UTC.",
+    "Length of a period. Each period begins at midnight UTC.",
     {
-        Interval.DAY: "One day, from midnight.",
-        Interval.WEEK: "One ISO 8601 week, from Monday.",
+        Interval.DAY: "One day.",
+        Interval.WEEK: "One week from Monday to Sunday, as in ISO 8601.",
         Interval.MONTH: "One calendar month.",
     },
 )
 show_enum(
     questions.MovedBy,
-    "Measure by which the products are compared.",
+    "Measure by which products are compared.",
     {
         questions.MovedBy.AVERAGE: "The mean rating.",
         questions.MovedBy.VOLUME: "The number of new comments.",
@@ -50,31 +50,36 @@ class LanguageCount:
     count: int = strawberry.field(description="Number of comments in the language; at least 1.")
 
 
-@strawberry.type(description="A value of the rating filter and its count.")
+@strawberry.type(description="A rating to filter by, with its number of comments.")
 class RatingFacet:
     """The GraphQL type of ``dal.statistics.counts.RatingCount``."""
 
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     count: int = strawberry.field(
-        description="Number of comments with the rating that match the language filter."
+        description="Number of comments with this rating in the selected languages."
     )
-    selected: bool = strawberry.field(description="Whether the filter includes the value.")
+    selected: bool = strawberry.field(
+        description="Whether the argument `rating` includes this rating."
+    )
 
 
-@strawberry.type(description="A value of the language filter and its count.")
+@strawberry.type(description="A language to filter by, with its number of comments.")
 class LanguageFacet:
     """The GraphQL type of ``dal.statistics.counts.LanguageCount``."""
 
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     count: int = strawberry.field(
-        description="Number of comments in the language that match the rating filter."
+        description="Number of comments in this language with the selected ratings."
     )
-    selected: bool = strawberry.field(description="Whether the filter includes the value.")
+    selected: bool = strawberry.field(
+        description="Whether the argument `language` includes this language."
+    )
 
 
 @strawberry.type(
-    description="Counts for filter controls. The counts by rating apply only the language "
-    "filter. The counts by language apply only the rating filter."
+    description="Numbers of comments to show next to filter controls. The count of a rating "
+    "includes only the selected languages. The count of a language includes only the selected "
+    "ratings."
 )
 class CommentFacets:
     """The GraphQL type of ``dal.statistics.counts.CommentFacets``."""
@@ -85,14 +90,14 @@ class CommentFacets:
     )
     ratings: list[RatingFacet] = strawberry.field(description="All five ratings, 5 first.")
     languages: list[LanguageFacet] = strawberry.field(
-        description="Languages with comments, most frequent first regardless of the filters, then "
-        "selected languages without comments."
+        description="Languages with comments, most frequent first, followed by selected "
+        "languages without comments. The filters do not change the order."
     )
 
 
 @strawberry.type(
-    description="Number of comments on a product, by rating and language. The counts are exact, "
-    "but may lag behind writes for a moment if the server counts from the table's stream."
+    description="Numbers of comments on a product or a group, by rating and language. On some "
+    "servers, the counts lag behind writes for a moment."
 )
 class CommentStatistics:
     """The GraphQL type of ``dal.statistics.counts.CommentStatistics``."""
@@ -101,30 +106,30 @@ class CommentStatistics:
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
     histogram: list[RatingCount] = strawberry.field(description="All five ratings, 5 first.")
     languages: list[LanguageCount] = strawberry.field(
-        description="Languages with comments, most frequent first."
+        description="Languages that have comments, most frequent first."
     )
     facets: Counted | None = strawberry.field(
         resolver=products.facets,
         graphql_type=CommentFacets | None,
-        description="Counts for the filters of `Product.comments` with the same arguments. "
-        "Computed from these statistics without another read.",
+        description="Counts to show next to the filters of `Product.comments`, for the same "
+        "arguments. The server computes them from these statistics, without another read.",
     )
 
 
-_AS_OF = "Time of the last export. The result includes every change made before it."
+_AS_OF = "Time at which the last export began. The result includes all changes before this time."
 
 
-@strawberry.type(description="How the analytics store computed a result.")
+@strawberry.type(description="How the analytics store computed the result.")
 class AnalyticsSource:
     """The GraphQL type of ``dal.analytics.questions.Source``."""
 
     store: str = strawberry.field(description="`DuckDB` or `ClickHouse`.")
-    sql: str = strawberry.field(description="SQL statement that was run.")
+    sql: str = strawberry.field(description="SQL statement that the store executed.")
     rows_exported: int = strawberry.field(description="Number of comments in the last export.")
-    rows_read: int = strawberry.field(description="Number of rows the store read.")
+    rows_read: int = strawberry.field(description="Number of rows that the store read.")
     milliseconds: float = strawberry.field(
-        description="Duration of the statement in milliseconds. Results are cached until the next "
-        "export."
+        description="Duration of the statement in milliseconds. The server caches the result "
+        "until the next export."
     )
 
 
@@ -146,7 +151,8 @@ class Trend:
     """The GraphQL type of ``dal.analytics.questions.Trend``."""
 
     points: list[TrendPoint] = strawberry.field(
-        description="Periods, earliest first. Maximum 400; empty without comments."
+        description="Periods, earliest first. Maximum 400. Empty if there are no comments, "
+        "unless `from` and `to` are both given."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(
@@ -164,7 +170,7 @@ class Period:
     end: datetime = strawberry.field(description="End of the period, exclusive.")
 
 
-@strawberry.type(description="A product's comments in one period.")
+@strawberry.type(description="Number and mean rating of a product's comments in one period.")
 class PeriodTotals:
     """The GraphQL type of ``dal.analytics.questions.Totals``."""
 
@@ -172,7 +178,9 @@ class PeriodTotals:
     average: float | None = strawberry.field(description="Mean rating; null without comments.")
 
 
-@strawberry.type(description="A product with its comments in two periods.")
+@strawberry.type(
+    description="A product, with the number and mean rating of its comments in two periods."
+)
 class Mover:
     """The GraphQL type of ``dal.analytics.questions.Mover``."""
 
@@ -188,11 +196,11 @@ class Mover:
 class Movers:
     """The GraphQL type of ``dal.analytics.questions.Movers``."""
 
-    earlier: Period = strawberry.field(description="The earlier period, the baseline.")
-    later: Period = strawberry.field(description="The later period.")
+    earlier: Period = strawberry.field(description="The earlier of the two compared periods.")
+    later: Period = strawberry.field(description="The later of the two compared periods.")
     products: list[Mover] = strawberry.field(
-        description="Products by size of change, largest first; ties by product id. Unchanged "
-        "products are omitted."
+        description="Products with the largest change first. Products with equal changes are "
+        "sorted by product id. Products without a change are omitted."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(

@@ -1,7 +1,8 @@
-"""Types that all subjects use: scalars, enums, Relay's Node, Edge and Connection, user errors.
+"""GraphQL types that all subjects use: scalars, Relay's Node, Edge and Connection, user errors.
 
-A field without a resolver is an attribute of the domain object. A field with a resolver is
-annotated with what the resolver returns, and ``graphql_type`` is the type that clients see.
+A field without a resolver returns an attribute of the domain object. A field with a resolver is
+annotated with the Python type that the resolver returns; ``graphql_type`` is the type that clients
+see.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _CODE = re.compile(r"[A-Z]{3}")
 
 
 def shown_instant(instant: datetime) -> str:
-    """Return an instant as ``isoformat`` does, but in half the time, by orjson."""
+    """Return the text of ``instant.isoformat()``. For UTC, orjson makes it in half the time."""
     if type(instant) is datetime and instant.tzinfo is UTC:
         return orjson.dumps(instant)[1:-1].decode()
     return instant.isoformat()
@@ -61,16 +62,16 @@ def _code(text: str) -> str:
 SCALARS: Mapping[object, ScalarDefinition] = {
     datetime: replace(
         DateTimeDefinition,
-        description="A time such as `2024-12-01T00:00:00Z`. Results are in UTC, in microseconds; "
-        "arguments need an offset.",
+        description="A time such as `2024-12-01T00:00:00Z`. In an argument, the offset from UTC "
+        "is required. Results are in UTC and precise to the microsecond.",
         specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
         serialize=shown_instant,
         parse_value=wrap_parser(_instant, "DateTime"),
     ),
     Decimal: replace(
         DecimalDefinition,
-        description='A decimal number as a string, such as `"12.50"`, since a JSON number may lose '
-        "digits.",
+        description='A decimal number as a string, such as `"12.50"`, because a JSON number may '
+        "lose digits.",
         specified_by_url="https://www.w3.org/TR/xmlschema11-2/#decimal",
         parse_value=wrap_parser(_decimal, "Decimal"),
     ),
@@ -81,13 +82,13 @@ SCALARS: Mapping[object, ScalarDefinition] = {
         parse_value=wrap_parser(_code, "CurrencyCode"),
     ),
 }
-"""Each scalar, by the Python type that annotates fields and inputs."""
+"""The definition of each scalar, by the Python type that annotates its fields and inputs."""
 
 
 def show_enum(
     kind: type[Enum], description: str, values: Mapping[Any, str], *, name: str | None = None
 ) -> None:
-    """Add descriptions to an enum of the domain and to its values."""
+    """Make an enum of the domain a GraphQL enum. Describe the enum and each of its values."""
     # An input type that was defined earlier may have defined the enum already.
     if not hasattr(kind, "__strawberry_definition__"):
         strawberry.enum(kind)
@@ -111,7 +112,7 @@ show_enum(
 class Node:
     """Relay's Node interface.
 
-    Each type that implements it names the domain objects that it exposes.
+    Each type that implements the interface names, in ``shows``, the class of its domain objects.
     """
 
     shows: ClassVar[type]
@@ -127,17 +128,21 @@ class Node:
     )
 
 
-@strawberry.type(description="Pagination flags and cursors. The flags are exact.")
+@strawberry.type(
+    description="Pagination flags and cursors of a page. The flags are exact in both directions."
+)
 class PageInfo:
     """The GraphQL type of ``dal.query.pagination.PageInfo``."""
 
     has_next_page: bool = strawberry.field(description="Whether more rows follow the page.")
     has_previous_page: bool = strawberry.field(description="Whether more rows precede the page.")
     start_cursor: str | None = strawberry.field(
-        description="Cursor of the first row, for `before`; null on an empty page."
+        description="Cursor of the page's first row. Pass it as `before` to read the rows "
+        "before the page. Null if the page is empty."
     )
     end_cursor: str | None = strawberry.field(
-        description="Cursor of the last row, for `after`; null on an empty page."
+        description="Cursor of the page's last row. Pass it as `after` to read the rows after "
+        "the page. Null if the page is empty."
     )
 
 
@@ -146,7 +151,7 @@ class Edge(Generic[Row]):
     """The GraphQL type of ``dal.query.pagination.Edge``."""
 
     node: Row = strawberry.field(description="The row.")
-    cursor: str = strawberry.field(description="Cursor of the row, for `after` and `before`.")
+    cursor: str = strawberry.field(description="Cursor of the row. Pass it as `after` or `before`.")
 
 
 @strawberry.type(description="One page of a list.")
@@ -160,12 +165,13 @@ class Connection(Generic[Row]):
         resolver=selection.nodes, description="Rows of the page without cursors."
     )
     page_info: PageInfo = strawberry.field(
-        description="Pagination flags and cursors. Flags are computed only when selected."
+        description="Pagination flags and cursors. The server computes a flag only if the query "
+        "selects it."
     )
     stats: trace.ExecutionStatistics = strawberry.field(
         name="plan",
         graphql_type=Annotated["QueryPlan", strawberry.lazy("schema.plans")],  # noqa: F821 - a cyclic import
-        description="How the page was read.",
+        description="How the server read the page.",
         metadata=EXPLAINED,
     )
 
@@ -182,11 +188,14 @@ class UserError:
         description='Path of the invalid input field, such as `["input", "lines", "0", '
         '"quantity"]`; null if the error is not about a field.'
     )
-    message: str = strawberry.field(description="Sentence for the end user.")
+    message: str = strawberry.field(
+        description="Message in English that the client may show to the user."
+    )
     code: UserErrorCode = strawberry.field(
-        description="Code for programs. Messages may change; codes do not."
+        description="Code of the error, for programs. New versions may change a message, but "
+        "not a code."
     )
     existing_id: strawberry.ID | None = strawberry.field(
-        description="Global `id` of the user's other comment or submission. Only with "
-        "`ALREADY_COMMENTED`."
+        description="Global `id` of the comment or submission that the user already has on the "
+        "product. Null unless the code is `ALREADY_COMMENTED`."
     )

@@ -11,21 +11,21 @@ from schema.types import USER_ERRORS, UserError
 
 
 @strawberry.type(
-    description="The comments of a product with the most helpful votes. Considers the 40 comments "
-    "with the most votes."
+    description="The positive and the critical comment of a product with the most helpful "
+    "votes. Only the 40 comments with the most votes are considered."
 )
 class ProductHighlights:
     """The GraphQL type of ``dal.model.votes.Highlights``."""
 
     most_helpful_positive: model.Comment | None = strawberry.field(
         graphql_type=Comment | None,
-        description="The comment rated 4 or 5 with the most votes; the newest of comments with "
-        "equal votes.",
+        description="The comment rated 4 or 5 with the most votes; null if there is none. Of "
+        "comments with equal votes, the newest.",
     )
     most_helpful_critical: model.Comment | None = strawberry.field(
         graphql_type=Comment | None,
-        description="The comment rated 1 or 2 with the most votes; the newest of comments with "
-        "equal votes.",
+        description="The comment rated 1 or 2 with the most votes; null if there is none. Of "
+        "comments with equal votes, the newest.",
     )
 
 
@@ -56,12 +56,12 @@ class VoteMutation:
     mark_helpful: votes.VotePayload | None = strawberry.mutation(
         resolver=votes.mark_helpful,
         graphql_type=MarkHelpfulPayload | None,
-        description="Mark another user's comment as helpful, as the JWT's user. A second vote for "
-        "the same comment changes nothing.",
+        description="Mark another user's comment as helpful: a vote of the signed-in user. A "
+        "second vote for the same comment changes nothing. A blocked user cannot vote.",
     )
     unmark_helpful: votes.VotePayload | None = strawberry.mutation(
         resolver=votes.unmark_helpful,
         graphql_type=UnmarkHelpfulPayload | None,
-        description="Withdraw the vote of the JWT's user for a comment. Changes nothing if the "
-        "user has not voted.",
+        description="Withdraw the signed-in user's helpful vote for a comment. If the user has "
+        "not voted, nothing changes. A blocked user cannot withdraw a vote.",
     )
