@@ -1,8 +1,9 @@
 """Authorization: which users may see and change which objects.
 
-Functions named ``require_`` or ``may_`` raise errors, so that no caller can ignore a refusal. If
-the viewer may not see an object, it is treated as missing: reads return null, and mutations return
-NOT_FOUND. So a client cannot find out whether it exists.
+The viewer is the user of the request's JWT. Functions named ``require_…`` or ``may_…`` raise
+errors, so that no caller can ignore a refusal. An object that the viewer may not see is treated as
+missing: reads return null, and mutations return NOT_FOUND. So a client cannot find out whether the
+object exists.
 """
 
 from typing import Protocol
@@ -19,7 +20,7 @@ MODERATOR = "moderator"
 STAFF = "staff"
 
 ROLES = frozenset({MERCHANT, MODERATOR, STAFF})
-"""The roles in a JWT that give the user more rights than other users have."""
+"""The roles in a JWT that give a user additional rights."""
 
 
 class Authored(Protocol):
@@ -27,7 +28,7 @@ class Authored(Protocol):
 
     @property
     def username(self) -> str:
-        """The author."""
+        """The user id of the author."""
         ...
 
 
@@ -36,7 +37,7 @@ class UnauthenticatedError(Exception):
 
 
 class ForbiddenError(Exception):
-    """The viewer does not have the right to do this."""
+    """The viewer does not have the right to read or change an object, or to use a field."""
 
 
 def require_viewer(context: Context) -> Viewer:
@@ -95,14 +96,16 @@ def is_moderator(viewer: Viewer) -> bool:
 
 
 def may_change(viewer: Viewer, written: Authored) -> None:
-    """Raise an error unless ``viewer`` wrote the comment or is a moderator.
+    """Raise an error unless ``viewer`` is the author of ``written`` or a moderator.
 
-    For a published comment the error is ForbiddenError. For an unpublished comment it is
+    For a published comment, the error is ForbiddenError. For an unpublished comment, the error is
     NotFoundError, so that the client cannot find out that the comment exists.
     """
     if not can_change(viewer, written.username):
         if isinstance(written, Comment):
-            raise ForbiddenError("Only its author or a moderator may change a comment.")
+            raise ForbiddenError(
+                "Only the author of a comment or a moderator may change the comment."
+            )
         raise NotFoundError("Comment not found.")
 
 
@@ -113,14 +116,14 @@ def may_write(permission: Permission) -> None:
 
 
 def may_vote(permission: Permission) -> None:
-    """Raise ForbiddenError for a blocked user, and while the viewer's data is being erased."""
+    """Raise ForbiddenError if the viewer is blocked, or while the viewer's data is being erased."""
     may_write(permission)
     if permission.blocked:
         raise ForbiddenError("A moderator has blocked you. You cannot vote.")
 
 
 def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
-    """Raise ForbiddenError unless ``viewer`` is staff, or the new status is CANCELLED."""
+    """Raise ForbiddenError unless ``viewer`` is staff or the order's new status is CANCELLED."""
     if not is_staff(viewer) and status is not OrderStatus.CANCELLED:
         raise ForbiddenError("Only staff may set this status. You may cancel your own orders.")
 
@@ -128,7 +131,7 @@ def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
 async def organization_user(
     context: Context, organization: str, username: str
 ) -> OrganizationUser | None:
-    """Return a user of an organisation, or None. It is read only once per request."""
+    """Return a user of an organisation, or None. Each user is read only once per request."""
     return await context.cache.read(context.stores.organizations.get_user, organization, username)
 
 
@@ -138,13 +141,13 @@ async def membership(context: Context, organization: str) -> OrganizationUser | 
 
 
 async def sees_organization(context: Context, organization: str) -> bool:
-    """Return whether the viewer may see an organisation, if it exists."""
+    """Return whether the viewer may see an organisation, provided that it exists."""
     viewer = require_viewer(context)
     return is_staff(viewer) or await membership(context, organization) is not None
 
 
 async def require_user(context: Context, organization: str) -> None:
-    """Raise NotFoundError unless the viewer, even if staff, belongs to the organisation."""
+    """Raise NotFoundError unless the viewer, including staff, belongs to the organisation."""
     if await membership(context, organization) is None:
         raise NotFoundError("You do not belong to an organisation of this name.")
 
@@ -172,14 +175,17 @@ async def sees_tickets(context: Context, organization: str, username: str) -> bo
 async def require_all_tickets(context: Context, organization: str) -> None:
     """Raise ForbiddenError unless the viewer may see every ticket of an organisation."""
     if not await _sees_all(context, organization):
-        raise ForbiddenError("Only staff and the organisation's admins may see all of its tickets.")
+        raise ForbiddenError(
+            "Only staff and the organisation's admins may see all tickets of the organisation."
+        )
 
 
 async def require_tickets(context: Context, organization: str, username: str) -> None:
     """Raise ForbiddenError unless the viewer may see the tickets of ``username``."""
     if not await sees_tickets(context, organization, username):
         raise ForbiddenError(
-            "Only the user who opened a ticket, staff, and the organisation's admins may see it."
+            "Only the user who opened a ticket, staff, and the organisation's admins may see "
+            "the ticket."
         )
 
 

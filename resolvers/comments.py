@@ -230,7 +230,8 @@ async def _publish(
     if uploads is None or not photos:
         return
     if edited_id is not None:
-        # A refused edit must not leave copies in the bucket. This step checks and writes nothing.
+        # If the viewer may not edit the comment, no copies may remain in the bucket. This step only
+        # checks that, and writes nothing.
         check = partial(may_change, viewer)
         await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
     stated["photos"] = await uploads.published(viewer.user_id, photos)

@@ -1,4 +1,4 @@
-"""The context of one request: its user, the stores, and its cached reads."""
+"""The context of one request: its user, the stores that it reads, and its cached reads."""
 
 import asyncio
 from collections import Counter
@@ -28,8 +28,8 @@ Row = TypeVar("Row")
 NO_DETAILS = ProductDetails()
 
 LARGE = 300
-"""Maximum values of a list that are completed in one turn of the event loop. Completing them takes
-a few milliseconds."""
+"""Maximum values of a list that the server completes in one turn of the event loop. This number
+of values takes a few milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class Viewer:
     """The user's id in the JWT (``sub``). Comments, orders and tickets belong to this id."""
     roles: frozenset[str] = frozenset()
     name: str = ""
-    """The display name that is stored with comments; ``user_id`` if the JWT has none."""
+    """The display name that is stored with the user's comments. ``user_id`` if the JWT has no
+    name."""
     expires: float | None = field(default=None, compare=False)
     """The expiry of the JWT in Unix seconds; None if it has none."""
 
@@ -67,7 +68,7 @@ class RequestCache:
             result: Read = await asyncio.shield(task)
         finally:
             self._waiting[task] -= 1
-            # the read was cancelled, because every field that waited for it was cancelled
+            # Every field that waited for this read was cancelled, so the read is cancelled too.
             if self._waiting[task] == 0 and not task.done():
                 task.cancel()
                 if self._tasks.get(key) is task:
@@ -79,31 +80,31 @@ class RequestCache:
         return (store, *of) in self._tasks
 
     def forget(self) -> None:
-        """Forget the results of reads, because a write has made them out of date."""
+        """Forget the results of all reads, because a write may have made them out of date."""
         self._tasks.clear()
 
 
 class PrefetchedPages:
-    """Pages that a resolver has read in the same Query as the object that owns the list.
+    """Pages that a resolver has read in the same Query as the object to which the list belongs.
 
-    For example, one Query reads an organisation and its first users. The field ``users`` then takes
-    this page and reads nothing.
+    For example, one Query reads an organisation and its first users. The resolver of the field
+    ``users`` then takes this page and reads nothing.
     """
 
     def __init__(self) -> None:
         self._pages: dict[tuple[int, Slice], tuple[object, Page[Any]]] = {}
 
     def keep(self, owner: object, cut: Slice, page: Page[Any]) -> None:
-        """Keep a page of ``owner`` for the field that will request it.
+        """Keep a page of ``owner`` for the field that will request the page.
 
-        Two fields may read the same organisation with different pages. The two owners are then
-        equal, so the key is ``id(owner)``. The owner is kept too, because Python reuses the ``id``
-        of a deleted object.
+        The key is ``id(owner)``, because two fields may read the same organisation with different
+        pages, and the two owners are then equal. The owner is kept too, because Python reuses the
+        ``id`` of a deleted object.
         """
         self._pages[id(owner), cut] = owner, page
 
     def take(self, owner: object, cut: Slice) -> Page[Any] | None:
-        """Return and remove the page of exactly this slice; None if it was not read."""
+        """Remove and return the page of ``owner`` with this slice; None if there is none."""
         _, page = self._pages.pop((id(owner), cut), (None, None))
         return page
 
@@ -120,7 +121,7 @@ class Pace:
 
     @property
     def slow(self) -> bool:
-        """Whether lists pass through ``rows``."""
+        """Whether resolvers of lists must call ``rows``."""
         return self._turn is not None
 
     def slow_down(self) -> None:
@@ -130,17 +131,17 @@ class Pace:
     def rows(
         self, rows: Sequence[Row], weight: int
     ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
-        """Return awaitables of the rows. Each row of a large list waits for its own turn.
+        """Return awaitables of the rows, which complete in later turns of the event loop.
 
-        A turn is a turn of the event loop. The rows of a short list share one turn. ``weight`` is
-        the number of values in a row.
+        Each row of a long list waits for a separate turn. The rows of a short list share one turn.
+        ``weight`` is the number of values in a row.
         """
         if len(rows) * weight > LARGE:
             return [self._wait(row) for row in rows]
         return self._wait(rows)
 
     async def _wait(self, awaited: Row) -> Row:
-        assert self._turn is not None  # noqa: S101 - it is slow
+        assert self._turn is not None  # noqa: S101 - slow_down was called
         async with self._turn:
             await asyncio.sleep(0)
         return awaited
@@ -159,10 +160,7 @@ class ProductReads:
         self._details: DataLoader[str, ProductDetails] = DataLoader(self._load, cache=False)
 
     async def statistics(self, product_id: str) -> CommentStatistics | None:
-        """Return a product's statistics, which include every acknowledged write.
-
-        None until counters exist.
-        """
+        """Return a product's statistics; None until the server has counted the comments."""
         statistics, _ = await self._both(product_id)
         return statistics if await self._stores.comments.counted() else None
 
@@ -173,8 +171,9 @@ class ProductReads:
     async def _load(self, product_ids: Sequence[str]) -> list[ProductDetails]:
         """Return the details of the products that were requested in one turn of the event loop.
 
-        If a Query for a product's statistics is in progress, it reads the details too, so this
-        method awaits it. If that Query fails, this method reads the details itself.
+        If this request has started a Query for a product's statistics, the Query also reads the
+        details, so this method awaits the Query. If the Query fails, this method reads the details
+        itself.
         """
         found = {}
         for product_id in {*product_ids}:
@@ -207,7 +206,7 @@ class GroupReads:
         return await self._loader.load(group_id)
 
     def spend(self, group: ProductGroup) -> None:
-        """Count a read of each product of a group; raise TooManySegmentsError above the limit."""
+        """Count a read of each product of a group. Raise TooManySegmentsError above the limit."""
         self._left -= len(group.product_ids)
         if self._left < 0:
             raise TooManySegmentsError(
@@ -228,9 +227,9 @@ class Context:
     stores: Stores
     explain: bool = False
     site: str | None = None
-    """The absolute address of the HTML pages, without a slash at its end; None if it is unknown."""
+    """The public URL of the HTML pages, without a slash at its end; None if the URL is unknown."""
     known_products_only: bool = False
-    """Whether comments on products without stored details are refused."""
+    """Whether the server refuses comments on products without stored details."""
     buyers_only: bool = False
     """Whether the server refuses comments of users who have not received the product."""
     allow_empty_text: bool = False
@@ -246,16 +245,16 @@ class Context:
     uploads: PhotoUploads | None = None
     """Uploads of photos; None if this server has no bucket."""
     last_event_id: str | None = None
-    """The cursor of the last event that the client received. A browser sends it when it reopens an
-    event stream:
+    """The cursor of the last event that the client received. A browser sends this cursor when it
+    reopens an event stream:
     https://html.spec.whatwg.org/multipage/server-sent-events.html#the-last-event-id-header"""
     voted: dict[str, bool] = field(default_factory=dict)
-    """The votes that this request's mutations have changed, by comment id. The index may not
-    include them yet."""
+    """The votes that this request's mutations have changed, by comment id: True for a vote,
+    False for a withdrawn vote. The index may not include these changes yet."""
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:
-        """Reads comments by id: in one request, all that one turn of the event loop needs."""
+        """Reads comments by id. One request reads all comments of one turn of the event loop."""
         return DataLoader(self._comments, cache=False)
 
     @cached_property
@@ -270,7 +269,7 @@ class Context:
 
     @cached_property
     def votes(self) -> DataLoader[Comment, bool]:
-        """Whether the viewer has marked comments as helpful, read for a page at once."""
+        """Reads whether the viewer has marked comments as helpful, for a whole page at once."""
         return DataLoader(self._votes, cache=False)
 
     async def _comments(self, comment_ids: Sequence[str]) -> list[Comment | None]:

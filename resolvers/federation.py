@@ -54,7 +54,7 @@ async def entities(info: Info, representations: Representations) -> list[Found]:
 
 
 def _parse(place: str, representation: object) -> tuple[str, str]:
-    """Return an object's type and own id from its representation."""
+    """Return the type of an object, and its id within the type, from its representation."""
     fields = representation if isinstance(representation, dict) else {}
     type_name = fields.get("__typename")
     if not isinstance(type_name, str) or type_name not in KEYS:

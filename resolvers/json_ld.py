@@ -1,7 +1,8 @@
 """JSON-LD for search engines: schema.org's Product, AggregateRating and Review.
 
-It has the fields that Google requires for review snippets, and the recommended fields that the
-server knows. Google accepts only reviews that the same page shows to readers.
+The JSON-LD has the fields that Google requires for review snippets, and those recommended fields
+for which the server has values. Google accepts only reviews that the same page shows to readers.
+
 https://developers.google.com/search/docs/appearance/structured-data/review-snippet
 """
 
@@ -45,13 +46,13 @@ async def of_page(root: strawberry.Parent[Page[Comment]], info: Info) -> str | N
 
 
 async def of_comment(root: strawberry.Parent[Comment], info: Info) -> str:
-    """Return the JSON-LD of a comment: one review, with its product."""
+    """Return the JSON-LD of a comment: one Review with its Product."""
     product = await _product(info, root.product_id)
     return _script(_review(root, info.context.site) | {"itemReviewed": product})
 
 
 def _script(facts: Facts) -> str:
-    """Return JSON for a script element. ``</script>`` in a text must not end the element.
+    """Return JSON for a script element. Escape ``<``, so that no text can end the element.
 
     https://html.spec.whatwg.org/multipage/scripting.html#restrictions-for-contents-of-script-elements
     """
@@ -113,5 +114,5 @@ def _facts(
 
 
 def _absolute(address: str, site: str | None) -> str | None:
-    """Return an absolute address; None for a path if the site's address is not known."""
+    """Return an absolute URL; None for a path if the URL of the site is unknown."""
     return site and site + address if address.startswith("/") else address

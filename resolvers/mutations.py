@@ -120,8 +120,7 @@ def reported(
             except tuple(_CODES) as error:
                 return payload(user_errors=[_user_error(error)])
             finally:
-                # Forget cached reads, so that the payload's fields read what the mutation has
-                # written.
+                # Forget cached reads, so that the payload's fields include the mutation's writes.
                 info.context.cache.forget()
 
         # Strawberry passes `info` by name, which the type of Mutation does not know.
@@ -225,6 +224,6 @@ def _user_error(error: errors.DalError) -> UserError:
         blamed = [_INPUT, *error.argument.split(".")]
     existing = None
     if isinstance(error, errors.AlreadyCommentedError):
-        # a comment and a submission have ids of different types
+        # The type in the global id is Comment or Submission.
         existing = to_base64(type(error.there).__name__, error.there.comment_id)
     return UserError(str(error), _CODES[type(error)], blamed, existing)

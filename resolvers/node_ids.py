@@ -1,4 +1,7 @@
-"""Global object ids: the base64 of ``<Type>:<own id>``, as is usual in Relay."""
+"""Global object ids: the base64 of ``<Type>:<own id>``, as is usual in Relay.
+
+An own id is unique within its type, for example a comment id or a username.
+"""
 
 from binascii import b2a_base64
 from collections.abc import Callable
@@ -42,15 +45,18 @@ _OWN_IDS: dict[type, Callable[[Any], str]] = {
 def node_id(root: strawberry.Parent[Any]) -> strawberry.ID:
     """Return the global id of an object."""
     kind = type(root)
-    # to_base64 takes three times as long
+    # Strawberry's to_base64 takes three times as long.
     text = f"{kind.__name__}:{_OWN_IDS[kind](root)}"
     return strawberry.ID(b2a_base64(text.encode(), newline=False).decode())
 
 
 def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
-    """Return the type and the own id in a global id. The type must be one of ``types``."""
+    """Return the type and the own id in a global id.
+
+    Raises InvalidArgumentError if the id is invalid, or if its type is not one of ``types``.
+    """
     try:
-        # A longer id is invalid, so only a part of it is decoded.
+        # An id that is longer than MAX_OPAQUE is invalid, so it is not decoded as a whole.
         type_name, own_id = from_base64(node_id[: MAX_OPAQUE + 1])
         names = user_names(own_id) if type_name == "OrganizationUser" else (own_id,)
     except ValueError:
@@ -65,7 +71,7 @@ def parse_node_id(argument: str, node_id: str, *types: str) -> tuple[str, str]:
 
 
 def own_id_of(*type_names: str) -> Callable[[str, str], str]:
-    """Return a rule for inputs. It turns a global id of one of the types into the own id."""
+    """Return a rule for inputs that replaces a global id of one of the types by its own id."""
 
     def own_id(argument: str, node_id: str) -> str:
         return parse_node_id(argument, node_id, *type_names)[1]
@@ -76,7 +82,7 @@ def own_id_of(*type_names: str) -> Callable[[str, str], str]:
 def user_names(own_id: str) -> tuple[str, str]:
     """Return organisation and username from the own id of an OrganizationUser.
 
-    Raises ValueError.
+    Raises ValueError for an invalid id.
     """
     organization, _, username = own_id.partition("/")
     names = unescape(organization), unescape(username)

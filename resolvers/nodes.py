@@ -2,8 +2,8 @@
 
 https://relay.dev/graphql/objectidentification.htm
 
-The resolver module of each type loads its objects, so reads by global id have the same
-authorization.
+The functions in ``LOADERS`` load the objects of each type. Other fields use the same functions, so
+reads by global id have the same authorization.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
 Found: TypeAlias = AnyNode | Exception | None
-"""The result for one id. In a list, an error replaces its own object only."""
+"""The result for one id. In a list, an error takes the place of its own object."""
 
 LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]] = {
     "Product": products.load,
@@ -83,7 +83,7 @@ async def nodes(info: Info, node_ids: NodeIds) -> list[Found]:
 
 
 async def found(info: Info, parse: Callable[[], tuple[str, str]]) -> Found:
-    """Return the object with the type and own id that ``parse`` returns, or the error."""
+    """Return the object with the type and own id from ``parse``, or the error that occurs."""
     try:
         type_name, own_id = parse()
         return await LOADERS[type_name](info, own_id)

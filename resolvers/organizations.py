@@ -130,7 +130,10 @@ class UserTypePayload:
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
-    """Return the user of an organisation with an own id, if the viewer may see the organisation."""
+    """Return the user of an organisation with an own id, for ``node``.
+
+    Return None if the viewer may not see the organisation.
+    """
     organization, username = user_names(own_id)
     if not await sees_organization(info.context, organization):
         return None

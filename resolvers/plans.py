@@ -1,6 +1,6 @@
-"""The plan of a page: the cost of reading it and, with a trace, its rows and alternatives.
+"""The plan of a page: the cost of reading the page, and the rows and alternatives from its trace.
 
-A page that was read without a trace, for example by a prefetch, has empty lists instead.
+A page that was read without a trace, for example by a prefetch, has empty lists in its plan.
 """
 
 from math import isnan
@@ -21,12 +21,12 @@ def planning_capacity(root: strawberry.Parent[ExecutionStatistics]) -> float | N
 
 
 def steps(root: strawberry.Parent[ExecutionStatistics]) -> list[Step]:
-    """Return the executed plans."""
+    """Return the executed steps of the page's plan."""
     return _trace(root).steps
 
 
 def rows(root: strawberry.Parent[ExecutionStatistics]) -> list[RowRead]:
-    """Return every row that the page read, also rows that it does not show."""
+    """Return every row that was read for the page, including rows that the page does not show."""
     return _trace(root).rows()
 
 
@@ -36,7 +36,7 @@ def alternatives(root: strawberry.Parent[ExecutionStatistics]) -> list[Alternati
 
 
 def full_pages(root: strawberry.Parent[ExecutionStatistics]) -> ReadFigures | None:
-    """Return the cost of a full page from every partition."""
+    """Return the cost of reading a full page from every partition."""
     return _trace(root).full_pages()
 
 

@@ -1,4 +1,4 @@
-"""Products: their comments, counts and details, and the leaderboard."""
+"""Products: their comments, statistics and details, groups, and the leaderboard."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -38,12 +38,12 @@ from resolvers.selection import (
 
 
 def product(product_id: str) -> Product:
-    """Return the product with this id. There is one for every valid id."""
+    """Return the product with this id. Every valid id has a product."""
     return Product(rules.identifier("productId", product_id))
 
 
 def products(product_ids: list[strawberry.ID]) -> list[Product]:
-    """Return the products of these ids, in the same order."""
+    """Return the products with these ids, in the same order."""
     named = enumerate(rules.few("productIds", product_ids))
     return [Product(rules.identifier(f"productIds.{number}", one)) for number, one in named]
 
@@ -56,14 +56,14 @@ async def product_search(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Product]:
-    """Return a page of the products with a title that begins with a text."""
+    """Return a page of the products whose title begins with a text."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)
 
 
 async def load(info: Info, product_id: str) -> Product:
-    """Return the product with a global id."""
+    """Return the product with an own id, for ``node``."""
     del info
     return Product(product_id)
 
@@ -137,7 +137,7 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
 async def statistics(
     root: strawberry.Parent[Product | ProductGroup], info: Info, language: list[str] | None = None
 ) -> CommentStatistics | None:
-    """Return the counts of a product or a group in some languages; None until counters exist."""
+    """Return the statistics of a product or a group; None until the server has counted comments."""
     languages = None if language is None else rules.languages("language", language)
     reads = [info.context.products.statistics(one) for one in _product_ids(root, info)]
     products = await asyncio.gather(*reads)
@@ -161,12 +161,12 @@ async def group(root: strawberry.Parent[Product], info: Info) -> ProductGroup | 
 
 
 async def load_group(info: Info, group_id: str) -> ProductGroup | None:
-    """Return a group for its global id; None if it has no products."""
+    """Return the group with a group id; None if the group has no products."""
     return await info.context.groups.group(group_id)
 
 
 def group_products(root: strawberry.Parent[ProductGroup]) -> list[Product]:
-    """Return the products of a group, by id."""
+    """Return the products of a group, sorted by id."""
     return [Product(product_id) for product_id in root.product_ids]
 
 
@@ -197,7 +197,7 @@ async def _details(product: Product, info: Info) -> ProductDetails:
 
 @strawberry.input(description="Fields to change. An omitted field keeps its value.")
 class UpdateProductInput:
-    """Input of ``updateProduct``: new details of a product. An empty string removes a detail."""
+    """Input of ``updateProduct``: new details of a product."""
 
     product_id: str = strawberry.field(description="The shop's product id.")
     title: str | None = strawberry.field(

@@ -1,6 +1,7 @@
 """Finds the fields that a request selects below a resolver's field, and the slice of a list.
 
-Facts that depend on the document alone are stored in the ``memo`` of a compiled field.
+Results that depend only on the document are stored in the ``memo`` of the compiled field, so that
+later requests do not compute them again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ CreatedBefore: TypeAlias = Annotated[
 
 
 class DateOrder(StrEnum):
-    """The sort orders of a list by date."""
+    """The sort orders of a list that is sorted by date."""
 
     NEWEST = "NEWEST"
     OLDEST = "OLDEST"
@@ -100,9 +101,10 @@ def slice_of(
     order_by: DateOrder | CommentOrder | None = None,
     plan_by: PlanBasis | None = None,
 ) -> Slice:
-    """Return the slice that the arguments of the current field request. A null order is NEWEST.
+    """Return the slice that the arguments of the current field request.
 
-    Raises InvalidCursorError for a cursor of a list of another ``kind``.
+    An order of None means NEWEST. Raises InvalidCursorError for a cursor of a list of another
+    ``kind``.
     """
     raw = _raw(info)
     memo: dict[object, Mapping[str, bool]] = getattr(raw, "memo", {})
@@ -123,9 +125,9 @@ def slice_of(
 def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT) -> Slice | None:
     """Return the slice that ``field``, below the current field, requests at the start of its list.
 
-    The current resolver can then read both in one Query. Return None if the request does not select
-    the field, filters its rows, continues from a cursor, or has an error in its arguments. In these
-    cases the field reads its own page.
+    With this slice, the current resolver can read its object and the list in one Query. Return None
+    if the request does not select the field, filters its rows, continues from a cursor, or has an
+    error in its arguments. In these cases the resolver of the field reads the page.
     """
     for selected in _below(info, field):
         given = selected.arguments
@@ -149,7 +151,7 @@ def plain_slice(
     kind: CursorKind = CursorKind.INSTANT,
     **further: Any,
 ) -> Slice:
-    """Return the slice for Relay's four arguments. ``further`` has other fields of the slice.
+    """Return the slice for Relay's four arguments. ``further`` has the other fields of the slice.
 
     https://relay.dev/graphql/connections.htm#sec-Arguments
     """
@@ -223,7 +225,7 @@ class _Selected:
     fragments: dict[str, FragmentDefinitionNode]
 
     def wanted(self) -> dict[str, bool]:
-        """Return the fields of a slice that depend on the selected fields of the page."""
+        """Return those fields of a slice that depend on which fields of the page are selected."""
         traced = (_reaches(self.nodes, ("plan", name), self.fragments) for name in TRACED)
         return {
             "next_page": _reaches(self.nodes, ("pageInfo", "hasNextPage"), self.fragments),
@@ -233,7 +235,7 @@ class _Selected:
 
 
 def _below(info: Info, name: str) -> Iterator[_Selected]:
-    """Yield the fields with this name below the current field, one for each response key."""
+    """Yield the selections of the field ``name`` below the current field, one per response key."""
     raw = _raw(info)
     by_key: dict[str, list[FieldNode]] = {}
     for node in _under(raw.field_nodes, name, raw.fragments):

@@ -1,4 +1,4 @@
-"""Tickets: lists, a ticket by id, and the mutations."""
+"""Tickets: lists of tickets, a ticket by its id, and mutations of tickets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -68,7 +68,7 @@ class TicketPayload:
 
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
-    """Return a ticket by its own id, if the viewer may see it."""
+    """Return the ticket with a ticket id; None if it is missing or the viewer may not see it."""
     ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
@@ -100,7 +100,7 @@ async def tickets(  # noqa: PLR0913, PLR0917 - the field's arguments
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Ticket]:
-    """Return a page of a user's tickets."""
+    """Return a page of a user's tickets in one organisation."""
     await require_tickets(info.context, root.organization, root.username)
     whole = TicketSelection(root.organization, root.username)
     filters = _filters(status, created_from, created_before)
@@ -171,7 +171,7 @@ async def open_tickets(
 
 @reported(TicketPayload)
 async def create_ticket(info: Info, input: CreateTicketInput) -> TicketPayload:  # noqa: A002 - Relay's name
-    """Store the viewer's ticket."""
+    """Store a new ticket of the viewer."""
     viewer = require_viewer(info.context)
     stated = checked(input, _NEW)
     key = stated.pop("idempotency_key", None)
@@ -194,5 +194,5 @@ async def close_ticket(info: Info, input: CloseTicketInput) -> TicketPayload:  #
     require_viewer(info.context)
     found = await ticket(info, checked(input, {"id": own_id_of("Ticket")})["id"])
     if found is None:
-        raise NotFoundError("There is no such ticket.")
+        raise NotFoundError("Ticket not found.")
     return TicketPayload(await info.context.stores.tickets.close(found))

@@ -1,4 +1,4 @@
-"""Users and profiles, and the public part of users: authors and their comments."""
+"""Users and their profiles, and authors, which are the public part of users."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,9 +41,9 @@ def _email(argument: str, value: str) -> str:
 
 
 async def user(info: Info, username: str) -> User | None:
-    """Return the user with this name, if the viewer may see the user.
+    """Return the user with this name; None if the viewer may not see the user.
 
-    There is a user for every valid user name.
+    Every valid user name has a user.
     """
     viewer = require_viewer(info.context)
     username = rules.identifier("username", username)
@@ -70,33 +70,34 @@ def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
 
 
 def visible_user_of(root: strawberry.Parent[OrganizationUser], info: Info) -> User | None:
-    """Return the user, if the viewer is that user or staff; otherwise None."""
+    """Return the user if the viewer is this user or staff; otherwise None."""
     viewer = require_viewer(info.context)
     return User(root.username) if sees_own(viewer, root.username) else None
 
 
 def author(username: str) -> Author:
-    """Return the author with this user name. There is one for every valid user name."""
+    """Return the author with this user name. Every valid user name has an author."""
     return Author(rules.identifier("username", username))
 
 
 async def load_author(info: Info, username: str) -> Author:
-    """Return the author with a global id."""
+    """Return the author with an own id, for ``node``."""
     del info
     return Author(username)
 
 
 def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
-    """Return a user's display name, or a coroutine that reads it.
+    """Return a user's display name, or a coroutine that reads the name.
 
-    If a comment, ticket or order led to the user, its name is returned directly, because pages show
-    many names. If the user was read by name, the display name must be read.
+    If a comment, ticket or order led to the user, the name on it is returned without a coroutine,
+    because pages show many names. If the user was looked up by user name, the display name must be
+    read from the table.
     """
     return root.name or _newest_name(info, root.username)
 
 
 async def _newest_name(info: Info, username: str) -> str:
-    """Return the display name on an author's newest comment; without comments the username."""
+    """Return the display name on an author's newest comment, or the username without comments."""
     newest = await _newest(info, username)
     return username if newest is None else newest.author_name
 
@@ -108,8 +109,7 @@ async def _newest(info: Info, username: str) -> Comment | None:
 async def author_is_known(root: strawberry.Parent[Author], info: Info) -> bool:
     """Return whether the author has comments.
 
-    Profiles and orders are not considered, because they are private and every client may read this
-    field.
+    Every client may read this field, so it must not depend on private data: profiles and orders.
     """
     return await _newest(info, root.username) is not None
 

@@ -1,4 +1,4 @@
-"""Helpful votes: users mark comments of others as helpful."""
+"""Helpful votes: users mark the comments of other users as helpful."""
 
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ class UnmarkHelpfulInput(MarkHelpfulInput):
 
 @dataclass(frozen=True, slots=True)
 class VotePayload:
-    """The comment with the viewer's vote, or without it."""
+    """Result of a mutation: the comment, whose count of votes includes the change."""
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)
@@ -36,7 +36,7 @@ class VotePayload:
 
 @reported(VotePayload)
 async def mark_helpful(info: Info, input: MarkHelpfulInput) -> VotePayload:  # noqa: A002
-    """Store the viewer's vote for a published comment, once."""
+    """Store the viewer's vote for a published comment. A second vote changes nothing."""
     return await _set_vote(info, input, helpful=True)
 
 

@@ -1,7 +1,8 @@
-"""The cost of an operation in requests and capacity of DynamoDB, predicted before the first read.
+"""Predicts the cost of an operation, in DynamoDB requests and capacity, before the first read.
 
-A table of the schema lists the reads of each field. The rows that a list requests multiply the cost
-of the fields below the list. So nested lists that are too large are refused before the first read.
+The table ``READS`` in ``schema/build.py`` lists the reads of each field. The cost of a field below
+a list is multiplied by the number of rows that the client requests. So the server refuses nested
+lists that are too large before it reads anything.
 """
 
 from collections.abc import Iterable, Mapping
@@ -53,7 +54,7 @@ _ROWS_READ = 40
 """The usual number of rows that a page reads, and that its plan lists."""
 
 _FILTERS = ("rating", "language", "status")
-"""Arguments whose values are stored in one partition each."""
+"""Filter arguments. The rows of each value are in another partition."""
 
 _LOOK_UPS = {
     "Query.nodes": "ids",
@@ -63,13 +64,13 @@ _LOOK_UPS = {
 """Fields that return one object for each value of an argument."""
 
 _RATINGS_OF_PAGE = 2
-"""The number of different ratings that a page sorted by rating usually has at most."""
+"""The usual maximum number of different ratings on a page that is sorted by rating."""
 
 _SIZING = frozenset(
     {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
 )
-"""Arguments that decide how many rows are read, from how many partitions, and after which
-cursor."""
+"""Arguments on which the cost depends. They decide how many rows are read, from how many
+partitions, and after which cursor."""
 
 _MAX_KEPT = 50
 
@@ -80,16 +81,16 @@ class QueryTooCostlyError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The usual reads of a field: the number of requests, and the RCU of each.
+    """The usual reads of a field.
 
-    ``unit`` is the RCU that a request consumes for every 4 KB, rounded up.
-
-    If ``paged``, the field reads as many rows as the client requests, otherwise one row.
-    ``further`` is the number of extra requests for a page that is not the first of its list.
-    ``questions`` is the number of questions to the analytics store. All fields of an object that
-    have ``together`` share one request. ``rows`` is the usual length of a list that no argument
-    limits. If an argument has the value ``looks_up``, the field also looks up an object for each
-    row.
+    - ``requests``: number of requests to DynamoDB.
+    - ``unit``: RCU that each request consumes for each started 4 KB.
+    - ``paged``: whether the field reads as many rows as the client requests, and not one row.
+    - ``further``: number of extra requests for a page that is not the first of its list.
+    - ``questions``: number of questions to the analytics store.
+    - ``together``: whether the fields of an object share one request with each other.
+    - ``rows``: usual length of a list that no argument limits.
+    - ``looks_up``: if an argument has this value, the field looks up an object for each row.
     """
 
     requests: float = 1
@@ -140,8 +141,8 @@ class Cost:
 class PredictedCosts:
     """The predicted costs of an operation. Variables of equal sizes share one prediction.
 
-    ``reads`` has the reads of each field, by ``Type.field``, or by ``Type.field.field`` for a field
-    that has other reads below the first.
+    ``reads`` has the reads of each field by ``Type.field``. The key ``Type.first.second`` overrides
+    the reads of the field ``second`` directly below ``Type.first``.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ def _without_statistics(plan_by: object) -> bool:
 
 
 def _ordered(order_by: object) -> bool:
-    """Return whether this is an order by rating or votes. Such a list is read in stages."""
+    """Return whether ``order_by`` sorts by rating or votes. Such a list is read in stages."""
     return isinstance(order_by, str) and order_by in Order.__members__
 
 
@@ -203,7 +204,7 @@ def predicted(
     reads: Mapping[str, Reads],
     variables: Mapping[str, Any],
 ) -> Cost:
-    """Return the cost of an operation. ``@skip`` and ``@include`` are ignored."""
+    """Return the cost of an operation, including fields with ``@skip`` or ``@include``."""
     prediction = _Prediction(schema, document, reads, variables)
     root = schema.get_root_type(operation.operation)
     if root is not None:
@@ -317,14 +318,15 @@ class _Prediction:
 
 
 def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
-    """Return how many partitions a page of some lists may be read from.
+    """Return from how many partitions a page is read at most.
 
-    If the number is too large, the execution refuses the page.
+    The page merges ``lists`` lists. If the number of partitions is too large, the execution refuses
+    the page.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
     order_by = arguments.get("orderBy")
-    # two stages: comments with votes, and comments without
+    # two stages: comments with votes, and comments without votes
     helpful = order_by == Order.MOST_HELPFUL
     if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE
@@ -333,7 +335,7 @@ def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
 
 
 def _full_pages(arguments: Mapping[str, Any]) -> int:
-    """Return how many rows a plan by full pages reads from all partitions; 0 for any other plan."""
+    """Return how many rows a plan without statistics reads in all; 0 for any other plan."""
     rows = int(_partitions(arguments)) * _size(arguments)
     return rows if _without_statistics(arguments.get("planBy")) else 0
 
@@ -345,16 +347,15 @@ def _size(arguments: Mapping[str, Any]) -> int:
 
 
 _WRAPPED = 0.6
-"""The fraction of fields and arguments whose type is a list or non-null. Introspection shows such a
-type by ``ofType``."""
+"""The fraction of fields and arguments whose type is a list or non-null. In introspection, such
+a type has a type in ``ofType``."""
 
 
 @lru_cache(maxsize=2)
 def introspected_rows(schema: GraphQLSchema) -> Mapping[str, float]:
-    """Return the average length of introspection's lists, by type and field.
+    """Return the average length of each list of introspection, by type and field.
 
-    ``ofType`` is not a list. The number for ``ofType`` is the fraction of types in which it is not
-    null.
+    ``ofType`` is not a list. Its number is the fraction of types in which it is not null.
     """
     types = schema.type_map.values()
     owners = [

@@ -1,6 +1,6 @@
 """Parses and validates each document once, and caches it.
 
-The CPU time of this work counts towards the rate of the client.
+The CPU time of this work counts towards the client's request rate.
 """
 
 import gc
@@ -56,7 +56,7 @@ _TOO_MANY = (
 )
 
 PLAINLY = 1
-"""Number of executions of an operation before it is compiled. Compiling takes as long as
+"""An operation is compiled after this number of executions. Compiling takes as long as
 validating, and many operations are sent only once."""
 
 _PARSED_BYTES, _COMPILED_BYTES = 700, 400
@@ -81,7 +81,7 @@ _charge: ContextVar[Callable[[float], object] | None] = ContextVar("charge", def
 
 @contextmanager
 def charging(charge: Callable[[float], object]) -> Iterator[None]:
-    """In the ``with`` block, call ``charge`` with the CPU seconds that each document takes."""
+    """In the ``with`` block, call ``charge`` with the CPU seconds of the work on each document."""
     token = _charge.set(charge)
     try:
         yield
@@ -152,7 +152,7 @@ class CheckedOperation:
 
     @cached_property
     def public(self) -> bool:
-        """Whether every client gets the same result, if it has no errors."""
+        """Whether every client gets the same result, unless the result has errors."""
         return is_public(*self._of)
 
 
@@ -167,13 +167,13 @@ class CheckedDocument:
     """The approximate size in memory."""
 
     def operation(self, name: str | None) -> CheckedOperation:
-        """Return the operation with this name; without a name the only one.
+        """Return the operation with this name. Without a name, return the only operation.
 
-        Otherwise GraphQLError.
+        Raises GraphQLError if there is no such operation.
         """
         if name is None and len(self.operations) > 1:
             raise GraphQLError(
-                "The document has several operations: say in operationName which one to run."
+                "The document has several operations: name the operation to run in operationName."
             )
         for operation in self.operations:
             own = operation.node.name
@@ -183,13 +183,13 @@ class CheckedDocument:
             raise GraphQLError(
                 "The document has no operation: add a query, a mutation or a subscription."
             )
-        raise GraphQLError(f"The document has no operation of the name {name!r}.")
+        raise GraphQLError(f"The document has no operation with the name {name!r}.")
 
 
 class DocumentCache:
-    """Checked documents by their text. The least recently used are dropped first.
+    """A cache of checked documents, by text. The least recently used documents are evicted first.
 
-    Trusted documents have their own limit, so that others cannot evict them.
+    Trusted documents have a separate limit, so that other documents cannot evict them.
     """
 
     def __init__(
@@ -218,9 +218,8 @@ class DocumentCache:
     def trusted(self, text: str) -> CheckedDocument:
         """Return a document, and cache it as a trusted document.
 
-        Its operations are compiled at once.
-
-        Raises GraphQLError if it cannot be parsed.
+        Each operation is compiled when it is first executed. Raises GraphQLError if the document
+        cannot be parsed.
         """
         found = self._trusted.get(text)
         if found is None:
@@ -241,7 +240,7 @@ class DocumentCache:
         units = units_of(text)
         if units > MAX_TOKENS:
             raise GraphQLError(
-                f"The document has more than {MAX_TOKENS:,} lexical units: select less at a time."
+                f"The document has more than {MAX_TOKENS:,} lexical units: select fewer fields."
             )
         try:
             document = parse(text, max_tokens=MAX_TOKENS)
@@ -274,7 +273,7 @@ def _room(size: int) -> LRUCache[str, CheckedDocument]:
 
 
 def units_of(text: str) -> int:
-    """Return the number of lexical units in a text. A comment counts as one.
+    """Return the number of lexical units in a text. A comment counts as one unit.
 
     Counting takes a tenth of the time of parsing.
     """
@@ -282,7 +281,7 @@ def units_of(text: str) -> int:
 
 
 def faults_of_variables(variables: object) -> list[GraphQLError]:
-    """Return an error if the variables have too many values to be coerced; otherwise no error."""
+    """Return an error if the variables contain too many values; otherwise an empty list."""
     waiting, count = [variables], 0
     while waiting and count <= MAX_VARIABLE_VALUES:
         value = waiting.pop()
@@ -291,5 +290,7 @@ def faults_of_variables(variables: object) -> list[GraphQLError]:
             count += len(value)
     if count <= MAX_VARIABLE_VALUES:
         return []
-    sentence = f"The variables hold more than {MAX_VARIABLE_VALUES:,} values: send fewer at a time."
+    sentence = (
+        f"The variables contain more than {MAX_VARIABLE_VALUES:,} values: send fewer at a time."
+    )
     return [GraphQLError(sentence)]

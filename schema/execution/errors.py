@@ -77,17 +77,17 @@ STORE_FAULTS = (
     errors.StoreFullError,
     errors.StoreDamagedError,
 )
-"""Errors with messages for operators. These name hosts and commands, so only the log contains
-them."""
+"""Errors whose messages are for operators. The messages name hosts and commands, so clients do
+not see them."""
 
 UNAVAILABLE = (
     "The data is temporarily unavailable: try again in a moment. Repeat a write with the same "
-    "idempotency key, since it may have been saved."
+    "idempotency key, because the first write may have been saved."
 )
 
 _WITHHELD = (
-    "The document or its variables do not fit the schema, which this server does not show: "
-    "introspection is off."
+    "The document or its variables do not fit the schema. This server does not show its schema, "
+    "because introspection is off."
 )
 
 
@@ -112,8 +112,8 @@ def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[Gr
     """Return a result's errors in the form that its client may see, limited in number and length.
 
     Without ``introspection``, one sentence replaces all of GraphQL's own errors about the schema.
-    Otherwise a tool that guesses names could learn from the number of errors, and from their
-    suggestions, which names exist.
+    Without this replacement, a tool that guesses names could learn from the number of errors, and
+    from the suggestions in them, which names exist.
     """
     if not introspection and any(map(_reveals_schema, faults)):
         faults = [GraphQLError(_WITHHELD)]
@@ -130,7 +130,8 @@ def client_error(error: GraphQLError) -> GraphQLError:
     if original is None or isinstance(original, GraphQLError):
         message = message.replace("not to be None.", "not to be null.")
     if code == ErrorCode.INTERNAL:
-        message = "The server failed on this field; its log has the reason under the request id."
+        message = "The server failed on this field. The server's log has the reason under the "
+        "request id."
         extensions["requestId"] = correlation_id.get()
     if isinstance(original, AnalyticsFailedError):
         message = AWAY

@@ -1,4 +1,4 @@
-"""A schema that checks and executes operations within their limits, and words their errors.
+"""A schema that checks operations, executes them within limits, and converts errors for clients.
 
 Queries and mutations have one result. A subscription has one result for each event.
 """
@@ -38,7 +38,8 @@ from schema.execution.documents import (
 from schema.execution.errors import client_errors, log_faults
 
 PACED_VALUES = 2_000
-"""If a result has more values than this, other requests are served while it is completed."""
+"""If a result has more values than this, the server processes other requests while it completes
+the result."""
 
 
 @dataclass
@@ -69,11 +70,11 @@ class RefusedSubscriptionError(Exception):
 
 
 class ExecutableSchema(Schema):
-    """Strawberry's schema, with caches and limits of operations.
+    """Strawberry's schema, with a cache of documents and limits of operations.
 
     ``reads`` has the reads of each field, by ``Type.field``. Without ``introspection``, clients
-    cannot see the schema. Without ``explain``, it does not have the fields and arguments marked by
-    ``EXPLAINED``, nor the types that only these fields use. Without ``compiles``, graphql-core
+    cannot see the schema. Without ``explain``, the schema lacks the fields and arguments marked by
+    ``EXPLAINED``, and the types that only these fields use. Without ``compiles``, graphql-core
     executes all operations.
     """
 
@@ -136,11 +137,11 @@ class ExecutableSchema(Schema):
         context: Callable[[], Context],
         seconds: float,
     ) -> AsyncGenerator[EventResult, None]:
-        """Yield the results of a subscription. Each is executed within ``seconds``.
+        """Return an iterator of a subscription's results, one for each event.
 
-        ``context`` creates a new context for each event. Raises RefusedSubscriptionError if the
-        subscription cannot begin, and SlowListenerError if the client receives the events too
-        slowly.
+        Each event must be executed within ``seconds``. ``context`` creates a new context for each
+        event. Raises RefusedSubscriptionError if the subscription cannot begin. The iterator raises
+        SlowListenerError if the client receives the events too slowly.
         """
         try:
             operation, values = self._subscription(query, variables or {}, name)
@@ -257,9 +258,9 @@ class _Execution:
     async def result(
         self, text: str, name: str | None, allowed: Iterable[OperationType]
     ) -> ExecutionResult:
-        """Execute the request and log its errors.
+        """Execute the request, and log its errors.
 
-        They are not yet in the form that clients may see.
+        The errors in the result are not yet in the form that clients may see.
         """
         try:
             found = await self._executed(text, name, allowed)
@@ -310,14 +311,14 @@ class _Execution:
             )
 
     def _shown_cost(self) -> dict[str, Any]:
-        """Return ``extensions.cost``, if the request wants it and the viewer may see it."""
+        """Return ``extensions.cost`` if the request asks for it and the viewer may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
         if self._context is None or self._operation is None:
             return {}
         viewer = self._context.viewer
         staff = viewer is not None and is_staff(viewer)
-        # A lower or higher cost can show whether a private object exists.
+        # The cost can reveal whether a private object exists. So only staff always see it.
         if not staff and not (self._context.explain and self._operation.impersonal):
             return {}
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}

@@ -64,7 +64,7 @@ class ValueRule(ValuesOfCorrectTypeRule):
     def is_valid_value_node(
         self, node: ValueNode, input_type: GraphQLInputType | None
     ) -> VisitorAction:
-        """Report the errors in a value, with all its parts."""
+        """Report the errors in a value and in all its parts."""
         if input_type is not None:
 
             def report(error: GraphQLError, path: Sequence[str | int]) -> None:
@@ -130,8 +130,8 @@ def _message(
         type_ = nullable.fields[key].type if isinstance(key, str) else nullable.of_type
     expected, where = get_named_type(type_), ".".join(map(str, (place, *path)))
     if isinstance(expected, GraphQLInputObjectType) and isinstance(value, dict | ObjectValueNode):
-        # If an object lacks a field or has an unknown field, the message ends with the whole
-        # object: cut it.
+        # If an object lacks a field or has an unknown field, graphql-core's message ends with the
+        # whole object. This end is cut off.
         reason = error.message.partition(", found: ")[0].partition(" Found: ")[0]
         end = "" if reason.endswith(("?", ".")) else "."
         return f"{where}: {reason[:1].lower()}{reason[1:]}{end}"
@@ -154,7 +154,7 @@ def _literal_at(node: ValueNode, path: Sequence[str | int]) -> ValueNode:
 
 
 def _shown(value: object) -> str:
-    """Return a value in the form in which the client wrote it, shortened."""
+    """Return a value as the client wrote it, shortened to 60 characters."""
     if value is Undefined:
         return "nothing"
     if isinstance(value, dict | ObjectValueNode):

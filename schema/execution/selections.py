@@ -1,8 +1,8 @@
-"""Walks over a document's selections: its fields, its fragments, and how much it selects.
+"""Walks over a document's selections: finds its fields and fragments, and measures their number.
 
 The time of each walk grows only with the length of the text, although a document of one kilobyte
 can spread its fragments a billion times. The time of GraphQL's validation can grow with the square
-of the text's length, so a document is measured before it is validated.
+of the text's length, so the server measures a document before it validates the document.
 """
 
 from collections import defaultdict
@@ -60,8 +60,8 @@ def fields_of(
 ) -> Iterator[tuple[str | None, FieldNode]]:
     """Yield each field, with the type condition of the fragment that contains it, or None.
 
-    Call ``faults_of`` first, which refuses endless fragments. Unknown fragments add nothing,
-    because validation reports them.
+    Call ``faults_of`` first, because it refuses fragments that spread themselves. Unknown fragments
+    are skipped, because validation reports them.
     """
     for selection in selections:
         match selection:
@@ -79,7 +79,7 @@ def fields_of(
 
 
 def faults_of(document: DocumentNode) -> list[GraphQLError]:
-    """Return an error if a document is too large to be validated; otherwise no error."""
+    """Return an error if a document is too large to be validated; otherwise an empty list."""
     fault = next(chain(_faults_of_nodes(document), _faults_of_selections(document)), None)
     return [] if fault is None else [GraphQLError(fault)]
 
@@ -143,7 +143,7 @@ def _number(count: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much a selection selects, with its fragments."""
+    """The size of a selection, including its fragments."""
 
     levels: int = 0
     fields: int = 0
@@ -166,7 +166,7 @@ _SPREAD = Extent(spreads=1)
 class _Measure:
     """Measures the selections of a document. Each fragment is measured once.
 
-    There are no cycles.
+    No fragment may spread itself, because then the measurement would not end.
     """
 
     def __init__(self, fragments: Fragments) -> None:
@@ -174,7 +174,7 @@ class _Measure:
         self._extents: dict[str, Extent] = {}
 
     def extent(self, selections: Iterable[SelectionNode]) -> Extent:
-        """Return how much ``selections`` select together."""
+        """Return the total size of ``selections``."""
         whole = Extent()
         for selection in selections:
             whole = whole.plus(self._of_one(selection))
@@ -208,8 +208,9 @@ class _Measure:
     def pairs(self, sets: Sequence[SelectionSetNode]) -> int:
         """Return how many pairs of fields have the same response key, in ``sets`` and below them.
 
-        GraphQL's validation compares each pair, so their number is limited. This function itself
-        visits each field once. https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
+        GraphQL's validation compares each pair, so the number of pairs is limited. This function
+        itself visits each field once.
+        https://spec.graphql.org/October2021/#sec-Field-Selection-Merging
         """
         by_key: defaultdict[str, list[FieldNode]] = defaultdict(list)
         for selection_set in sets:

@@ -1,7 +1,7 @@
-"""Trusted documents: texts that clients request by id. Each is checked when it is registered.
+"""Trusted documents: documents that clients request by id. Each is checked at registration.
 
-All limits apply to trusted documents. If a trusted document has variables, its cost is predicted at
-each request. Otherwise its cost is predicted once, when it is registered.
+All limits apply to trusted documents. If an operation has variables, its cost is predicted at each
+request. Otherwise its cost is predicted once, at registration.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,12 @@ from schema.execution.cost import QueryTooCostlyError
 from schema.execution.documents import DocumentCache
 
 _PREFIX = "sha256:"
-"""The prefix of a document id that is a hash, as in GraphQL over HTTP's persisted documents."""
+"""The prefix of document ids that are hashes. GraphQL over HTTP defines it for persisted
+documents."""
 
 
 class BrokenDocumentError(Exception):
-    """A document cannot be registered. The message is one sentence that names the document."""
+    """A document cannot be registered. The message is one sentence, with the document's id."""
 
 
 class TrustedDocuments:
@@ -102,7 +103,7 @@ def hash_of(text: str) -> str:
 
 
 def _message(error: GraphQLError) -> str:
-    """Return an error's message, with the line and column in the document."""
+    """Return an error's message, with the line and the column of the error in the document."""
     message = error.message
     if error.locations:
         place = error.locations[0]

@@ -1,4 +1,4 @@
-"""The public fields. They are the same for every client, so shared caches may keep them.
+"""The public fields. Their values are the same for every client, so shared caches may keep them.
 
 All other fields are private. An operation that selects a private field is private too.
 """
@@ -49,15 +49,16 @@ data."""
 _PUBLIC = frozenset(f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split())
 
 _PERSONAL_LOOK_UPS = frozenset({"node", "nodes"})
-"""Public fields of Query that return an object of any type by global id, also a user's objects."""
+"""Public fields of Query that return objects of any type by global id, including private
+objects."""
 
 _IMPERSONAL = frozenset(PUBLIC["Query"].split()) - _PERSONAL_LOOK_UPS
 
 
 def is_impersonal(document: DocumentNode, operation: OperationDefinitionNode) -> bool:
-    """Return whether an operation reads no object of a user or an organisation.
+    """Return whether an operation reads no private object of a user or an organisation.
 
-    Such objects can be reached only from the other fields of Query.
+    Only the fields of Query that are not in ``_IMPERSONAL`` lead to such objects.
     """
     selected = fields_of(operation.selection_set.selections, fragments_of(document))
     names = {field.name.value for _, field in selected}
@@ -70,8 +71,8 @@ def is_public(
 ) -> bool:
     """Return whether every client gets the same result from an operation of a valid document.
 
-    ``node`` and ``nodes`` are public if only public fields are selected from their objects. Without
-    a user, reading a private object is an error, and caches do not keep errors.
+    ``node`` and ``nodes`` are public if only public fields are selected from their objects. If such
+    an object is private, a request without a user gets an error, which caches do not keep.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
         return False

@@ -1,5 +1,6 @@
-"""Compiled execution: turns a validated operation into functions, once for all its requests.
+"""Compiled execution: translates a validated operation into Python functions.
 
-Results and errors are the same as those of graphql-core's executor. Unusual cases are executed by
-graphql-core itself. This package uses graphql-core and Strawberry, but nothing of this schema.
+An operation is translated once, and all its later requests call the same functions. The results and
+errors are those of graphql-core's executor, which itself executes unusual cases. This package uses
+graphql-core and Strawberry, but no types of this schema.
 """

@@ -1,7 +1,8 @@
-"""Coercion of arguments and leaves, prepared once for each operation.
+"""Coercion: converts variables, arguments and leaf values to their types in the schema.
 
-graphql-core coerces arguments and leaves again in every request. This module leaves unusual cases,
-and the texts of all errors, to graphql-core.
+graphql-core works out in every request how to convert them. This module prepares functions for the
+conversion once for each operation. It leaves unusual values, and all error messages, to
+graphql-core.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -38,7 +39,7 @@ NO_VARIABLES = VariableValues({}, {})
 def nodes_of(root: Node) -> Iterator[Node]:
     """Yield a node and every node below it.
 
-    It uses no recursion, because a client can nest deeply.
+    The function is not recursive, because clients can send deeply nested documents.
     """
     waiting = [root]
     while waiting:
@@ -60,9 +61,9 @@ def arguments_of(
 ) -> Callable[[VariableValues], dict[str, Any]]:
     """Return a function that coerces a field's arguments.
 
-    Raise GraphQLError for an invalid constant. Constants are coerced once, except lists and input
-    objects. A resolver may change a list or an input object, so each request gets a new one. An
-    argument that is a variable needs no coercion.
+    The function raises GraphQLError for an invalid value. It coerces constants only once. The
+    exception are lists and input objects: a resolver may change them, so each request gets new
+    ones. Variables are coerced already.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:
@@ -110,8 +111,8 @@ def variables_of(
 ) -> Callable[[Mapping[str, Any]], VariableValues | None]:
     """Return a function that coerces an operation's variables.
 
-    The function returns None if graphql-core must coerce them: if a default is needed, if a value
-    needs a conversion, or if it is invalid.
+    The function returns None if graphql-core must coerce the variables, because a default is
+    needed, a value needs a conversion, or a value is invalid.
     """
     declared = []
     for node in definitions:
@@ -119,7 +120,7 @@ def variables_of(
         if isinstance(signature, GraphQLError):
             return lambda _: None
         optional = node.default_value is None and not is_non_null_type(signature.type)
-        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - it contains no client's text
+        usual = eval(f"lambda value: {usual_value(signature.type, 'value')}")  # noqa: S307 - the text contains no text of a client
         declared.append((signature, usual, optional))
 
     def coerced(inputs: Mapping[str, Any]) -> VariableValues | None:
@@ -147,12 +148,12 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each scalar of GraphQL: the Python class that needs no conversion, and a further
-condition."""
+"""For each of GraphQL's own scalars: the Python class whose values need no conversion, and the
+text of a further condition for these values."""
 
 
 class AnomalyError(Exception):
-    """A value that graphql-core's executor must handle, because it is not of the usual class."""
+    """A value is not of the usual class, so graphql-core's executor must handle it."""
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
@@ -162,7 +163,7 @@ def exact_class(type_: GraphQLOutputType) -> type | None:
 
 
 def usual_value(type_: Any, name: str) -> str:
-    """Return a Python condition that is true if the value ``name`` needs no conversion."""
+    """Return a condition, as Python text, that the variable ``name`` needs no conversion."""
     conditions = [] if is_non_null_type(type_) else [f"{name} is None"]
     type_, item = get_nullable_type(type_), f"{name}_"
     exact, condition = _EXACT.get(type_, (None, ""))
@@ -176,7 +177,7 @@ def usual_value(type_: Any, name: str) -> str:
 
 @dataclass(slots=True)
 class Leaf:
-    """A field without a selection. Its value is an attribute of its object."""
+    """A field without a selection, whose value is an attribute of the field's object."""
 
     attribute: str
     declared: GraphQLOutputType
@@ -189,7 +190,7 @@ class Leaf:
         self._coerce = cast("Callable[[Any], Any]", self._leaf.coerce_output_value)
 
     def result(self, value: Any) -> Any:
-        """Convert a value, and return the result. Raise any exception for an unusual value."""
+        """Return the converted value. For an unusual value, raise an exception of any class."""
         if type(value) is not self._last_class:
             if value is None or value is Undefined or isinstance(value, Exception):
                 raise AnomalyError

@@ -1,10 +1,10 @@
-"""Resolves and completes the fields of a selection set.
+"""Resolves fields and completes them: reads a field's value, and turns the value into a result.
 
-A field's value is an attribute, the result of calling a Strawberry field's function, or the result
-of the GraphQLField's own resolver. Strawberry's resolver calls the same function, but works out how
-to call it again in every request. This module completes usual values as graphql-core's
-``complete_value`` does. graphql-core completes all other values: null, an exception, or a value of
-another class.
+A field's value is an attribute of its object, the return value of a Strawberry field's function, or
+the return value of the GraphQLField's own resolver. Strawberry's resolver calls the same function,
+but works out in every request how to call it. This module completes usual values in the same way as
+graphql-core's ``complete_value``. graphql-core completes all other values: null, exceptions, and
+values of an unusual class.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -46,10 +46,7 @@ _BACK = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
 def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
-    """Return the name of the attribute with a field's value.
-
-    None if the value is not an attribute.
-    """
+    """Return the name of the attribute that contains a field's value; None if no attribute does."""
     field = _strawberry_field(schema, definition)
     if field is None or not field.is_basic_field or definition.args:
         return None
@@ -62,7 +59,7 @@ def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
 
 
 def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> StrawberryField | None:
-    """Return Strawberry's field; None if its value needs more than a call or an attribute."""
+    """Return Strawberry's field; None if one call or attribute is not enough to get its value."""
     field = definition.extensions.get(_BACK)
     if type(field) is not StrawberryField or definition.resolve is None:
         return None
@@ -86,7 +83,7 @@ def by_graphql(field: Field) -> Resolve:
 def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
     """Make a compiled field call its resolver's function directly, without Strawberry.
 
-    Return False, and change nothing, if Strawberry must do more, such as converting an argument.
+    If Strawberry must do more, for example convert an argument, change nothing and return False.
     """
     field = _strawberry_field(schema, compiled.definition)
     resolver = None if field is None else field.base_resolver
@@ -125,10 +122,10 @@ def call_directly(schema: GraphQLSchema, compiled: Field) -> bool:
 def _conversions(
     schema: GraphQLSchema, definition: GraphQLField, field: StrawberryField
 ) -> Mapping[str, tuple[str, bool]] | None:
-    """Return the Python name of each argument, and whether it is a list of leaves.
+    """Return the Python name of each argument, and whether the argument is a list of leaf values.
 
-    Such a list is copied for every call. Return None if Strawberry converts an argument to an
-    object.
+    The caller copies such a list for every call. Return None if Strawberry must convert an
+    argument, for example to an object.
     """
     conversions = {}
     for argument in field.arguments:
@@ -193,7 +190,7 @@ class ObjectCompletion(ForeignCompletion):
         super().__init__(field, type_)
         self._is_type_of = is_type_of
         self._selection = selection
-        self._last_class: type = type(self)  # at first a class that no value has
+        self._last_class: type = type(self)  # no value has this first class
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the results of the object's selection set, or an awaitable of them."""
@@ -278,7 +275,7 @@ class ListCompletion(ForeignCompletion):
                     awaited[index] = result
                 results.append(result)
         except Exception:
-            # The error makes the whole list null. The awaitables so far are awaited in the
+            # The error makes the whole list null. The list's awaitables are still awaited, in the
             # background.
             left = value[len(results) + 1 :]
             unsettled = [*awaited.values()]
@@ -289,9 +286,10 @@ class ListCompletion(ForeignCompletion):
         return of_awaited(executor, results, awaited) if awaited else results
 
     def _of_item(self, executor: Executor[Any], item: Any, path: PlainPath) -> Any:
-        """Return the result of an item, or an awaitable.
+        """Return the result of an item, or an awaitable of it.
 
-        It is called if the item's class differs from the class of the previous item.
+        ``complete`` calls this method only if the item's class differs from that of the item
+        before.
         """
         if executor.is_awaitable(item):
             return self._items.of_awaitable(executor, item, path)

@@ -1,10 +1,10 @@
 """Fields and selection sets as Python functions, which are called for every object.
 
-The function of a selection set first reads the leaves that are attributes, which has no effects and
-awaits nothing. If one of these values is unusual, no resolver has been called yet, so graphql-core
-can execute the whole set for that object. Then the function executes the other fields in the
-document's order. It handles errors and awaitables as graphql-core's ``Executor.execute_field``
-does.
+The function of a selection set first reads the leaf fields that are attributes. This has no side
+effects, and no resolver has been called yet. So if one of the values is unusual, graphql-core can
+still execute the whole set for the object. Then the function executes the other fields in the order
+of the document. It handles errors and awaitables in the same way as graphql-core's
+``Executor.execute_field``.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -26,11 +26,11 @@ from graphql.pyutils import Path
 from schema.execution.compiled.coercion import Leaf, exact_class, usual_value
 
 PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None)})
-"""Classes of results that certainly are not awaitable."""
+"""Classes of results that are never awaitable."""
 
 PlainPath = tuple[Any, str | int, str | None]
-"""The three members of graphql-core's ``Path``. Every field and item has a path, but only errors
-show it, and creating a tuple is faster."""
+"""A path as a tuple of the three members of graphql-core's ``Path``. Every field and list item
+has a path, but only errors show paths, and a tuple is created faster than a ``Path``."""
 
 Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
 """Returns the value of a field for an object, or an awaitable of it."""
@@ -43,13 +43,13 @@ Selection = Execute
 
 
 def path_of(plain: PlainPath) -> Path:
-    """Return the path in graphql-core's form."""
+    """Return a path as graphql-core's ``Path``."""
     before, key, typename = plain
     return Path(None if before is None else path_of(before), key, typename)
 
 
 class FieldInstruments(Protocol):
-    """Observes the fields whose results are awaited. Other fields take no extra time."""
+    """Observes the fields whose results are awaited. Other fields are not slowed down."""
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
         """Return the result of a field and all fields below it, or raise its error."""
@@ -62,7 +62,7 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return an awaitable of a field's result. If there is an observer, it awaits the result."""
+    """Return an awaitable of a field's result. The request's observer, if any, awaits it too."""
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 
@@ -170,14 +170,14 @@ _OF_FIELD = {
     "parent_type": "parent_type",
 }
 _OF_EXECUTOR = {"context": "context_value", "fragments": "fragment_definitions"}
-"""Attributes of GraphQLResolveInfo that the executor has under another name."""
+"""Attributes of GraphQLResolveInfo that have another name in the executor."""
 
 
 class ResolveInfo:
-    """graphql-core's GraphQLResolveInfo, but each attribute is computed when it is read.
+    """Replaces graphql-core's GraphQLResolveInfo. Each attribute is computed only when it is read.
 
-    ``memo`` belongs to the compiled field. A resolver may store values in it that depend on the
-    document alone.
+    ``memo`` is a dictionary of the compiled field. A resolver may store values there that depend
+    only on the document.
     """
 
     __slots__ = ("_executor", "_field", "_plain_path")
@@ -236,7 +236,7 @@ _FIELDS = """
 """
 
 Selected = str | Leaf | Field | Execute
-"""The compiled form of the field of a response key. A string is the field's value itself."""
+"""The compiled form of one selected field. A string is the value itself, for ``__typename``."""
 
 
 def selection_of(
@@ -275,7 +275,7 @@ def selection_of(
         text += _LEAVES.format(leaves=leaves)
     if fields:
         text += _FIELDS.format(fields=fields, results=f"{{{results}}}")
-    exec(_code(f"{text}\n    return {{{results}}}\n"), bound)  # noqa: S102 - the text holds only names
+    exec(_code(f"{text}\n    return {{{results}}}\n"), bound)  # noqa: S102 - the text contains only names
     return cast("Selection", bound["selection"])
 
 

@@ -1,6 +1,6 @@
-"""Compiles an operation of a validated document, and executes it as graphql-core does.
+"""Compiles an operation of a validated document, and executes it with graphql-core's results.
 
-graphql-core itself executes what the compiler does not support.
+graphql-core itself executes the operations that the compiler does not support.
 """
 
 from collections.abc import AsyncIterable, Mapping, Sequence
@@ -75,8 +75,8 @@ _MAX_ERRORS = 50
 """graphql-core's default for the maximum errors in the variables of one request."""
 
 MAX_CONDITIONS = 4
-"""Maximum variables of ``@skip`` and ``@include`` in an operation that is compiled. It is compiled
-for each combination of their values."""
+"""Maximum number of variables in ``@skip`` and ``@include``. An operation is compiled for each
+combination of their values, so operations with more variables are not compiled."""
 
 
 class CompiledOperation:
@@ -107,10 +107,10 @@ class CompiledOperation:
         self._selections: dict[tuple[Any, ...], Selection] = {}
 
     def _of_operation(self, document: DocumentNode) -> Sequence[str] | None:
-        """Return the variables that decide which fields are selected.
+        """Return the names of the variables that decide which fields are selected.
 
-        Return None if the operation cannot be compiled. Arguments of fragments can also decide
-        which fields are selected, so documents with such fragments are not compiled.
+        Return None if the operation cannot be compiled. If fragments have arguments, these can also
+        decide which fields are selected, so documents with such fragments are not compiled.
         """
         if self.node.operation is OperationType.SUBSCRIPTION:
             return None
@@ -125,7 +125,10 @@ class CompiledOperation:
         return conditions if len(conditions) <= MAX_CONDITIONS else None
 
     def selection(self, values: VariableValues) -> Selection | None:
-        """Compile the function for the next ``execute``; None if graphql-core executes it."""
+        """Return the function for the next ``execute``, and compile it if necessary.
+
+        Return None if graphql-core will execute the operation.
+        """
         root_type = self._schema.get_root_type(self.node.operation)
         if self._left > 0 or self._conditions is None or root_type is None:
             return None
@@ -198,9 +201,9 @@ class CompiledOperation:
 
 
 def conditions_in(document: DocumentNode) -> set[str] | None:
-    """Return the variables of ``@skip`` and ``@include``.
+    """Return the names of the variables in a document's ``@skip`` and ``@include``.
 
-    None if another directive has a variable.
+    Return None if another directive has a variable.
     """
     names: set[str] = set()
     for node in nodes_of(document):
@@ -221,9 +224,10 @@ def _details(schema: GraphQLSchema, fragment: FragmentDefinitionNode) -> Fragmen
 
 
 class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
-    """Strawberry's executor, but initialised only when an attribute is read that is not set here.
+    """Strawberry's executor, but it is initialised only when a missing attribute is read.
 
-    Most pages need few attributes, and the initialisation takes as long as completing ten objects.
+    Most requests need only the attributes that ``__init__`` sets here. The whole initialisation
+    takes as long as completing ten objects.
     """
 
     def __init__(
@@ -292,7 +296,7 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
 class _Compiler:
     """Compiles the selection sets of one operation.
 
-    ``values`` decide which fields its directives select.
+    ``values`` are the operation's variables, which decide what ``@skip`` and ``@include`` select.
     """
 
     def __init__(

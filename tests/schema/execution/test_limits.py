@@ -146,7 +146,7 @@ async def test_of_several_operations_none_is_run_unless_it_is_named() -> None:
     document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
     answer = await SCHEMA.execute(document)
     assert answer.data is None
-    assert "say in operationName" in str(answer.errors)
+    assert "name the operation to run in operationName" in str(answer.errors)
     answer = await SCHEMA.execute(document, operation_name="b")
     assert (answer.data, answer.errors) == ({"__typename": "Query"}, None)
 
@@ -173,7 +173,7 @@ async def test_many_values_in_variables_are_refused_before_they_are_coerced(run:
     )
     (error,) = (await run(text, tags=tags))["errors"]
     assert error["extensions"]["code"] == "BAD_REQUEST"
-    assert error["message"].startswith("The variables hold more than 1,000 values")
+    assert error["message"].startswith("The variables contain more than 1,000 values")
 
 
 async def test_a_list_of_faults_is_cut_and_says_so(run: Run) -> None:

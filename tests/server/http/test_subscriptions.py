@@ -387,7 +387,7 @@ async def test_an_operation_that_the_document_lacks_is_an_error(url: str) -> Non
         await say(connection, type="subscribe", id="1", payload=payload)
         (error,) = (await heard(connection))["payload"]
     assert error["extensions"]["code"] == "BAD_REQUEST"
-    assert error["message"].startswith("The document has no operation of the name 'xx")
+    assert error["message"].startswith("The document has no operation with the name 'xx")
     assert len(error["message"]) < 400
 
 
