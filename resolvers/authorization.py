@@ -103,9 +103,7 @@ def may_change(viewer: Viewer, written: Authored) -> None:
     """
     if not can_change(viewer, written.username):
         if isinstance(written, Comment):
-            raise ForbiddenError(
-                "Only the author of a comment or a moderator may change the comment."
-            )
+            raise ForbiddenError("Only the author and moderators may change this comment.")
         raise NotFoundError("Comment not found.")
 
 
@@ -147,7 +145,10 @@ async def sees_organization(context: Context, organization: str) -> bool:
 
 
 async def require_user(context: Context, organization: str) -> None:
-    """Raise NotFoundError unless the viewer, including staff, belongs to the organisation."""
+    """Raise NotFoundError unless the viewer belongs to the organisation.
+
+    This rule applies to staff too.
+    """
     if await membership(context, organization) is None:
         raise NotFoundError("You do not belong to an organisation of this name.")
 

@@ -104,7 +104,7 @@ class PrefetchedPages:
         self._pages[id(owner), cut] = owner, page
 
     def take(self, owner: object, cut: Slice) -> Page[Any] | None:
-        """Remove and return the page of ``owner`` with this slice; None if there is none."""
+        """Remove and return the page of ``owner`` with this slice, or return None."""
         _, page = self._pages.pop((id(owner), cut), (None, None))
         return page
 
@@ -254,7 +254,7 @@ class Context:
 
     @cached_property
     def comments(self) -> DataLoader[str, Comment | None]:
-        """Reads comments by id. One request reads all comments of one turn of the event loop."""
+        """Reads comments by id. The ids from one turn of the event loop share one request."""
         return DataLoader(self._comments, cache=False)
 
     @cached_property

@@ -2,8 +2,8 @@
 
 https://www.apollographql.com/docs/graphos/schema-design/federated-schemas/reference/subgraph-spec
 
-Not only gateways can send keys, but any client. So this module loads objects by the same functions
-as ``node``, which check authorization.
+Any client can send keys, not only a gateway. So this module loads objects by the same functions as
+``node``, and these functions check authorization.
 """
 
 import asyncio

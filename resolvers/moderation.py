@@ -102,7 +102,7 @@ class DecideCommentsInput:
 
 @dataclass(frozen=True, slots=True)
 class DecisionsPayload:
-    """Result of ``decideComments``: the ids, from the input, of the decisions that succeeded."""
+    """Result of ``decideComments``: the ids of the decided comments, as in the input."""
 
     ids: list[strawberry.ID] = field(default_factory=list)
     user_errors: list[UserError] = field(default_factory=list)
@@ -169,7 +169,7 @@ async def reject_comment(info: Info, input: RejectCommentInput) -> DecisionPaylo
 async def decide_comments(info: Info, input: DecideCommentsInput) -> DecisionsPayload:  # noqa: A002
     """Approve and reject several comments, as ``approve_comment`` and ``reject_comment`` do.
 
-    For moderators. Decisions on comments of the same product are stored in one transaction.
+    For moderators. Decisions on comments of the same product share transactions.
     """
     viewer = require_viewer(info.context)
     require_moderator(viewer, "decide on comments")
@@ -243,7 +243,10 @@ async def queue(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[QueueEntry]:
-    """Return a page of a queue, with the number of its rows if it is selected. For moderators."""
+    """Return a page of a queue. For moderators.
+
+    The rows of the whole queue are counted only if the request selects ``totalCount``.
+    """
     require_moderator(require_viewer(info.context), "see what waits for review")
     cut = slice_of(info, first, after, last, before)
     stores = info.context.stores

@@ -72,7 +72,7 @@ class UserError:
     """An error in a mutation's input.
 
     ``field`` is the path of the invalid field. The path begins with ``input``, and has list indexes
-    as digits. It is None if the error is not about a field.
+    as digits. ``field`` is None if the error is not about a field.
     """
 
     message: str
@@ -100,7 +100,7 @@ _CODES: dict[type[errors.DalError], UserErrorCode] = {
     errors.IdempotencyKeyReusedError: UserErrorCode.IDEMPOTENCY_KEY_REUSED,
     errors.ConflictError: UserErrorCode.CONFLICT,
 }
-"""The errors that become user errors, because the user can correct them, with their codes."""
+"""The codes of the errors that become user errors. The user can correct these errors."""
 
 
 def reported(
@@ -123,7 +123,7 @@ def reported(
                 # Forget cached reads, so that the payload's fields include the mutation's writes.
                 info.context.cache.forget()
 
-        # Strawberry passes `info` by name, which the type of Mutation does not know.
+        # The type Mutation has no names of arguments, but Strawberry passes `info` by name.
         return reporting  # type: ignore[return-value]
 
     return decorated
@@ -197,7 +197,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each entry of a list that failed. Raise errors of the server."""
+    """Return a user error for each failed entry of a list. Raise errors that are no user errors."""
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:

@@ -138,7 +138,8 @@ async def open_orders(
 async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # noqa: A002
     """Store an order of a user, with prices from the shop's server. For staff."""
     require_staff(
-        require_viewer(info.context), "place orders: the shop's server does so for its customers"
+        require_viewer(info.context),
+        "place orders: the shop's server places orders for its customers",
     )
     stated = checked(input, _NEW)
     key = stated.pop("idempotency_key", None)
@@ -155,7 +156,10 @@ async def place_order(info: Info, input: PlaceOrderInput) -> OrderPayload:  # no
 
 @reported(OrderPayload)
 async def set_order_status(info: Info, input: SetOrderStatusInput) -> OrderPayload:  # noqa: A002
-    """Set the next status of an order. Users may only cancel their own orders; staff may do all."""
+    """Set the next status of an order.
+
+    Staff may set every status. Other users may only cancel their own orders.
+    """
     viewer = require_viewer(info.context)
     may_set_status(viewer, input.status)
     order_id = checked(input, {"id": own_id_of("Order")})["id"]

@@ -130,9 +130,9 @@ class UserTypePayload:
 
 
 async def load_user(info: Info, own_id: str) -> OrganizationUser | None:
-    """Return the user of an organisation with an own id, for ``node``.
+    """Return a user of an organisation, for ``node``. ``own_id`` is the id in the global id.
 
-    Return None if the viewer may not see the organisation.
+    Return None if the user is missing, or if the viewer may not see the organisation.
     """
     organization, username = user_names(own_id)
     if not await sees_organization(info.context, organization):
@@ -289,7 +289,7 @@ async def set_subscription_plan(
 
 
 def _types(argument: str, users: Sequence[OrganizationUserInput]) -> dict[str, UserType]:
-    """Return the type of each first user of a new organisation, by username."""
+    """Return ADMIN or MEMBER for each user in the input of ``createOrganization``, by username."""
     if len(users) > MAX_FIRST_USERS:
         raise InvalidArgumentError(
             argument,

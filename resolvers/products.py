@@ -63,7 +63,7 @@ async def product_search(
 
 
 async def load(info: Info, product_id: str) -> Product:
-    """Return the product with an own id, for ``node``."""
+    """Return the product whose id a global id contains. ``node`` calls this function."""
     del info
     return Product(product_id)
 
@@ -124,8 +124,8 @@ async def comments(  # noqa: PLR0913, PLR0917 - the field's arguments
     )
     stores, broker, since = info.context.stores, info.context.broker, None
     if broker is not None and isinstance(root, Product) and selects(info, "eventCursor"):
-        # The position is taken before the rows are read, so that the events after it include every
-        # change.
+        # Take the position before the rows are read, so that the events after the position
+        # include every change that the page may lack.
         since = broker.log.last
     if selects(info, "totalCount"):
         page = await stores.comments.counted_page(selection, cut, since)
@@ -161,7 +161,7 @@ async def group(root: strawberry.Parent[Product], info: Info) -> ProductGroup | 
 
 
 async def load_group(info: Info, group_id: str) -> ProductGroup | None:
-    """Return the group with a group id; None if the group has no products."""
+    """Return the group with this group id; None if it has no products."""
     return await info.context.groups.group(group_id)
 
 

@@ -59,7 +59,7 @@ def viewer(info: Info) -> User | None:
 
 
 def user_of(root: strawberry.Parent[Order]) -> User:
-    """Return the user who placed the order, with the display name on the order."""
+    """Return the user to whom the order belongs, with the display name on the order."""
     return User(root.username, root.customer_name)
 
 
@@ -81,7 +81,7 @@ def author(username: str) -> Author:
 
 
 async def load_author(info: Info, username: str) -> Author:
-    """Return the author with an own id, for ``node``."""
+    """Return the author whose username a global id contains. ``node`` calls this function."""
     del info
     return Author(username)
 
@@ -115,7 +115,7 @@ async def author_is_known(root: strawberry.Parent[Author], info: Info) -> bool:
 
 
 async def user_is_known(root: strawberry.Parent[User], info: Info) -> bool:
-    """Return whether the user has a profile, orders or comments."""
+    """Return whether the table has data of the user, such as a profile, an order or a comment."""
     stored = await info.context.stores.users.stored(root.username)
     return stored or await _newest(info, root.username) is not None
 

@@ -79,7 +79,7 @@ class LanguageFacet:
 @strawberry.type(
     description="Numbers of comments to show next to filter controls. The count of a rating "
     "includes only the selected languages. The count of a language includes only the selected "
-    "ratings."
+    "ratings. A filter that is omitted selects all its values."
 )
 class CommentFacets:
     """The GraphQL type of ``dal.statistics.counts.CommentFacets``."""

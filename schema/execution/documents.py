@@ -93,10 +93,10 @@ def charging(charge: Callable[[float], object]) -> Iterator[None]:
 def charged() -> Iterator[None]:
     """Charge the CPU time of the ``with`` block to the request's client. The block must not await.
 
-    Garbage collection is off in the block. A syntax tree and its validation create 20,000 objects.
-    This would start several collections, which take a third of the block's time and find nothing,
-    because all these objects are in use. A collection of all generations takes up to 0.3 s, because
-    it visits the objects of other clients too.
+    Garbage collection is off in the block. Parsing and validation create 20,000 objects, and so
+    many objects would start several collections. These would take a third of the block's time and
+    free nothing, because all the objects are in use. A collection of all generations takes up to
+    0.3 s, because it also visits the objects of other clients.
     """
     charge, collects = _charge.get(), gc.isenabled()
     began = 0.0 if charge is None else thread_time()
@@ -130,7 +130,7 @@ class CheckedOperation:
 
     @cached_property
     def compiled(self) -> CompiledOperation:
-        """The operation in the form that executes it."""
+        """The executable form of the operation."""
         return CompiledOperation(*self._of, plainly=self._plainly)
 
     def coerced(self, inputs: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
@@ -147,7 +147,7 @@ class CheckedOperation:
 
     @cached_property
     def impersonal(self) -> bool:
-        """Whether the operation reads no object of a user or an organisation."""
+        """Whether the operation reads no private object of a user or an organisation."""
         return is_impersonal(self._of[1], self.node)
 
     @cached_property

@@ -157,7 +157,7 @@ class ExecutableSchema(Schema):
     def _subscription(
         self, text: str, variables: Mapping[str, Any], name: str | None
     ) -> tuple[CheckedOperation, VariableValues]:
-        """Return the operation and its coerced variables. Raise an error if it must be refused."""
+        """Return the operation and its coerced variables. Raise an error to refuse the request."""
         checked = self.documents.checked(text)
         operation = checked.operation(name)
         errors = checked.errors or faults_of_variables(variables)
@@ -176,8 +176,8 @@ class ExecutableSchema(Schema):
             raise GraphQLError(str(error), original_error=error) from None
         if cost.requests > MAX_EVENT_REQUESTS:
             sentence = (
-                f"Each event would take about {cost.requests:,.0f} requests to DynamoDB; the most "
-                f"is {MAX_EVENT_REQUESTS}: select lists in a separate query."
+                f"Each event would take about {cost.requests:,.0f} requests to DynamoDB; the "
+                f"maximum is {MAX_EVENT_REQUESTS}: select lists in a separate query."
             )
             raise GraphQLError(sentence, original_error=QueryTooCostlyError(sentence))
         return operation, values
@@ -300,7 +300,7 @@ class _Execution:
                 raise GraphQLError(str(error), original_error=error) from None
             if self._cost.values > PACED_VALUES and self._context is not None:
                 self._context.pace.slow_down()
-            # compile the operation now, so that the CPU time is charged to its client
+            # Compile the operation in this block, so that its client is charged for the CPU time.
             operation.compiled.selection(values)
         with opened() as self._account:
             return await operation.compiled.execute(
@@ -318,7 +318,8 @@ class _Execution:
             return {}
         viewer = self._context.viewer
         staff = viewer is not None and is_staff(viewer)
-        # The cost can reveal whether a private object exists. So only staff always see it.
+        # The cost can reveal whether a private object exists. So other users than staff see it only
+        # on a server with --explain, and only for operations without private objects.
         if not staff and not (self._context.explain and self._operation.impersonal):
             return {}
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}

@@ -118,7 +118,7 @@ def _faults_of_selections(document: DocumentNode) -> Iterator[str]:
         number = _number(whole.spreads)
         yield f"The document spreads {number} fragments; the maximum is {MAX_SPREADS}."
     if sum(measure.pairs([selection_set]) for selection_set in sets) > MAX_PAIRS:
-        yield "The document selects the same fields too often: select each of them once."
+        yield "The document selects the same fields too often: select each field once."
 
 
 def _spread_in(definition: Node) -> set[str]:

@@ -39,5 +39,5 @@ def test_authors_and_moderators_change_a_comment(viewer: Viewer, allowed: bool) 
     if allowed:
         may_change(viewer, written)
     else:
-        with pytest.raises(ForbiddenError, match="Only the author of a comment or a moderator"):
+        with pytest.raises(ForbiddenError, match="Only the author and moderators"):
             may_change(viewer, written)

@@ -61,9 +61,9 @@ def arguments_of(
 ) -> Callable[[VariableValues], dict[str, Any]]:
     """Return a function that coerces a field's arguments.
 
-    The function raises GraphQLError for an invalid value. It coerces constants only once. The
-    exception are lists and input objects: a resolver may change them, so each request gets new
-    ones. Variables are coerced already.
+    The function raises GraphQLError for an invalid value. Constants are coerced only once, except
+    lists and input objects: a resolver may change these, so each request gets new ones. Variables
+    are coerced before the function is called.
     """
 
     def coerced(variables: VariableValues) -> dict[str, Any]:
@@ -148,8 +148,8 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each of GraphQL's own scalars: the Python class whose values need no conversion, and the
-text of a further condition for these values."""
+"""For each of GraphQL's own scalars: the Python class whose values need no conversion, and a
+further condition on these values, as Python text."""
 
 
 class AnomalyError(Exception):
@@ -163,7 +163,7 @@ def exact_class(type_: GraphQLOutputType) -> type | None:
 
 
 def usual_value(type_: Any, name: str) -> str:
-    """Return a condition, as Python text, that the variable ``name`` needs no conversion."""
+    """Return a Python condition, as text: true if the variable ``name`` needs no conversion."""
     conditions = [] if is_non_null_type(type_) else [f"{name} is None"]
     type_, item = get_nullable_type(type_), f"{name}_"
     exact, condition = _EXACT.get(type_, (None, ""))

@@ -190,7 +190,7 @@ class ObjectCompletion(ForeignCompletion):
         super().__init__(field, type_)
         self._is_type_of = is_type_of
         self._selection = selection
-        self._last_class: type = type(self)  # no value has this first class
+        self._last_class: type = type(self)  # at the start, a class that no value has
 
     def complete(self, executor: Executor[Any], value: Any, path: PlainPath) -> Any:
         """Return the results of the object's selection set, or an awaitable of them."""

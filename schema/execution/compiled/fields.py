@@ -62,7 +62,7 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return an awaitable of a field's result. The request's observer, if any, awaits it too."""
+    """Return an awaitable of a field's result, which the request's observer also sees."""
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 
@@ -236,7 +236,7 @@ _FIELDS = """
 """
 
 Selected = str | Leaf | Field | Execute
-"""The compiled form of one selected field. A string is the value itself, for ``__typename``."""
+"""The compiled form of one selected field. For ``__typename`` it is the value, a string."""
 
 
 def selection_of(
@@ -283,7 +283,7 @@ def selection_of(
 def _code(text: str) -> CodeType:
     """Return the compiled code of a text.
 
-    It is cached, because many documents select the same fields.
+    The code is cached, because many documents select the same fields.
     """
     return compile(text, "<selection>", "exec")
 
