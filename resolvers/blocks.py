@@ -44,7 +44,7 @@ class BlockPayload:
 
 @dataclass(frozen=True, slots=True)
 class UnblockPayload:
-    """Result of ``unblockUser``: the name of the user who is no longer blocked."""
+    """Result of ``unblockUser``: the user name of the unblocked user."""
 
     username: str | None = None
     user_errors: list[UserError] = field(default_factory=list)

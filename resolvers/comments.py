@@ -183,7 +183,7 @@ class ReplyPayload:
 
 
 async def comment(info: Info, comment_id: str) -> Comment | None:
-    """Return the published comment with a comment id."""
+    """Return the published comment with this comment id."""
     return await info.context.comments.load(rules.identifier("commentId", comment_id))
 
 
@@ -246,7 +246,8 @@ def _review(
 ) -> ReviewCause | None:
     """Return why a comment must wait for a moderator; None if it is published at once.
 
-    ``old`` is the published comment that ``new`` replaces; None if there is no such comment.
+    ``old`` is the published comment that ``new`` replaces. For a new or unpublished comment, it is
+    None.
     """
     if permission.blocked and (old is None or old.content != new.content):
         return ReviewCause.BLOCKED

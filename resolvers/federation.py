@@ -40,7 +40,7 @@ Representations = Annotated[
 
 
 async def entities(info: Info, representations: Representations) -> list[Found]:
-    """Return the objects in the order of their keys. An error takes the place of its own object."""
+    """Return the objects in the order of their keys. An error replaces only the failed object."""
     if len(representations) > MAX_NODES:
         raise InvalidArgumentError(
             "representations",

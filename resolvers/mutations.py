@@ -197,7 +197,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each failed entry of a list. Raise errors that are no user errors."""
+    """Return a user error for each failed entry of a list. Raise all other errors."""
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:

@@ -47,7 +47,7 @@ NodeId = Annotated[strawberry.ID, strawberry.argument(name="id")]
 NodeIds = Annotated[list[strawberry.ID], strawberry.argument(name="ids")]
 
 Found: TypeAlias = AnyNode | Exception | None
-"""The result for one id. In a list, an error takes the place of its own object."""
+"""The result for one id. In a list, an error replaces only the failed object."""
 
 LOADERS: Mapping[str, Callable[[Info, str], Coroutine[Any, Any, AnyNode | None]]] = {
     "Product": products.load,

@@ -89,7 +89,7 @@ class OrderPayload:
 
 
 async def order(info: Info, order_id: str) -> Order | None:
-    """Return the order with an order id; None if it is missing or the viewer may not see it."""
+    """Return the order with this id; None if it is missing or the viewer may not see the order."""
     order_id = rules.identifier("orderId", order_id)
     viewer = require_viewer(info.context)
     found = await info.context.stores.orders.get(order_id)

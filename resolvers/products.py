@@ -56,14 +56,14 @@ async def product_search(
     last: int | None = None,
     before: str | None = None,
 ) -> Page[Product]:
-    """Return a page of the products whose title begins with a text."""
+    """Return a page of the products with titles that begin with a text."""
     cut = slice_of(info, first, after, last, before, kind=CursorKind.TITLE)
     text = rules.stated_title("title", title)
     return await info.context.stores.products.search(text, cut)
 
 
 async def load(info: Info, product_id: str) -> Product:
-    """Return the product whose id a global id contains. ``node`` calls this function."""
+    """Return the product that ``node`` looks up."""
     del info
     return Product(product_id)
 

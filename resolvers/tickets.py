@@ -68,7 +68,7 @@ class TicketPayload:
 
 
 async def ticket(info: Info, ticket_id: str) -> Ticket | None:
-    """Return the ticket with a ticket id; None if it is missing or the viewer may not see it."""
+    """Return the ticket with this id; None if it is missing or the viewer may not see it."""
     ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)

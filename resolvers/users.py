@@ -59,12 +59,12 @@ def viewer(info: Info) -> User | None:
 
 
 def user_of(root: strawberry.Parent[Order]) -> User:
-    """Return the user to whom the order belongs, with the display name on the order."""
+    """Return the user to whom the order belongs, with the display name from the order."""
     return User(root.username, root.customer_name)
 
 
 def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
-    """Return the author of a comment or ticket, with the display name on it."""
+    """Return the author of a comment or ticket, with the display name that it contains."""
     # This is the value of ``author_name``, without a function call per row.
     return Author(root.username, root.name or root.username)
 
@@ -81,7 +81,7 @@ def author(username: str) -> Author:
 
 
 async def load_author(info: Info, username: str) -> Author:
-    """Return the author whose username a global id contains. ``node`` calls this function."""
+    """Return the author that ``node`` looks up."""
     del info
     return Author(username)
 

@@ -28,7 +28,7 @@ class UnmarkHelpfulInput(MarkHelpfulInput):
 
 @dataclass(frozen=True, slots=True)
 class VotePayload:
-    """Result of a mutation: the comment, whose count of votes includes the change."""
+    """Result of a mutation: the comment with its new number of votes."""
 
     comment: Comment | None = None
     user_errors: list[UserError] = field(default_factory=list)

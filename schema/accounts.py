@@ -57,7 +57,7 @@ class User(Node):
 
     shows: ClassVar = model.User
     username: str = strawberry.field(
-        description="Unique user name, which is the user's id. It never changes."
+        description="Unique user name, which is the user's id. The user name never changes."
     )
     is_known: bool | None = strawberry.field(
         resolver=users.user_is_known,
@@ -235,14 +235,14 @@ class OrganizationUserConnection(Connection[OrganizationUser]):
 
 
 @strawberry.type(
-    description="An organisation whose users can open support tickets. Visible to "
-    "its users and staff."
+    description="An organisation. Its users can open support tickets. Visible to its users and "
+    "staff."
 )
 class Organization(Node):
     """The GraphQL type of ``dal.model.Organization``."""
 
     shows: ClassVar = model.Organization
-    name: str = strawberry.field(description="Unique name. Never changes.")
+    name: str = strawberry.field(description="Unique name, which never changes.")
     subscription_plan: str = strawberry.field(
         description="Subscription plan, as free text. Maximum 200 characters."
     )

@@ -54,7 +54,7 @@ NODE_TYPES = (
 DESCRIPTION = """\
 A shop's orders, support tickets, and comments on products.
 
-The signed-in user is the user whose JWT the request contains in the header \
+The signed-in user is the user of the JWT that the request contains in the header \
 `Authorization: Bearer <JWT>`. Staff, moderators and merchants are users with the role `staff`, \
 `moderator` or `merchant`, which the JWT grants.
 
@@ -93,8 +93,8 @@ show_enum(
         ErrorCode.QUERY_TOO_COSTLY: "The operation or its result is too large. Select fewer "
         "fields or rows.",
         ErrorCode.THROTTLED: "The client sends too many requests, the database is busy, or "
-        "other requests keep changing the object. Wait as many seconds as the header "
-        "`Retry-After` says, or one second if there is no such header. Then retry.",
+        "other requests keep changing the object. Wait for the number of seconds in the header "
+        "`Retry-After`, or for one second if the response has no such header. Then retry.",
         ErrorCode.TOO_SLOW: "The client receives the events of a subscription too slowly. "
         "Subscribe again with the cursor of the last received event as `after`.",
         ErrorCode.UNAUTHENTICATED: "A JWT is missing, expired or invalid.",
@@ -131,7 +131,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "kind": "Queue to return. Default PENDING.",
     "language": "Languages to include, as BCP 47 tags such as `en` or `pt-BR`. Case does not "
     "matter. Default: all languages. An empty list matches no comment.",
-    "Query.leaderboard.language": "Language whose comments to count, as a BCP 47 tag such as "
+    "Query.leaderboard.language": "Language of the comments to count, as a BCP 47 tag such as "
     "`en`. Default: all languages.",
     "status": "Statuses to include. Default: all statuses. An empty list matches nothing.",
     "id": "Global `id` of the object.",
@@ -144,7 +144,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "ticketId": "Ticket id.",
     "username": "User name, as used to sign in.",
     "organizationName": "Unique name of the organisation.",
-    "input": "Input of the mutation. `userErrors` lists every validation error.",
+    "input": "Input of the mutation. The payload's `userErrors` lists every validation error.",
 }
 """Descriptions of arguments that their resolvers do not describe, by the argument's name. A key
 ``Type.field.argument`` overrides the key ``argument``."""

@@ -62,7 +62,7 @@ class Author(Node):
 
     shows: ClassVar = model.Author
     username: str = strawberry.field(
-        description="Unique user name, which is the user's id. It never changes."
+        description="Unique user name, which is the user's id. The user name never changes."
     )
     is_known: bool | None = strawberry.field(
         resolver=users.author_is_known,
@@ -140,8 +140,8 @@ class Comment(Node):
     rating: int = strawberry.field(description="Rating from 1 to 5.")
     language: str = strawberry.field(description="Language, as a BCP 47 tag.")
     created_at: datetime = strawberry.field(
-        description="Time at which the comment was added. Lists in date order are sorted by "
-        "this time. It never changes."
+        description="Time at which the comment was added, which never changes. Lists in date "
+        "order are sorted by this time."
     )
     updated_at: datetime | None = strawberry.field(
         description="Time of the last edit; null if the comment was never edited."
@@ -238,9 +238,9 @@ class Product(Node):
         graphql_type=CommentConnection | None,
         description="Published comments on the product, filtered and sorted. A cursor stays "
         "valid when the filters change. When `orderBy` changes, a cursor fails with BAD_CURSOR, "
-        "except between NEWEST and OLDEST. In a list sorted by rating or votes, a comment whose "
-        "rating or votes change while you read the pages may be missing or appear on two pages. "
-        "Every other comment appears on exactly one page.",
+        "except between NEWEST and OLDEST. In a list sorted by rating or votes, a comment may "
+        "be missing or appear on two pages if its rating or votes change while you read the "
+        "pages. Every other comment appears on exactly one page.",
     )
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
@@ -319,8 +319,8 @@ show_enum(
         "`createdAt`, because its place is not always the top of the list.",
         changes.CommentEventKind.CHANGED: "A comment in the list changed, for example by an "
         "edit or a reply. Its position in date order is the same as before.",
-        changes.CommentEventKind.DELETED: "A comment left the list: it was deleted or is no "
-        "longer published, or an edit made it no longer match the filters.",
+        changes.CommentEventKind.DELETED: "A comment left the list: it was deleted or "
+        "unpublished, or it does not match the filters after an edit.",
         changes.CommentEventKind.RELOAD: "Events before this one may be missing. Reload the "
         "list; the subscription continues.",
     },
@@ -444,13 +444,13 @@ class CommentMutation:
         resolver=comments.reply_to_comment,
         graphql_type=ReplyToCommentPayload | None,
         description="Reply to a published comment in the name of the shop. A new reply replaces "
-        "the earlier one. Only for users with the role `merchant`.",
+        "an earlier reply. Only for users with the role `merchant`.",
     )
     remove_reply: comments.ReplyPayload | None = strawberry.mutation(
         resolver=comments.remove_reply,
         graphql_type=RemoveReplyPayload | None,
-        description="Remove the shop's reply from a published comment. If there is no reply, "
-        "nothing changes. Only for users with the role `merchant`.",
+        description="Remove the shop's reply from a published comment. If the comment has no "
+        "reply, nothing changes. Only for users with the role `merchant`.",
     )
 
 

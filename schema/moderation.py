@@ -20,8 +20,8 @@ show_enum(
     "State of a comment that is not published.",
     {
         submissions.SubmissionState.PENDING: "A moderator has not decided yet.",
-        submissions.SubmissionState.REJECTED: "A moderator has rejected the comment; `reason` "
-        "says why. If the author edits the comment, it waits for a moderator again.",
+        submissions.SubmissionState.REJECTED: "A moderator has rejected the comment for the "
+        "given `reason`. If the author edits the comment, it waits for a moderator again.",
     },
 )
 
@@ -255,7 +255,7 @@ class DecideCommentsPayload:
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
 
-@strawberry.type(description="A blocked user, whose new comments wait for a moderator.")
+@strawberry.type(description="A blocked user. New comments of the user wait for a moderator.")
 class BlockedUser:
     """The GraphQL type of ``dal.model.standings.Block``."""
 
@@ -289,7 +289,7 @@ class UnblockUserPayload:
     """The GraphQL type of ``resolvers.blocks.UnblockPayload``."""
 
     username: str | None = strawberry.field(
-        description="User name of the user, who is no longer blocked. Null on errors."
+        description="User name of the unblocked user; null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

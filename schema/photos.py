@@ -61,6 +61,6 @@ class PhotoMutation:
         resolver=photos.create_photo_uploads,
         graphql_type=CreatePhotoUploadsPayload | None,
         description="Get forms with which the signed-in user uploads photos to the shop's "
-        "bucket. Add the photos to a comment within a day, because the bucket then deletes "
+        "bucket. Add the photos to a comment within a day, because the bucket deletes older "
         "uploads. Fails with NOT_AVAILABLE if the server has no bucket.",
     )

@@ -164,7 +164,7 @@ class QueryPlan:
     )
     index: str = strawberry.field(description="Index that the server read, or `table`.")
     segments: list[SegmentReading] = strawberry.field(
-        description="Key ranges whose rows the server merged into the page."
+        description="Key ranges that the server read and merged into the page."
     )
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: int = strawberry.field(

@@ -82,7 +82,7 @@ class Query:
     product_search: pagination.Page[model.Product] | None = strawberry.field(
         resolver=product_resolvers.product_search,
         graphql_type=ProductConnection | None,
-        description="Products whose title begins with a text, sorted by title. The search "
+        description="Products with titles that begin with a text, sorted by title. The search "
         "ignores case, character width and repeated spaces, but not accents. Only the first 100 "
         "characters are compared. A new title may be missing for a moment.",
     )
@@ -118,7 +118,7 @@ class Query:
     viewer: model.User | None = strawberry.field(
         resolver=users.viewer,
         graphql_type=User | None,
-        description="The signed-in user, whose JWT the request contains; null without a JWT.",
+        description="The signed-in user, from the request's JWT; null without a JWT.",
     )
     user: model.User | None = strawberry.field(
         resolver=users.user,
@@ -157,8 +157,9 @@ class Query:
     movers: questions.Movers | None = strawberry.field(
         resolver=analytics.movers,
         graphql_type=Movers | None,
-        description="Products whose mean rating or number of comments changed most between two "
-        "periods. The data comes from the last export to the analytics store. Only for staff.",
+        description="Products with the largest change in mean rating or number of comments "
+        "between two periods. The data comes from the last export to the analytics store. Only "
+        "for staff.",
     )
 
 

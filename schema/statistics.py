@@ -151,8 +151,8 @@ class Trend:
     """The GraphQL type of ``dal.analytics.questions.Trend``."""
 
     points: list[TrendPoint] = strawberry.field(
-        description="Periods, earliest first. Maximum 400. Empty if there are no comments, "
-        "unless `from` and `to` are both given."
+        description="Periods, earliest first. Maximum 400. Empty without comments, unless "
+        "`from` and `to` are both given."
     )
     as_of: datetime = strawberry.field(description=_AS_OF)
     source: questions.Source = strawberry.field(

@@ -34,7 +34,7 @@ class MarkHelpfulPayload:
     """The GraphQL type of ``resolvers.votes.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
-        description="The comment, whose `helpfulCount` includes the new vote; null on errors."
+        description="The comment; null on errors. Its `helpfulCount` includes the new vote."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -44,7 +44,8 @@ class UnmarkHelpfulPayload:
     """The GraphQL type of ``resolvers.votes.VotePayload``."""
 
     comment: Comment | None = strawberry.field(
-        description="The comment, whose `helpfulCount` no longer includes the vote; null on errors."
+        description="The comment; null on errors. Its `helpfulCount` does not include the "
+        "withdrawn vote."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

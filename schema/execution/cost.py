@@ -347,8 +347,8 @@ def _size(arguments: Mapping[str, Any]) -> int:
 
 
 _WRAPPED = 0.6
-"""The fraction of fields and arguments whose type is a list or non-null. In introspection, such
-a type has a type in ``ofType``."""
+"""The fraction of fields and arguments with a list type or a non-null type. In introspection,
+such a type has a type in ``ofType``."""
 
 
 @lru_cache(maxsize=2)

@@ -311,7 +311,7 @@ class _Execution:
             )
 
     def _shown_cost(self) -> dict[str, Any]:
-        """Return ``extensions.cost`` if the request asks for it and the viewer may see it."""
+        """Return ``extensions.cost`` if the request wants it and the viewer may see it."""
         if self._extensions.get("cost") is not True or self._cost is None:
             return {}
         if self._context is None or self._operation is None:

@@ -148,8 +148,8 @@ _EXACT: dict[Any, tuple[type, str]] = {
     GraphQLBoolean: (bool, ""),
     GraphQLInt: (int, _INT),
 }
-"""For each of GraphQL's own scalars: the Python class whose values need no conversion, and a
-further condition on these values, as Python text."""
+"""For each of GraphQL's own scalars: the Python class of the values that need no conversion, and
+a further condition on these values, as Python text."""
 
 
 class AnomalyError(Exception):
@@ -157,7 +157,7 @@ class AnomalyError(Exception):
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the Python class whose values need no conversion for a GraphQL type, or None."""
+    """Return the Python class of values that need no conversion for a GraphQL type, or None."""
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 
@@ -177,7 +177,7 @@ def usual_value(type_: Any, name: str) -> str:
 
 @dataclass(slots=True)
 class Leaf:
-    """A field without a selection, whose value is an attribute of the field's object."""
+    """A field without a selection. The field's value is an attribute of its object."""
 
     attribute: str
     declared: GraphQLOutputType

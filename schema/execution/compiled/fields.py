@@ -49,7 +49,7 @@ def path_of(plain: PlainPath) -> Path:
 
 
 class FieldInstruments(Protocol):
-    """Observes the fields whose results are awaited. Other fields are not slowed down."""
+    """Observes the fields with awaited results. Other fields are not slowed down."""
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
         """Return the result of a field and all fields below it, or raise its error."""
