@@ -36,15 +36,18 @@ def of_same_person(one: Comment | Submission, other: Comment | Submission) -> bo
     return (one.username, one.product_id) == (other.username, other.product_id)
 
 
-def named_actions(old: Item | None, new: Item | None, *, elsewhere: bool) -> list[Action]:
+def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bool) -> list[Action]:
     """Return the actions on reservations when a comment changes from ``old`` to ``new``.
+
+    ``new`` may be a comment that is not encoded yet.
 
     A new comment reserves its product, on condition that no other comment of the author has
     reserved the product. A deleted comment removes its reservation. Pass ``elsewhere`` if the old
     reservation belongs to another comment or does not exist. The actions then check that this is
     still true.
     """
-    before, after = stored(old), stored(new)
+    before = stored(old)
+    after = new if isinstance(new, Comment) else stored(new)
     if before is not None and after is not None and of_same_person(before, after):
         return []
     actions: list[Action] = []

@@ -34,8 +34,8 @@ _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 class LoadedComment:
     """A row of a file.
 
-    ``given`` has those of its values that also have a meaning if they are missing: the ``_KEPT``
-    fields, the state, and the fields of ``DECISION``.
+    ``given`` has the row's values of the ``_KEPT`` fields, of the state, and of the fields of
+    ``DECISION``. If the row does not contain one of these values, ``given`` does not have it.
     """
 
     comment: Comment
@@ -44,9 +44,9 @@ class LoadedComment:
     def over(self, there: Comment | Submission | None, now: datetime) -> Comment | Submission:
         """Return the comment or submission that the load of this row stores at the time ``now``.
 
-        It has the values of the row. The ``_KEPT`` fields and the state keep their stored values
-        if the row does not contain them. ``there`` is the stored comment or submission with the
-        same id, or None.
+        ``there`` is the stored comment or submission with the same id, or None. The result has the
+        values of the row. If the row does not contain the state or a ``_KEPT`` field, the result
+        has the stored value. ``_versioned`` determines when the comment was last edited.
         """
         comment = self.comment
         if there is not None:

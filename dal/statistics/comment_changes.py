@@ -82,7 +82,7 @@ class CommentChange:
     actions: Sequence[Action] = field(init=False)
     """The actions of the latest write, without counters."""
     image: Item | None = field(init=False, default=None)
-    """The new image of the latest write."""
+    """The new image of the latest or the next write; None before a comment has its date."""
     before: Comment | None = field(init=False)
     after: Comment | None = field(init=False)
     changes: Deltas = field(init=False)
@@ -99,25 +99,23 @@ class CommentChange:
             self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
 
-    def _date(self) -> None:
-        """Give an undated comment the present time, and encode it."""
+    def prepare(self) -> int:
+        """Build the actions of the next write, and return their size in a request in bytes.
+
+        An undated comment gets the present time.
+        """
         if isinstance(self.new, Undated):
             comment = self.new.comment._replace(created_at=datetime.now(UTC))
             self.image = self.new.image(comment)
             self.after = comment if self.new.published else None
-
-    def _built(self) -> Sequence[Action]:
-        """Return the actions of the next write. Build them, unless ``size`` has done so."""
-        if not self._next:
-            self._date()
-            unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
-            if self.image is not None:
-                own = {"Put": {"Item": self.image, **unchanged}}
-            else:
-                assert self.old is not None  # noqa: S101 - without either image nothing changes
-                own = {"Delete": {"Key": key_of(self.old), **unchanged}}
-            self._next = [own, *self.beside]
-        return self._next
+        unchanged = ABSENT if self.old is None else COMMENT.unchanged(self.old)
+        if self.image is not None:
+            own = {"Put": {"Item": self.image, **unchanged}}
+        else:
+            assert self.old is not None  # noqa: S101 - without either image nothing changes
+            own = {"Delete": {"Key": key_of(self.old), **unchanged}}
+        self._next = [own, *self.beside]
+        return len(orjson.dumps(self._next))
 
     @property
     def products(self) -> frozenset[str]:
@@ -137,34 +135,28 @@ class CommentChange:
     @property
     def naming(self) -> Sequence[Action]:
         """The actions on reservations. They do not depend on the date."""
-        if self.image is None:
-            self._date()
-        return named_actions(self.old, self.image, elsewhere=self.elsewhere)
+        new = self.new.comment if isinstance(self.new, Undated) else self.new
+        return named_actions(self.old, new, elsewhere=self.elsewhere)
 
     def keys(self, *, names: bool) -> list[tuple[str, str]]:
         """Return the primary key of each action's item, first the comment's.
 
         ``names`` includes the reservations.
         """
-        if isinstance(self.new, Undated):
-            own = comment_key(self.new.comment.comment_id)
-        else:
-            own = self.new or self.old or {}
+        new = self.new
+        own = comment_key(new.comment.comment_id) if isinstance(new, Undated) else new or self.old
+        assert own is not None  # noqa: S101 - without either image nothing changes
         others = [*self.beside, *(self.naming if names else ())]
         entries = [entry for action in others for entry in action.values()]
         keys = [own, *(entry.get("Key", entry.get("Item")) for entry in entries)]
         return [(key["PK"]["S"], key["SK"]["S"]) for key in keys]
 
-    @property
-    def size(self) -> int:
-        """The size of the actions of the next write in a request, in bytes."""
-        return len(orjson.dumps(self._built()))
-
     def write(self, maintenance: Maintenance) -> CountedWrite:
         """Return the actions and the deltas of the counters, for a maintenance mode."""
-        own, changes = self._built()[0], self.changes
-        if isinstance(self.new, Undated):
-            self._next = ()
+        if not self._next:
+            self.prepare()
+        own, changes = self._next[0], self.changes
+        self._next = ()
         if maintenance.mode is MaintenanceMode.STREAM:
             changes = {}
         elif maintenance.dual_writes:
@@ -258,10 +250,12 @@ class TransactionBatch:
         """
         own = change.keys(names=self._names)
         keys, counters = self._keys.union(own), self._counters | change.counters
-        size = self._bytes + change.size
-        fits = len(keys) + 2 * len(counters) <= MOST_ACTIONS and size <= MOST_BYTES
         alone = len(keys) == len(self._keys) + len(own)
-        if self._keys and not (fits and alone):
+        if self._keys and not (alone and len(keys) + 2 * len(counters) <= MOST_ACTIONS):
+            return False
+        # Encoding takes longer than these checks, and gives a comment its date.
+        size = self._bytes + change.prepare()
+        if self._keys and size > MOST_BYTES:
             return False
         self._keys = keys
         self._counters = counters

@@ -183,8 +183,9 @@ class CounterTransactions:
 
     async def _write_next_group(self, products: frozenset[str]) -> None:
         """Write, in one transaction, as many waiting changes of the same products as fit."""
-        latest = self._maintenance.latest
-        batch = TransactionBatch(names=latest is not None and latest.names_comments)
+        # Read before the comments get their dates: a read may take seconds.
+        now = await self._maintenance.current()
+        batch = TransactionBatch(names=now.names_comments)
         waiting = [pending for pending in self._waiting if pending.products == products]
         group = [pending for pending in waiting if batch.add(pending.change)]
         for pending in group:

@@ -95,7 +95,7 @@ class ExecutableSchema(Schema):
         )
 
     def get_fields(self, type_definition: StrawberryObjectDefinition) -> list[StrawberryField]:
-        """Return a type's fields, without those that only a server with ``--explain`` has."""
+        """Return a type's fields. Without ``explain``, omit those that ``EXPLAINED`` marks."""
         fields = super().get_fields(type_definition)
         if self._explain:
             return fields

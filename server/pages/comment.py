@@ -234,7 +234,7 @@ async def change(request: PageRequest) -> Response:
 
 
 def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
-    """Redirect to the comment's page. For a script, the address names the kind of its list."""
+    """Redirect to the comment's page. For a script, the address contains ``_card``."""
     return request.to(
         with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
     )

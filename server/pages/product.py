@@ -45,9 +45,8 @@ TREND_TIMEOUT = 0.5
 """Maximum seconds that a page waits for its trend after it has read all else."""
 
 _FEWEST_MONTHS, _FEWEST_COMMENTS, _FEWEST_OF_A_MONTH = 3, 50, 3
-"""A trend needs this number of comments, and of months with ``_FEWEST_OF_A_MONTH`` comments.
-
-It begins and ends with such a month. With fewer comments it would mostly show chance.
+"""A trend needs ``_FEWEST_COMMENTS`` comments, and ``_FEWEST_OF_A_MONTH`` in each of
+``_FEWEST_MONTHS`` months. With fewer comments, it would mostly show chance.
 """
 
 _WIDTH, _HEIGHT = 1000, 100

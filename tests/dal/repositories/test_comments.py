@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from dal.model import Comment
 from dal.query.pagination import Slice
 from dal.repositories.bulk_write import CHANGED, NEW, UNCHANGED
 from dal.repositories.comments import CommentRepository, Selection
+from dal.statistics.mode import Maintenance, MaintenanceStore
 from dal.stores import Stores
 from tests import oracle, recount
 from tests.calls import calls_of
@@ -170,6 +171,21 @@ async def test_a_comment_without_a_date_gets_that_of_its_write(table: Table) -> 
     assert edge.node.created_at > written[0].created_at
     assert edge.position == comment_position(edge.node)
     assert await all_of(store) == [edge.node, *written]
+
+
+async def test_a_comment_gets_its_date_after_a_slow_read_of_the_mode(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = MaintenanceStore.read
+
+    async def slow(self: MaintenanceStore) -> Maintenance:
+        await asyncio.sleep(0.2)
+        return await read(self)
+
+    monkeypatch.setattr(MaintenanceStore, "read", slow)
+    before = datetime.now(UTC)
+    edge = edge_of(await Stores(table).comments.add(ONE, dated=False))
+    assert edge.node.created_at - before > timedelta(seconds=0.2)
 
 
 async def test_an_update_moves_the_comment_in_every_index(store: CommentRepository) -> None:

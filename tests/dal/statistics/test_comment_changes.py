@@ -23,7 +23,7 @@ from dal.statistics.comment_changes import (
     joined,
 )
 from dal.statistics.counts import RatingCounts, StatisticsKey, deltas, in_generation
-from dal.statistics.mode import Maintenance, MaintenanceMode
+from dal.statistics.mode import Maintenance, MaintenanceMode, OnePerPerson
 from dal.table.items import Action, Item
 from tests.strategies import comment
 
@@ -122,13 +122,47 @@ def test_an_undated_comment_is_encoded_once_for_each_write() -> None:
 
     change = CommentChange(None, Undated(OLD, image, published=True))
     assert change.key == "COMMENT#1"
-    assert (change.changes, change.counters) == (deltas(None, OLD), {*deltas(None, OLD)})
+    assert change.changes == deltas(None, OLD)
+    assert change.counters == change.changes.keys()
     assert not encoded
     for number in range(1, 3):
         assert TransactionBatch().add(change)
         change.write(WRITERS)
         assert len(encoded) == number
     assert change.after == OLD._replace(created_at=encoded[-1])
+
+
+def test_a_change_that_a_batch_refuses_gets_its_date_later() -> None:
+    encoded = []
+
+    def image(new: Comment) -> Item:
+        encoded.append(new.created_at)
+        return COMMENT.encode(new._replace(text="x" * MOST_BYTES))
+
+    same = CommentChange(None, Undated(OLD, image, published=True))
+    large = CommentChange(None, Undated(comment("2"), image, published=True))
+    batch = TransactionBatch()
+    assert batch.add(CommentChange(None, HELD))
+    assert not batch.add(same)
+    assert not encoded
+    assert not batch.add(large)
+    before = datetime.now(UTC)
+    assert TransactionBatch().add(large)
+    large.write(WRITERS)
+    assert large.after is not None
+    assert large.after.created_at >= before
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_a_batch_has_space_for_the_reservations_of_undated_comments(*, published: bool) -> None:
+    new = [comment(f"c{number}", username=f"u{number}") for number in range(MOST_ACTIONS)]
+    changes = [CommentChange(None, Undated(one, COMMENT.encode, published)) for one in new]
+    batch = TransactionBatch(names=True)
+    taken = [change for change in changes if batch.add(change)]
+    naming = Maintenance(one_per_person=OnePerPerson.ON)
+    write = joined([change.write(naming) for change in taken])
+    assert len(taken) == (49 if published else 50)
+    assert len(write.actions) == 2 * len(taken)
 
 
 def test_an_undated_submission_counts_nothing() -> None:

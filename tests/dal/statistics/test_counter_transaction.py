@@ -28,9 +28,12 @@ from tests.fakes import (
 ROWS = [row._replace(rating=5) for row in oracle.make_comments("42", 32, seed=4)]
 
 
-def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
+async def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
+    """Return comments that have read the maintenance mode: their first write does not wait."""
     client = FaultyClient(table.service, *faults)
-    return Stores(Table(client, table.name)).comments, client
+    store = Stores(Table(client, table.name)).comments
+    await store.counted()
+    return store, client
 
 
 def transactions(client: FaultyClient) -> list[int]:
@@ -43,7 +46,7 @@ def transactions(client: FaultyClient) -> list[int]:
 
 
 async def test_waiting_writes_of_one_product_share_a_transaction(each_table: Table) -> None:
-    store, client = watched(each_table)
+    store, client = await watched(each_table)
     await asyncio.gather(*map(store.add, ROWS))
     assert len(await recount.check(each_table, "42")) == 32
     assert len(transactions(client)) == 2, "the first, and all that came meanwhile"
@@ -51,7 +54,7 @@ async def test_waiting_writes_of_one_product_share_a_transaction(each_table: Tab
 
 async def test_a_group_leaves_room_for_the_counters_of_a_rebuild(table: Table) -> None:
     rows = oracle.make_comments("42", 150, seed=4)
-    store, client = watched(table)
+    store, client = await watched(table)
     await asyncio.gather(*map(store.add, rows))
     assert len(await recount.check(table, "42")) == 150
     assert len(transactions(client)) == 3
@@ -61,7 +64,7 @@ async def test_a_group_leaves_room_for_the_counters_of_a_rebuild(table: Table) -
 
 async def test_different_products_do_not_wait_for_each_other(table: Table) -> None:
     rows = [row._replace(product_id=f"p{n}", comment_id=f"c{n}") for n, row in enumerate(ROWS)]
-    store, client = watched(table)
+    store, client = await watched(table)
     await asyncio.gather(*map(store.add, rows))
     assert transactions(client) == [2] * len(rows)
 
@@ -71,7 +74,7 @@ async def together(table: Table, rows: Sequence[Comment]) -> tuple[Sequence[obje
 
     The first goes alone, and the others of one language, which is what fits, together.
     """
-    store, client = watched(table)
+    store, client = await watched(table)
     ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
     return ends, transactions(client)
 
@@ -101,7 +104,7 @@ async def test_an_unnamed_failed_write_is_found_by_halving_its_group(table: Tabl
 
 
 async def test_a_permanent_refusal_is_not_repeated_for_each_write(table: Table) -> None:
-    store, client = watched(table, let_pass)
+    store, client = await watched(table, let_pass)
     client._faults += [refuse(client_error("AccessDeniedException"))] * 1000
     ends = await asyncio.gather(*map(store.add, SAME_LANGUAGE), return_exceptions=True)
     assert [type(end) for end in ends[1:]] == [errors.StoreRefusedError] * (len(ends) - 1)
@@ -109,14 +112,14 @@ async def test_a_permanent_refusal_is_not_repeated_for_each_write(table: Table) 
 
 
 async def test_the_same_add_twice_at_once_counts_once(each_table: Table) -> None:
-    store, _ = watched(each_table)
+    store, _ = await watched(each_table)
     edges = await asyncio.gather(*(store.add(ROWS[0]) for _ in range(5)))
     assert {edge_of(one).node for one in edges} == {ROWS[0]}
     assert await recount.check(each_table, "42") == [ROWS[0]]
 
 
 async def test_a_change_of_text_alone_touches_no_counter(table: Table) -> None:
-    store, client = watched(table)
+    store, client = await watched(table)
     await store.add(ROWS[0])
     await store.update(ROWS[0].comment_id, {"text": "other"}, anybody)
     assert transactions(client) == [2], "the update is a put"
@@ -139,7 +142,7 @@ class Gate:
 async def test_a_client_that_leaves_does_not_cancel_its_group(table: Table) -> None:
     """Neither the client that writes the group, nor a client that waits."""
     first, second = Gate(), Gate()
-    store, _ = watched(table, first, second)
+    store, _ = await watched(table, first, second)
     tasks = [asyncio.create_task(store.add(row)) for row in ROWS]
     await first.reached.wait()
     tasks[20].cancel()  # waits
@@ -160,7 +163,7 @@ async def test_a_client_that_leaves_does_not_cancel_its_group(table: Table) -> N
 async def test_a_write_that_waits_too_long_fails_and_changes_nothing(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, client = watched(table)
+    store, client = await watched(table)
     async with store._writes._locks.hold(["42"], deadline=1):
         with monkeypatch.context() as patch:
             patch.setattr(retries, "DEADLINE", 0.1)
@@ -185,7 +188,7 @@ async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
         await asyncio.sleep(2.1)
         return await real(**arguments)
 
-    store, client = watched(table, lengthen, take_time)
+    store, client = await watched(table, lengthen, take_time)
     await asyncio.gather(*map(store.add, ROWS[:5]))
     assert len(transactions(client)) == 2
     assert set(await recount.check(table, "42")) == set(ROWS[:5])
@@ -198,7 +201,7 @@ async def test_concurrent_counts_are_not_a_conflict(each_table: Table) -> None:
         await Stores(each_table).comments.add(ROWS[1])
         return await real(**arguments)
 
-    store, client = watched(each_table, others_add)
+    store, client = await watched(each_table, others_add)
     await store.add(ROWS[0])
     assert len(transactions(client)) == 1
     assert set(await recount.check(each_table, "42")) == set(ROWS[:2])
@@ -208,7 +211,7 @@ async def test_conflicts_until_the_deadline_are_an_error(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
-    store, client = watched(table, *[refuse(conflict)] * 1000)
+    store, client = await watched(table, *[refuse(conflict)] * 1000)
     with monkeypatch.context() as patch:
         patch.setattr(retries, "DEADLINE", 1.0)
         with pytest.raises(errors.ConflictError, match="try again"):
@@ -219,7 +222,7 @@ async def test_conflicts_until_the_deadline_are_an_error(
 
 @pytest.mark.parametrize("lost", [1, 3])
 async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
-    store, _ = watched(each_table, *[lose_answer] * lost)
+    store, _ = await watched(each_table, *[lose_answer] * lost)
     first, again = await store.add(ROWS[0], "key"), await store.add(ROWS[0], "key")
     assert await recount.check(each_table, "42") == [edge_of(first).node]
     assert first == again
@@ -228,7 +231,7 @@ async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
 async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, client = watched(each_table, *[lose_answer] * 1000)
+    store, client = await watched(each_table, *[lose_answer] * 1000)
     with monkeypatch.context() as patch:
         patch.setattr(retries, "DEADLINE", 0.3)
         ends = await asyncio.gather(
@@ -245,9 +248,9 @@ async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
 async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS[:3])
     # An update reads its comment, and is one transaction, and so is a deletion.
-    store, _ = watched(each_table, let_pass, lose_answer, lose_answer)
+    store, _ = await watched(each_table, let_pass, lose_answer, lose_answer)
     await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)
-    store, _ = watched(each_table, let_pass, lose_answer, lose_answer)
+    store, _ = await watched(each_table, let_pass, lose_answer, lose_answer)
     await store.delete(ROWS[1].comment_id, anybody)
     left = await recount.check(each_table, "42")
     assert {row.comment_id for row in left} == {ROWS[0].comment_id, ROWS[2].comment_id}
@@ -255,7 +258,7 @@ async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table
 
 async def test_conflicts_that_pass_count_once(each_table: Table) -> None:
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
-    store, client = watched(each_table, refuse(conflict), refuse(conflict))
+    store, client = await watched(each_table, refuse(conflict), refuse(conflict))
     await store.add(ROWS[0])
     assert len(transactions(client)) == 3
     assert await recount.check(each_table, "42") == [ROWS[0]]

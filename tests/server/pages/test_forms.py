@@ -346,7 +346,7 @@ async def test_a_merchant_replies_changes_and_removes_the_reply(
     [
         ("", "a few words"),
         (" \u200b", "a few words"),
-        ("x" * 2_001, "This text has 2,001 characters"),
+        ("x" * 2_001, "This text has 2,001 characters; the maximum is 2,000."),
     ],
     ids=["empty", "blank", "too long"],
 )
@@ -423,7 +423,10 @@ async def test_a_reader_reports_a_comment(app: ASGIApp, table: Table) -> None:
         for wrong, sentence in (
             ({}, "Choose a reason."),
             ({"reason": "OTHER", "text": " "}, "Write a few words."),
-            ({"reason": "SPAM", "text": "x" * 501}, "This text has 501 characters"),
+            (
+                {"reason": "SPAM", "text": "x" * 501},
+                "This text has 501 characters; the maximum is 500.",
+            ),
             ({"reason": "SPAM", "form_key": ""}, OTHER_SESSION),
         ):
             answer = await bob.post("/comments/bad", data=body | wrong)
