@@ -1,10 +1,11 @@
 """Cases and reports as items. A report is a user's complaint about a comment.
 
-A comment's case stores the latest decision of a moderator on the comment. One partition contains a
-comment's case, followed by its reports in the order of user names. Cases and reports store their
-values in the packed attribute ``data`` (S). In ``byAuthor``, a case is in the partition of the
-moderator who decided, and a report is in the partition of the user who reported. While a case is
-open and its comment is published, ``GSI1`` lists the case in the queue of reported comments.
+A comment's case stores since when the case is open, and the latest decision of a moderator on the
+comment. One partition contains a comment's case, followed by the comment's reports in the order of
+user names. Cases and reports store their values in the packed attribute ``data`` (S). In the index
+``byAuthor``, a case is in the partition of the moderator who decided, and a report is in the
+partition of the user who reported. While a case is open and its comment is published, the queue of
+reported comments lists the case. The queue is in the index with the key ``GSI1PK``.
 """
 
 from dataclasses import dataclass
@@ -44,8 +45,9 @@ CASE_ITEMS = Range(_CASE, _REPORT + LAST_CHARACTER)
 class Decision:
     """A moderator's decision on a comment.
 
-    ``seen`` is the version of the comment that the moderator decided on. A rejection has a
-    ``reason``, and an approval has none. ``by`` is None after the moderator's data was erased.
+    ``seen`` is the version of the comment on which the moderator decided. A rejection has a
+    ``reason``, and an approval has no reason. ``by`` is the moderator's user name, or None after
+    the moderator's data was erased.
     """
 
     by: str | None
@@ -73,7 +75,7 @@ class Case:
         return self.opened_at is not None and not self.hidden
 
     def approves(self, version: datetime) -> bool:
-        """Return whether a moderator has approved this version of the comment's text."""
+        """Return whether the latest decision approves this version of the comment."""
         decision = self.decision
         return decision is not None and decision.reason is None and decision.seen == version
 

@@ -1,10 +1,9 @@
 """Comments as items: their keys, indexes and codec.
 
 An item has its keys, ``product`` (S), ``createdAt`` (S), ``rating`` (N), ``language`` (S), and the
-packed attribute ``data`` (S). ``data`` contains title, text, username, the shop's reply, the number
-of helpful votes, the photos, and the author's name if it differs from the username. The indexes
-that list a product's comments project ``rating``, ``language`` and ``data``. Their keys contain the
-product and the time.
+packed attribute ``data`` (S). ``data`` contains all other values of the comment, such as title,
+text, username, photos and the shop's reply. The indexes that list a product's comments project
+``rating``, ``language`` and ``data``. The keys of these indexes contain the product and the time.
 """
 
 from functools import partial
@@ -122,9 +121,10 @@ def helpful_position(comment: Comment) -> str:
 
 
 def comment_in(item: Item | None) -> Comment | None:
-    """Return the comment that a table item stores; None for other items and for tombstones.
+    """Return the published comment that a table item stores; None for all other items.
 
-    It also returns None for an item that cannot be decoded. All reads of table items use this
+    The result is also None for an unpublished comment, for the tombstone of a deleted comment, and
+    for an item that cannot be decoded. All reads of table items use this
     function, so a comment that cannot be shown is not counted either.
     """
     if item is None or STATE in item or not is_comment(item):

@@ -1,14 +1,14 @@
 """Idempotency keys: a client that adds a comment twice with one key adds only one comment.
 
-This holds after a restart too. With a key, the id of the comment is a hash of the author and the
-key. So a second add finds the item of the first add. The item's attribute ``keyed`` (S) has the
-form ``<until>#<digest>``. ``until`` is the Unix time until which the key is kept. ``digest`` is a
-digest of the first add's values, with which a second add is compared. No index projects the
-attribute.
+If a client adds a comment with a key, the comment's id is a hash of the author and the key. So a
+second add with the same key finds the item of the first add, even after the server has restarted.
+The item's attribute ``keyed`` (S) has the form ``<until>#<digest>``. ``until`` is the Unix time
+until which the key is kept. ``digest`` is a digest of the first add's values. The server compares
+the values of a second add with this digest. No index projects the attribute.
 
-If the comment is deleted before that time, a tombstone replaces its item, so that a late retry does
-not restore the comment. A tombstone has the same primary key, ``keyed`` and ``expires`` (N), and is
-in no index.
+If the comment is deleted before the time ``until``, a tombstone replaces its item, so that a late
+retry does not restore the comment. A tombstone has the same primary key, ``keyed`` and ``expires``
+(N), and is in no index.
 """
 
 import hashlib
@@ -84,7 +84,7 @@ def check_same(item: Item, comment: Comment) -> None:
 def _digest(comment: Comment | Submission) -> str:
     """Return a digest of a comment's input.
 
-    It omits the author's name, which a new JWT may change.
+    The digest does not include the author's display name, because a new JWT may change this name.
     """
     values = [
         comment.username,

@@ -85,9 +85,9 @@ class Comment(NamedTuple):
     name: str | None = None
     """The author's display name when the comment was added; None if it equals the username."""
     touched_at: datetime | None = None
-    """When a moderator or a load last published the comment, or the shop last removed its reply.
-    These changes do not count as edits by the author, but subscriptions must send the comment
-    again."""
+    """The time when a moderator or a load last published the comment, or when the shop or a load
+    last removed the shop's reply. These changes are not edits by the author, but subscriptions must
+    send the comment again."""
     reply: Reply | None = None
     """The shop's reply. The server keeps the reply while the comment is not published."""
     votes: int = 0

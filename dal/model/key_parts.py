@@ -47,9 +47,10 @@ def fold(title: str) -> str:
 
 
 def fold_prefix(text: str) -> str:
-    """Return the start that the ``fold`` of every title that begins with ``text`` has.
+    """Return the folded form of ``text``, for a search by the first characters of titles.
 
-    A space at the end of ``text`` is kept.
+    The ``fold`` of every title that begins with ``text`` begins with the result. A space at the end
+    of ``text`` is kept.
     """
     folded = fold(text)
     return f"{folded} "[:TITLE_LENGTH] if text[-1:].isspace() else folded
@@ -58,7 +59,7 @@ def fold_prefix(text: str) -> str:
 def format_count(count: int) -> str:
     """Return a count as 12 digits, so that texts sort like numbers.
 
-    Without the zeros, 9 sorts after 10.
+    Without leading zeros, the text ``9`` sorts after the text ``10``.
     """
     return f"{count:0{COUNT_LENGTH}}"
 

@@ -34,8 +34,8 @@ _KEPT = ("touched_at", "reply", "votes", "votes_before", "photos")
 class LoadedComment:
     """A row of a file.
 
-    ``given`` has the row's values of the ``_KEPT`` fields, of the state, and of the fields of
-    ``DECISION``. If the row does not contain one of these values, ``given`` does not have it.
+    ``given`` contains the row's values of three kinds of fields: the state, the ``_KEPT`` fields
+    and the ``DECISION`` fields. A field that the row does not contain is not in ``given``.
     """
 
     comment: Comment
@@ -77,9 +77,11 @@ class LoadedComment:
 
 
 def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> Comment:
-    """Return the comment. If its content differs from the stored content, give it a later version.
+    """Return the loaded comment with the time of its last edit, which is also its version.
 
-    A moderator approves one version of a comment. So new content must get a version that no
+    If the row states a later edit than the stored comment, the row's time is kept. Otherwise the
+    result has the stored time if the content is equal, and the time ``now`` if the content differs.
+    A moderator approves one version of a comment, so new content must have a version that no
     moderator has approved.
     """
     later = comment.updated_at is not None and comment.updated_at > (

@@ -63,8 +63,8 @@ class Moderation:
 class WordList:
     """Finds words and phrases in texts, by the Aho-Corasick algorithm.
 
-    Raises ValueError, with the phrase's number, for a phrase that is too long or has no letter or
-    digit.
+    Raises ValueError if a phrase is too long, or has no letter and no digit. The error contains the
+    phrase's number, counted from 0.
     """
 
     def __init__(self, phrases: Iterable[str]) -> None:
@@ -87,8 +87,8 @@ class WordList:
                 state = self._fallbacks[state]
             state = self._next[state].get(character, 0)
             lengths = self._lengths[state]
-            # All these phrases end at the same character. If it is inside a word, none of them
-            # matches.
+            # All these phrases end at the position ``end``. If this position is inside a word, no
+            # phrase matches.
             if lengths and _divides(text, end) and any(_divides(text, end - n) for n in lengths):
                 return True
         return False
@@ -105,9 +105,11 @@ class WordList:
             self._lengths[state].append(len(phrase))
 
     def _linked(self) -> list[int]:
-        """Return, for each state, the state of its longest suffix.
+        """Return, for each state of the automaton, the state in which a failed search continues.
 
-        A phrase that ends in the suffix's state also ends in the state itself.
+        A state represents the characters read so far. The search continues in the state of their
+        longest suffix that is the beginning of a phrase. A phrase that ends in the suffix's state
+        also ends in the longer state.
         """
         fallbacks = [0] * len(self._next)
         waiting = deque(self._next[0].values())
@@ -146,7 +148,7 @@ _UNSPACED = (
     (0xF900, 0xFAFF),
     (0x20000, 0x3FFFF),
 )
-"""The first and the last character of scripts without spaces between words."""
+"""Ranges of characters, first and last, of scripts without spaces between words."""
 
 
 def _divides(text: str, place: int) -> bool:

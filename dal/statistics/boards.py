@@ -8,7 +8,8 @@ every few seconds.
 
 A move reads the product's items in one consistent Query. It updates each item that is in a wrong
 place, on condition that its place has not changed. Then it reads the product again, because another
-process may have moved the product by older counts. A move ends when no item is in a wrong place.
+process may have moved the product to a place for older counts. A move ends when no item is in a
+wrong place.
 
 If a process is killed, the next process that reads the product's statistics moves the product.
 """
@@ -32,8 +33,8 @@ _KEYS = (LEADERS.partition_key, LEADERS.sort_key)
 def misplaced(product_id: str, stored: Iterable[StoredCounts]) -> Iterator[tuple[Item, Item]]:
     """Yield a product's items that have wrong leaderboard keys, each with the right keys.
 
-    ``stored`` has all statistics items of the product. For a missing item, only its primary key is
-    yielded.
+    ``stored`` has all statistics items of the product. If the item of all languages is missing but
+    needs keys, the function yields its primary key instead of the item.
     """
     held, fives = dict[str | None, Item](), dict[str | None, int]()
     for key, counts, item in stored:
@@ -92,7 +93,7 @@ class Boards(DeferredWork):
             else:
                 expression = "REMOVE " + ", ".join(f"#{name}" for name in _KEYS)
             update |= {"Key": key_of(item), "UpdateExpression": expression}
-            with suppress(ConditionFailedError):  # another process has moved it meanwhile
+            with suppress(ConditionFailedError):  # another process has moved the product
                 await self._table.update(update)
                 self.moved += 1
         return len(wrong)

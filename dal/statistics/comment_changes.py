@@ -1,9 +1,9 @@
-"""Changes of comments: builds the write and the counter deltas of each, and groups changes.
+"""Changes of comments: builds each change's write and counter deltas, and groups changes.
 
 The attribute ``counted`` (N) of a comment's item is the number of the rebuild that has counted the
 comment. During a rebuild, a write adds the comment's new image to the rebuild's counters, and sets
-``counted`` in the new image to the rebuild's number. If the old image has this number too, the
-write subtracts the old image.
+``counted`` in the new image to the rebuild's number. If ``counted`` in the old image has the same
+number, the write also subtracts the old image from the rebuild's counters.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -33,12 +33,15 @@ event loop."""
 class CommentObserver(Protocol):
     """Receives writes of comments. The writes of each comment arrive in their order.
 
-    An image that is not a comment is None. A write is not reported if there is no comment before
-    and no comment afterwards.
+    An observer receives only published comments. It receives no write of an item that is not a
+    published comment before the write and is not a published comment after the write.
     """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:
-        """Receive an acknowledged write: the comment before and after it. None means no comment."""
+        """Receive the published comment before and after an acknowledged write.
+
+        None means that there is no published comment.
+        """
 
     def uncertain(self, product_id: str) -> None:
         """Receive the product of a write with an unknown outcome."""
@@ -139,9 +142,9 @@ class CommentChange:
         return named_actions(self.old, new, elsewhere=self.elsewhere)
 
     def keys(self, *, names: bool) -> list[tuple[str, str]]:
-        """Return the primary key of each action's item, first the comment's.
+        """Return the primary key of each action's item. The comment's key is the first.
 
-        ``names`` includes the reservations.
+        With ``names``, the result includes the keys of the reservations.
         """
         new = self.new
         own = comment_key(new.comment.comment_id) if isinstance(new, Undated) else new or self.old
@@ -177,7 +180,7 @@ class CommentChange:
 
 
 def generation_of(item: Item) -> int:
-    """Return the number of the latest rebuild that has counted the comment; 0 without a rebuild."""
+    """Return the number of the latest rebuild that counted the comment; 0 if none counted it."""
     return int(item[COUNTED]["N"]) if COUNTED in item else 0
 
 
@@ -192,8 +195,8 @@ def failures(
 ) -> list[ConditionFailedError | None]:
     """Return the error of each change, or None for a change that has not failed.
 
-    ``error`` numbers the failed actions within the transaction of all changes. The returned errors
-    number them within their change.
+    ``error`` numbers the failed actions within the transaction of all changes. A returned error
+    numbers the failed actions within its own change.
     """
     own: list[ConditionFailedError | None] = []
     first = 0
@@ -253,7 +256,8 @@ class TransactionBatch:
         alone = len(keys) == len(self._keys) + len(own)
         if self._keys and not (alone and len(keys) + 2 * len(counters) <= MOST_ACTIONS):
             return False
-        # Encoding takes longer than these checks, and gives a comment its date.
+        # ``prepare`` runs after these checks, because it takes longer. It encodes the item, and
+        # gives an undated comment its date.
         size = self._bytes + change.prepare()
         if self._keys and size > MOST_BYTES:
             return False

@@ -75,7 +75,10 @@ def rebuild_partition(generation: int, part: int) -> str:
 
 
 def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
-    """Return the table item for counts. The item of all languages has only leaderboard keys."""
+    """Return the table item for counts.
+
+    A product's item of all languages has no counts, only its primary key and leaderboard keys.
+    """
     item = item_key(key) | place_of(key, counts.fives)
     if key.language is None and key.generation is None:
         return item
@@ -143,7 +146,7 @@ class StoredCounts(NamedTuple):
 
 
 def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
-    """Yield the statistics items among ``items``, without those that another program wrote."""
+    """Yield the statistics items among ``items``. Items that cannot be decoded are left out."""
     for item in items:
         partition, sort_key = (str(item[name].get("S", "")) for name in ("PK", "SK"))
         if partition.startswith(_PRODUCT) and (sort_key == "S" or sort_key.startswith("S#")):
@@ -154,7 +157,7 @@ def stored_in(items: Iterable[Item]) -> Iterator[StoredCounts]:
 def statistics_of(stored: Iterable[StoredCounts]) -> CommentStatistics:
     """Return the statistics of a product from its items.
 
-    A count below 0 is an error, and becomes 0.
+    A stored count below 0 is wrong. The result has 0 instead.
 
     The statistics are sound if each item's total is the sum of its counts and no count is below 0.
     """

@@ -1,9 +1,9 @@
 """Applies the records of a stream's shards to the counters, each exactly once.
 
-A shard's checkpoint is the number of the last record that was applied. One transaction changes the
-counters and the checkpoint, so a crash cannot separate the two. If two appliers read the same
-records, the slower one finds a newer checkpoint than it expects. It reads the checkpoint again, and
-skips the records up to it.
+A shard's checkpoint contains the sequence number of the last applied record. One transaction
+changes both the counters and the checkpoint, so a crash cannot leave only one of them changed. If
+two appliers read the same records, the slower applier finds a newer checkpoint than it expects. The
+slower applier then reads the checkpoint again, and skips the records up to this checkpoint.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,8 +55,9 @@ def made_at(record: Record) -> datetime | None:
 def changes_of(records: Iterable[Record]) -> list[Change]:
     """Return the changes of those records that change counters, in the same order.
 
-    Two kinds of records change no counter: records of other items, and edits that do not change
-    product, language or rating.
+    Three kinds of records change no counter: records of items that are not comments, records of
+    comments that are unpublished before and after the change, and edits of published comments that
+    keep the product, language and rating.
     """
     changes: list[Change] = []
     for record in records:
@@ -100,14 +101,15 @@ class Applier(Checkpoints):
         self._boards = boards or Boards(table)
 
     async def check(self) -> None:
-        """Raise StoreRefusedError unless the maintenance mode is stream, without a rebuild."""
+        """Raise StoreRefusedError unless the mode is stream and no rebuild is running."""
         check_mode(await self._maintenance.current())
 
     async def apply(self, held: Checkpoint, records: Iterable[Record]) -> Checkpoint:
         """Apply the records after the checkpoint ``held``, and return the shard's new checkpoint.
 
-        ``records`` may begin before the checkpoint. After it, they must include every record that
-        changes a counter. Records that change no counter do not change the checkpoint.
+        ``records`` may begin before the checkpoint. They must include every record after the
+        checkpoint that changes a counter. Records that change no counter do not move the
+        checkpoint.
         """
         for part in parts(changes_of(records), actions_each=0):
             held = await self._move(held, part, part[-1].sequence, done=False)
@@ -148,7 +150,7 @@ class Applier(Checkpoints):
 def counted(actions: Sequence[Action], changes: Deltas) -> Callable[[Maintenance], CountedWrite]:
     """Return a function for ``commit`` that writes ``actions`` and the deltas of the counters.
 
-    It raises StoreRefusedError as ``check_mode`` does.
+    The returned function raises StoreRefusedError as ``check_mode`` does.
     """
 
     def build(now: Maintenance) -> CountedWrite:

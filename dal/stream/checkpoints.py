@@ -1,9 +1,9 @@
-"""Checkpoints: the last record of each shard that was applied, stored as items of the table.
+"""Checkpoints: the last applied record of each shard, stored as items of the table.
 
-The item of a shard is ``STREAM#<stream>`` / ``SHARD#<shard>``. It has ``sequence`` (S), the
-sequence number of the last applied record, and ``done`` (BOOL) once the shard is closed and fully
-applied. The item ``WATERMARK`` has ``caught_up`` (S), an instant: all records before it are
-applied.
+The item of a shard has the PK ``STREAM#<stream>`` and the SK ``SHARD#<shard>``. Its attribute
+``sequence`` (S) is the sequence number of the last applied record. The item has ``done`` (BOOL) if
+the shard is closed and fully applied. The same partition has an item with the SK ``WATERMARK``. Its
+attribute ``caught_up`` (S) is the watermark, an instant before which all records are applied.
 """
 
 from collections.abc import Iterable, Sequence
@@ -70,7 +70,7 @@ class Checkpoints:
         }
 
     async def begin(self, reached: Iterable[Checkpoint], instant: datetime) -> None:
-        """Store a new stream's checkpoints, after a rebuild has applied its first records.
+        """Store the checkpoints of a new stream, after a rebuild has applied the first records.
 
         The watermark is written last, because a follower refuses a stream without a watermark.
         """
@@ -109,7 +109,8 @@ class Checkpoints:
 
 
 KEPT_SECONDS = 3 * 24 * 3600
-"""Seconds after which a marker expires. The stream keeps the marker's record for a day."""
+"""Seconds after which a marker expires. DynamoDB keeps the marker's record in the stream
+for one day."""
 
 
 def marker(stream: str, event: str) -> Item:

@@ -1,9 +1,9 @@
 """The follower: reads every shard of a table's stream, and applies the records.
 
-A shard is read to its end before its child shards. In each round, the follower sends one GetRecords
-for every open shard, in parallel. A round without records raises the watermark, an instant before
-which all records are applied. The follower keeps its state only in the checkpoints in the table, so
-it may be killed at any moment.
+The follower reads a shard to its end before it reads the child shards. In each round, the follower
+sends one GetRecords for every open shard, in parallel. A round without records raises the
+watermark, at most once every 10 seconds. The watermark is an instant before which all records are
+applied. The follower stores its progress in the table, so it may be killed at any moment.
 """
 
 import asyncio
@@ -54,7 +54,8 @@ LONGEST_PAUSE = 1.0
 """Maximum seconds between two rounds without records."""
 
 LONGEST_BACKOFF = 30.0
-"""Maximum seconds between two rounds while DynamoDB does not respond."""
+"""Maximum seconds between two rounds after temporary errors: DynamoDB throttles or does not
+respond, or another follower applies the same records."""
 
 FULL = 1_000
 """The number of records in a full response. After a full response the shard may have more
@@ -113,8 +114,9 @@ async def follow(table: Table, streams: Streams) -> None:
 
     Raises StoreRefusedError in four cases: there is no stream, it was switched off, the maintenance
     mode is no longer stream, or the endpoint has no transactions. Raises ChangesLostError if
-    records expired before they were applied. While DynamoDB does not respond, the follower keeps
-    retrying.
+    records expired before they were applied. After a temporary error, the follower tries again.
+    An error is temporary if DynamoDB throttles or does not respond, or if another follower applies
+    the same records.
     """
     await admin.check_transactions(table)
     boards = Boards(table)
@@ -159,7 +161,7 @@ async def open_follower(
 async def caught_up(table: Table) -> datetime:
     """Return an instant before which all changes are applied.
 
-    Raise StoreRefusedError if the stream has no such instant.
+    Raise StoreRefusedError if the table has no stream, or if the stream has no watermark.
     """
     arn = await admin.stream(table)
     reached = arn and await Checkpoints(table, label_of(arn)).watermark()
@@ -210,7 +212,10 @@ class Follower:
         return busy
 
     async def _list(self) -> None:
-        """List the shards that can be read: their parent is fully read or no longer listed."""
+        """List the stream's shards, and open a reader for each shard that can be read.
+
+        A shard can be read if it has no parent, or if its parent is fully read or no longer listed.
+        """
         stream = await self._streams.describe(self._arn)
         began = self._clock()  # the response carries the service's clock
         listed = {shard.shard_id: shard for shard in stream.shards}
@@ -221,8 +226,8 @@ class Follower:
             parent = listed[shard].parent
             if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
-                    # No record of this shard is applied, but all records before the watermark are.
-                    # So this shard's records are newer than the watermark. If the watermark is
+                    # No record of this shard is applied, but all records before the watermark are
+                    # applied. So this shard's records are newer than the watermark. If this is
                     # older than the time for which DynamoDB keeps records, the shard's first
                     # records may have expired.
                     applied = await self._sink.watermark()
@@ -266,7 +271,7 @@ class Follower:
             await self._sink.finish(reader.checkpoint)
             del self._readers[held.shard]
             self._done.add(held.shard)
-            self._listed = None  # the shard has ended, so its children can be read
+            self._listed = None  # list again: the child shards can be read now
             return True
         # Records that change no counter do not move the checkpoint. Move it once an hour, before it
         # points to an expired record.

@@ -8,8 +8,8 @@ rebuild ends, the handler fails, and Lambda delivers the records again.
 
 If a record cannot be applied, the handler raises an exception, and Lambda delivers all records
 again. The records that were applied have markers, so the handler skips them. The handler never
-reports partial failures, because an event source mapping for which this option is off treats such a
-report as a success.
+reports partial failures. An event source mapping in which partial failure reports are off treats
+such a report as a success, and the failed records would be lost.
 """
 
 import asyncio
