@@ -188,7 +188,8 @@ class Subscription:
     comment_events: AsyncIterator[changes.CommentEvent] = strawberry.subscription(
         resolver=comments.comment_events,
         graphql_type=CommentEvent | None,
-        description="Events of the list that `Product.comments` returns for the same arguments. "
+        description="Events of a product's list of comments: the list that `Product.comments` "
+        "returns for these arguments. "
         "To read the list only once, pass the first page's `eventCursor` as `after`. Available "
         "by WebSocket (`graphql-transport-ws`) and by server-sent events.",
     )

@@ -205,7 +205,7 @@ class Settings:
     )
     known_products_only: bool = _setting(
         False,
-        "Refuse comments on a product if no title, picture or address of the product is stored.",
+        "Refuse comments on a product if no title, picture, URL or group of it is stored.",
         off="any-product",
     )
     buyers_only: bool = _setting(

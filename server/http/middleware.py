@@ -1,4 +1,7 @@
-"""ASGI middleware: request ids, allowed hosts, CORS, failures, deadlines, compression and tags."""
+"""ASGI middleware: request ids, allowed hosts, CORS, failures, deadlines, and compression.
+
+The module also has functions for entity tags (the header ``ETag``).
+"""
 
 import asyncio
 import logging

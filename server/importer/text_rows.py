@@ -1,4 +1,6 @@
-"""Reads rows of CSV files with a header, and of JSONL files. A rejects file is a JSONL file.
+"""Reads rows of CSV files with a header, and of JSONL files.
+
+A load writes the rows that it rejects to a JSONL file, which this module can read too.
 
 If a quote is not closed in CSV, the cell continues until the next quote, and contains the rows
 between both quotes. The result is not a valid row. This reader then searches the lines that it has

@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """A server's start and memory."""
+    """The resources that a server needed to start, and its memory after the rounds."""
 
     title: str
     start: Start
