@@ -1,8 +1,8 @@
 """Turns the limit of one comment per user and product on or off, while servers write.
 
 1. *Announce*: the command writes ``marking`` to the maintenance item. After SETTLE_SECONDS, every
-   server has read it. From then on, each add of a comment also writes a reservation for its author
-   and product. An add is refused if the author has reserved the product for another comment.
+   server has read the item. From then on, each add of a comment also writes a reservation for its
+   author and product. An add is refused if the author has reserved the product for another comment.
 2. *Mark*: a scan writes reservations for the older comments. If a user has several comments on a
    product, the reservation is for the newest comment. The partition ``COMMENTED`` keeps the ids of
    the user's other comments.

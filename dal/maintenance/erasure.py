@@ -50,8 +50,8 @@ CommentFate: TypeAlias = Literal["delete", "anonymize"]
 Fate: TypeAlias = Literal["keep", "rename", "delete"]
 
 PAUSE_SECONDS = 60.0
-"""Seconds between the two rounds of queries that prove an erasure without a scan. This assumes that
-an index lags behind the table for less time."""
+"""Seconds between the two rounds of queries that prove an erasure without a scan. The proof is
+right only if an index lags behind the table for less than this time."""
 
 MOST_PASSES = 20
 MOST_PROOFS = 3
@@ -83,7 +83,7 @@ class Choices:
 
 @dataclass(slots=True)
 class Erased:
-    """The numbers of items, by kind, that were erased, and that keep the name by choice."""
+    """For each kind, the number of erased items, and of items that keep the name by choice."""
 
     erased: Counter[Kind] = field(default_factory=Counter)
     kept: Counter[Kind] = field(default_factory=Counter)
@@ -180,7 +180,7 @@ class Erasure:
         raise self._conflict()
 
     async def _pass(self) -> int:
-        """Query the user's items once and erase them. Return how many were found."""
+        """Query the user's items once and erase them. Return the number of items found."""
         found, kind, batch = 0, None, list[Item]()
         self._done.kept.clear()
         async for item in find(self._table, self._name):

@@ -6,11 +6,13 @@ every comment into separate counters. Each rebuild has a number, the *generation
 1. *Announce*: the rebuild announces itself in the table, and waits until every writer has read the
    announcement. From then on, each write marks its comment with the generation, and adds the new
    version of the comment to the rebuild's counters. If the old version was marked, the write
-   subtracts the old version. So at any moment, these counters count exactly the marked comments.
+   subtracts the old version. So at any moment, the rebuild's counters count exactly the marked
+   comments.
 2. *Backfill*: a parallel scan marks all other comments, in transactions that also count them.
 3. *Cutover*: now all comments are marked. The rebuild copies its counters to the statistics items.
-   A copy's transaction fails if the counter has changed since it was read, and is then repeated.
-   Afterwards, the rebuild moves the products on the leaderboards.
+   If a counter has changed since the rebuild read it, the transaction that copies the counter
+   fails. The rebuild then repeats the transaction. Afterwards, the rebuild moves the products on
+   the leaderboards.
 4. The rebuild announces that it has ended.
 
 An interrupted rebuild continues when it is called again, because items with the PK

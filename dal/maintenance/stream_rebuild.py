@@ -43,7 +43,7 @@ from dal.table.index import EXPIRES
 from dal.table.items import Item, primary_key
 
 _PAUSE = 0.2
-"""Seconds between two reads of a shard: DynamoDB allows five per second."""
+"""Seconds between two reads of a shard: DynamoDB allows five reads of a shard per second."""
 
 _LOOK_EVERY = 0.5
 """Seconds between two DescribeStream requests while a stream is being switched on."""
@@ -163,7 +163,10 @@ async def end(table: Table) -> None:
 
 
 async def _catch_up(table: Table, streams: Streams, arn: str, replay: "Replay") -> None:
-    """Replay every record that was made before this call. Canaries prove that none is missing."""
+    """Replay every record that was made before this call.
+
+    Canaries prove that no record is missing.
+    """
     follower = Follower(streams, arn, replay)
     async with Canaries(table) as canaries:
         await canaries.release(1)
@@ -186,11 +189,11 @@ class Replay:
     """Counts a table's comments, from a scan and from the records made since the scan began.
 
     The replay remembers each comment's contribution, which is what the comment adds to the
-    counters. A record's new image replaces the contribution of its comment. So it does not matter
-    whether the scan saw a comment before or after another program's write. After the replay has
-    applied all records up to the end of the scan, it has the latest state of every comment.
-    Comments with the same product, language and rating share one contribution in memory. A comment
-    takes about 250 bytes, so four million comments take 1 GB.
+    counters. When the replay applies a record, the record's new image replaces the comment's
+    contribution. So it does not matter whether the scan saw a comment before or after another
+    program's write. After the replay has applied all records up to the end of the scan, it has the
+    latest state of every comment. Comments with the same product, language and rating share one
+    contribution in memory. A comment takes about 250 bytes, so four million comments take 1 GB.
 
     A follower uses the replay as its ``Sink``.
     """
@@ -276,7 +279,9 @@ def is_canary(key: Item) -> bool:
 
 
 class Canaries:
-    """Items whose records prove how far a stream was read. The end of the block deletes them.
+    """Canaries: items whose records in a stream prove how far the stream was read.
+
+    The canaries are deleted at the end of the ``async with`` block.
 
     The records of a shard are in the order of their writes. So after a canary's record was read,
     every earlier record of its shard was read too. DynamoDB chooses the shard of a record by the
@@ -300,7 +305,10 @@ class Canaries:
         await self._table.put_many([primary_key(name) | expires for name in names])
 
     def have_come(self, shown: Mapping[str, str]) -> bool:
-        """Return whether ``shown`` has all canaries. Its keys are the canaries' partition keys."""
+        """Return whether all canaries were read from the stream.
+
+        The keys of ``shown`` are the partition keys of the canaries that were read.
+        """
         return self._released <= shown.keys()
 
     def prove(
@@ -316,8 +324,9 @@ class Canaries:
         def read(listed: str) -> bool:
             """Return whether a shard was read far enough.
 
-            A canary from the shard or from one of its ancestors proves this. It is also proved if
-            the shard was read to its end and DynamoDB lists a child of the shard.
+            A shard was read far enough if a canary from the shard, or from one of its ancestors,
+            was read. This is also true if the shard was read to its end and DynamoDB lists a child
+            of the shard.
             """
             shard: str | None = listed
             while shard is not None and shard not in reached:

@@ -224,7 +224,10 @@ async def _add_index(
 
 
 async def _active_indexes(table: Table, index_progress: IndexProgress) -> set[str]:
-    """Wait until no global index is being created or deleted, and return the names of all."""
+    """Wait until no global index is being created or deleted.
+
+    Return the names of all global indexes.
+    """
     while True:
         description = await admin.describe(table)
         if description["TableStatus"] not in {"ACTIVE", "CREATING", "UPDATING"}:

@@ -1,9 +1,9 @@
 """Verification: counts all comments of the table, and compares the stored statistics with them.
 
-A scan is not a snapshot: a concurrent write may be included in the scanned statistics but not in
-the scanned comments, or the reverse. The amount of a real error (the stored number minus the right
-number) stays the same during concurrent writes. So if counts differ, verification scans the table
-again. It reports only differences that have the same amount in every scan.
+A scan is not a snapshot. The scanned statistics may include a concurrent write that the scanned
+comments do not include, or the reverse. The amount of a real error (the stored number minus the
+right number) stays the same during concurrent writes. So if counts differ, verification scans the
+table again. Verification reports only differences that have the same amount in every scan.
 
 Verification also corrects data that a killed process has left incomplete. It corrects products'
 places on the leaderboards, which normally change some seconds after the counts. It opens and closes

@@ -73,7 +73,7 @@ def summed(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def compared(old: object, new: object) -> Outcome:
-    """Return the outcome of writing ``new`` over ``old``, which is None if there was no item."""
+    """Return the outcome of writing ``new`` over ``old``. ``old`` is None if no item was stored."""
     if old is None:
         return NEW
     return UNCHANGED if old == new else CHANGED
@@ -111,16 +111,16 @@ class BulkWriter:
         self._table = table
         self._writes = writes
         self._reads = True
-        """Whether to read comments before writing them. False after a batch whose ids were all
-        new."""
+        """Whether to read comments before writing them. It becomes False if a read finds no stored
+        comment of a batch. It becomes True again if a write fails."""
 
     async def put(self, rows: Iterable[CommentRow]) -> Outcome:
         """Write comments over the stored comments with the same ids.
 
-        If two rows have the same id, the last one is written. An unchanged comment costs a read.
-        The first unchanged comment after a batch of new comments also costs a failed transaction,
-        because it was not read before. After a DalError, some of the comments may have been
-        written.
+        If two rows have the same id, the result is that of loading one row after the other. An
+        unchanged comment costs a read. The first unchanged comment after a batch of new comments
+        also costs a failed transaction, because the comment was not read before. After a DalError,
+        some of the comments may have been written.
         """
         latest: dict[str, LoadedComment] = {}
         for row in map(loaded, rows):

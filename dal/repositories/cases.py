@@ -63,7 +63,8 @@ class StoredCase:
     def corrected(self, *, hidden: bool) -> Case:
         """Return the case with its right state.
 
-        It is open if a report is newer than the latest decision, otherwise closed.
+        The case is open if a report is newer than the latest decision. Otherwise the case is
+        closed.
         """
         opened_at = self.case.opened_at
         if self.undecided:
@@ -103,9 +104,9 @@ async def write_case(table: Table, read: StoredCase, case: Case) -> None:
 async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
     """Open the case if a report is newer than the latest decision; otherwise close the case.
 
-    ``hidden``: whether the comment is unpublished; None keeps the value of the case. Return 1 if
-    this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a user reports
-    the comment between the read and the write, the next read finds this report.
+    ``hidden`` is True if the comment is unpublished. With None, the case keeps its value. Return 1
+    if this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a user
+    reports the comment between the read and the write, the next read finds this report.
     """
     rows = 0
 

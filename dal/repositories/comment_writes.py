@@ -79,11 +79,11 @@ class CommentWriter:
         """Store a new comment once. With a ``cause`` it becomes a submission that waits for review.
 
         The id of a comment with an idempotency key is a hash of its author and the key. So a second
-        add with the same key returns the first comment, in its present state. If the second add has
-        other contents, it raises IdempotencyKeyReusedError. If the first comment was deleted, it
-        raises NotFoundError. If ``dated`` is False, the comment gets the time of the write. If the
-        table allows one comment per person and product, and the author has another, it raises
-        AlreadyCommentedError.
+        add with the same key returns the first comment, in its present state. Raises
+        IdempotencyKeyReusedError if the second add has other contents, and NotFoundError if the
+        first comment was deleted. If ``dated`` is False, the comment gets the time of the write.
+        Raises AlreadyCommentedError if the table allows one comment per person and product, and the
+        author has another comment on the product.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -139,7 +139,7 @@ class CommentWriter:
     async def delete(self, comment_id: str, check: Callable[[Stored], None]) -> Stored:
         """Delete a comment or a submission, and return it.
 
-        ``check`` may raise an error to refuse.
+        ``check`` may raise an error to refuse the deletion.
         """
         gone: list[Stored] = []
 
@@ -194,8 +194,8 @@ class CommentWriter:
         change, or None to write nothing. If another request changes the item meanwhile, ``step`` is
         called again. A change without further actions also hides or lists the comment's open case.
         Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
-        other requests keep changing the item. If the item's own condition is true, but a condition
-        of the change's other actions fails, it raises ConditionFailedError.
+        other requests keep changing the item. Raises ConditionFailedError if the comment's item is
+        unchanged, but the condition of another action of the change fails.
         """
         elsewhere = False
 

@@ -132,7 +132,7 @@ class CommentRepository(CommentWriter):
     async def page_of_author(self, selection: AuthorSelection, cut: Slice) -> Page[Comment]:
         """Return one page of an author's comments.
 
-        It is eventually consistent, because the index is global.
+        The page is eventually consistent, because the index is global.
         """
         return await self._by_author.read(selection.query(), cut)
 

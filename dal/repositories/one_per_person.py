@@ -80,8 +80,8 @@ async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) 
 def same_owner(key: Item, held: Item | None) -> Action:
     """Return the check that the item of the comment ``held`` still has the same author and product.
 
-    An unpublished comment stores its product in ``data``, so ``data`` is compared. A published
-    comment has author and product in keys of indexes.
+    An unpublished comment stores its product in ``data``, so ``data`` is compared. The item of a
+    published comment has its author and its product in the keys of indexes.
     """
     owner = (BY_AUTHOR.partition_key, ALL.partition_key, STATE)
     if held is None:

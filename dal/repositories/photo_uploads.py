@@ -137,7 +137,8 @@ class PhotoUploads:
     def _may_be_upload(self, url: str) -> bool:
         """Return whether an address may show an upload, perhaps in another spelling.
 
-        Such a photo must be refused: its author could replace the file after its approval.
+        A photo with such an address must be refused, because its author could replace the file
+        after a moderator has approved the photo.
         """
         given, ours = urlsplit(url), urlsplit(self.url)
         return given.hostname == ours.hostname and "/uploads/" in unquote(given.path)

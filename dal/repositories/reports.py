@@ -1,8 +1,8 @@
 """Reports of comments. A comment with enough reports waits for a moderator.
 
 Storing a report takes several steps, and each step can be repeated. If a process is killed between
-two steps, the comment's next report completes them. If no report follows, ``verify`` opens the
-case.
+two steps, the comment's next report completes the remaining steps. If no report follows, ``verify``
+opens the case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +64,7 @@ class ReportRepository:
 
         After ``review_at`` reports the comment waits for a moderator, unless a moderator has
         approved its text. Reports before the latest decision do not count. Raises NotFoundError if
-        the comment is not published, and InvalidArgumentError if it is the user's own.
+        the comment is not published, and InvalidArgumentError if the comment is the user's own.
         """
         comment = await published(self._table, comment_id, username, check)
         if comment.username == username:
@@ -142,7 +142,7 @@ class ReportRepository:
     async def _sent_to_review(self, stored: StoredCase, case: Case) -> bool:
         """Send a comment to review, and hide its ``case``, unless its text was approved.
 
-        Return whether it is unpublished now.
+        Return True if the comment is now unpublished, or if it was deleted meanwhile.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:

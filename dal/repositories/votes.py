@@ -43,7 +43,7 @@ class VoteRepository:
         """Store a user's vote, and return the comment with this vote.
 
         ``check`` may refuse the user. A second vote changes nothing. Raises NotFoundError if the
-        comment is not published, and InvalidArgumentError if it is the user's own.
+        comment is not published, and InvalidArgumentError if the comment is the user's own.
         """
         comment = await self._comment(comment_id, username, check)
         item = encode_vote(Vote(comment_id, comment.product_id, username))
@@ -82,8 +82,9 @@ class VoteRepository:
     async def highlights(self, product_id: str) -> Highlights:
         """Return the positive and the critical comment with the most votes.
 
-        Of several comments with the same number of votes, the newest is returned. If one of the two
-        is not among the first rows, a second Query reads further rows.
+        Of several comments with the same number of votes, the newest is returned. If the first rows
+        lack one of the two comments, a second Query reads further rows. A comment that neither
+        Query reads is None in the result.
         """
         values = {"product": product_id}
         request = QueryRequest(HELPFUL, HELPFUL.partition_of(values), descending=True)

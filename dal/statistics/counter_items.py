@@ -88,7 +88,8 @@ def encode(key: StatisticsKey, counts: RatingCounts) -> Item:
 def encode_all(counts: Mapping[StatisticsKey, RatingCounts]) -> Iterator[Item]:
     """Yield the table items for the counts of languages, and each product's item of all languages.
 
-    The function ignores counts without a language, because it computes them as sums of the others.
+    Counts of a key without a language must be zero. The function computes the item of all languages
+    as the sum of a product's counts.
     """
     overall: dict[StatisticsKey, RatingCounts] = {}
     for key, held in counts.items():

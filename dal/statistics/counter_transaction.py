@@ -1,13 +1,13 @@
 """Writes comments and their counters in the same transactions.
 
 Writes of comments on one product change the same counters, and parallel transactions on them would
-conflict. So a process runs one transaction per product at a time. Further changes of the product
-wait, and the next transaction writes all of them. After a conflict with another process the
-transaction is retried. Counters change by ``ADD``, so the order of the transactions does not
-matter.
+conflict. So a process runs one transaction per product at a time. Meanwhile, further changes of the
+product wait. The next transaction writes the waiting changes together. After a conflict with
+another process the transaction is retried. Counters change by ``ADD``, so the order of the
+transactions does not matter.
 
 A change without counters writes only its own item. In the maintenance mode ``stream``, no change
-has counters. Such writes run in parallel, except writes of the same comment.
+has counters. Writes without counters run in parallel, except writes of the same comment.
 """
 
 import asyncio
@@ -141,12 +141,14 @@ class CounterTransactions:
             raise outcome
 
     async def write_many(self, changes: Sequence[CommentChange]) -> Sequence[CommentChange]:
-        """Write all changes in one transaction, and return the changes that were written.
+        """Write changes together, and return the changes that were written.
 
-        If another client has changed one of the comments since it was read, nothing is written. In
-        the maintenance mode ``stream``, each change is a separate write: only the writes of such
-        comments fail, and the others succeed. This method waits for locks without a time limit.
-        Raises the errors of ``write`` except ConditionFailedError.
+        One transaction writes all changes. If another client has changed one of the comments since
+        it was read, the transaction writes nothing. If DynamoDB rejects the transaction as invalid,
+        the changes are divided into two halves, each with its own transaction. In the maintenance
+        mode ``stream``, each change is a separate write, so only the writes of comments that
+        another client has changed fail. This method waits for locks without a time limit. Raises
+        the errors of ``write`` except ConditionFailedError.
         """
         products = frozenset[str]().union(*(change.products for change in changes))
         if await self._in_stream_mode():

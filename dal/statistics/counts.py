@@ -48,8 +48,9 @@ COUNTED_FIELDS = frozenset({"product", "language", "rating"})
 class StatisticsKey(NamedTuple):
     """Names the counters of a product's comments in one language.
 
-    Without a language, it names the sum of all languages, which no item stores. With a
-    ``generation``, it names the counters of the rebuild with this number, which clients never see.
+    A key without a language names the sum of all languages. No item stores this sum. A key with a
+    ``generation`` names the counters of the rebuild with this number. Clients never see these
+    counters.
     """
 
     product_id: str
@@ -164,8 +165,8 @@ class CommentStatistics:
     def count(self, query: Query) -> int | None:
         """Return the number of comments that a query selects.
 
-        Raises NoIndexError if the query filters by a field that is not counted. Counts do not
-        depend on dates, so for a query with dates it returns None, or 0 if no comment passes the
+        Raises NoIndexError if the query filters by a field that is not counted. The counters do not
+        store dates. So the result is None for a query with dates, or 0 if no comment passes the
         other filters.
         """
         uncounted = sorted(query.filters.keys() - COUNTED_FIELDS)

@@ -1,8 +1,9 @@
 """Deferred work: changes of one object are collected for some seconds, and then done at once.
 
-Each process collects the names of changed objects for WORK_SECONDS, and then works once on each. In
-each such period it works on at most MOST_AT_ONCE objects. If more objects change, their work waits
-for a later period; clients' requests are not delayed.
+Each process collects the names of changed objects for WORK_SECONDS, and then works once on each
+object. In each period of WORK_SECONDS, a process works on at most MOST_AT_ONCE objects. If more
+objects change, the work on the other objects waits for a later period. Clients' requests do not
+wait for this work.
 """
 
 import asyncio
@@ -41,7 +42,8 @@ class DeferredWork(ABC):
     undone: ClassVar[str]
     """The beginning of the log's sentence about work that failed."""
     repaired_by: ClassVar[str]
-    """The end of this sentence: it names the event that repeats the work."""
+    """The end of the log's sentence about work that failed. This part names the event that repeats
+    the work."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -51,12 +53,12 @@ class DeferredWork(ABC):
 
     @property
     def pending(self) -> frozenset[str]:
-        """The names of the objects that wait for this work."""
+        """The names of the objects on which this process still has to work."""
         return frozenset(self._pending)
 
     @abstractmethod
     async def work(self, name: str) -> bool:
-        """Work on one object; return whether it must be worked on again. Raises DalError."""
+        """Work on one object. Return True if the work must be repeated. Raises DalError."""
 
     def is_due(self, name: str) -> bool:  # noqa: ARG002 - for other kinds of work
         """Return whether a pending object can be worked on now."""
@@ -155,7 +157,8 @@ class DeferredWork(ABC):
 
         try:
             await in_parallel([work(name) for name in names])
-        except BaseException:  # such as a cancellation, after which ``finish`` works on all of them
+        except BaseException:
+            # After a cancellation, for example, ``finish`` works on all these objects.
             for name in names:
                 self.note(name)
             raise

@@ -6,10 +6,12 @@ each process collects the comments with changed votes. Every few seconds it *fol
 each of these comments: it counts the vote items, and stores their number in the comment.
 
 A fold writes on condition that the comment has not changed since it was read, so a fold loses no
-edit. After its write it counts again, because a slower fold may have stored an older number. A fold
-keeps ``updatedAt``, and listeners receive no event, because a fold is not an edit.
+edit. After its write, the fold counts the votes again, because a slower fold may have stored an
+older number. A fold keeps ``updatedAt``, and listeners receive no event, because a fold is not an
+edit.
 
-If a process is killed before a fold, the next vote for the comment or ``verify`` folds it.
+If a process is killed before a fold, the next vote for the comment, or ``marginalia stats verify``,
+makes the fold.
 """
 
 from time import monotonic

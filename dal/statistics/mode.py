@@ -1,8 +1,9 @@
 """The maintenance mode: which program changes the counters. An item of the table stores it.
 
-In mode *transactional*, each write of this program changes the counters in its transaction. During
-a rebuild it also changes the rebuild's counters. In mode *stream*, a follower of the table's stream
-changes the counters, and writes do not. Then other programs may write comments too.
+In mode *transactional*, each write of this program changes the counters in the same transaction.
+During a rebuild, each write also changes the rebuild's counters. In mode *stream*, a follower of
+the table's stream changes the counters, and writes do not. Only in mode *stream* may other programs
+write comments too.
 
 A process reads the item at most 5 seconds before each transaction. A transaction takes at most 10
 seconds plus one more attempt. An announcement is a change of the item. SETTLE_SECONDS after an
@@ -39,7 +40,7 @@ READERS_KEEP_SECONDS = 30.0
 """Seconds for which page reads cache the item."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
-"""Waits for SETTLE_SECONDS. After that, every writer obeys the latest announcement."""
+"""Waits for SETTLE_SECONDS. After this wait, every writer obeys the latest announcement."""
 
 _RUNS = ("rebuilding", "upgrading")
 """Attributes of the item during a rebuild and during an upgrade."""
@@ -121,7 +122,7 @@ class Maintenance:
     def exact(self) -> bool:
         """Whether counts include every write that was acknowledged before the counts were read.
 
-        In that case a count of zero proves that no comment exists.
+        If this is True, a count of zero proves that no comment exists.
         """
         return self.mode is MaintenanceMode.TRANSACTIONAL and self.complete and not self.rebuilding
 
@@ -176,7 +177,9 @@ class MaintenanceStore:
     async def _read_in_time(self) -> tuple[float, Maintenance]:
         """Read the item.
 
-        Return it with the time before the read; raise an error if the read was slow.
+        Return the contents with the time before the read. If the read takes KEPT_SECONDS or longer,
+        and the caller waits for DynamoDB without a time limit, this method reads again. For other
+        callers it raises StoreUnavailableError.
         """
         while True:
             requested = monotonic()
@@ -188,11 +191,11 @@ class MaintenanceStore:
 
     @property
     def latest(self) -> Maintenance | None:
-        """The contents that ``current`` read last, however old; None before the first read."""
+        """The contents that ``current`` read last, at any time ago; None before the first read."""
         return None if self._kept is None else self._kept[1]
 
     def forget(self) -> None:
-        """Let the next call read the item again."""
+        """Remove the cached contents, so that the next call of ``current`` reads the item again."""
         self._kept = None
 
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:

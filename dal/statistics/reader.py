@@ -125,13 +125,14 @@ class StatisticsReader:
     async def recent(self, product_id: str, *, spend: Spend | None = None) -> CommentStatistics:
         """Return statistics that may be KEPT_SECONDS old.
 
-        They are for planning only. Clients get statistics from ``read``.
+        Only the planner uses these statistics. Clients get statistics from ``read``.
         """
         kept = self._kept.get(product_id)
         if kept is not None and kept.statistics is not None:
             return kept.statistics
         mine = self._kept[product_id] = _Recent()
-        # If ``forget`` removes this entry while it is read, the statistics may lack a write.
+        # If ``forget`` removes this entry while the statistics are being read, the statistics may
+        # lack a write. So they are returned, but not cached.
         mine.statistics = await self.read(product_id, consistent=False, spend=spend)
         return mine.statistics
 
@@ -196,8 +197,8 @@ class ProductStatisticsProvider:
     ) -> Collection[EqualityKey]:
         """Return the keys that are proved to have no comment.
 
-        Return no key if the counts are inexact, or if the list has several products: exact counts
-        of each product would cost more than reading empty segments.
+        Return no key if the counts are inexact, or if the list has several products. For several
+        products, reading exact counts would cost more than reading empty segments.
         """
         product, *others = query.filters["product"]
         if others or not (await self._maintenance.current()).exact:
