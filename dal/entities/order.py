@@ -3,8 +3,8 @@
 An item has its keys, ``status`` (S), and the packed attribute ``data`` (S). ``status`` is for other
 programs that read the table. ``data`` contains the lines, so that one Query reads an order with its
 lines. ``data`` also has the customer's name if it differs from the username. The key attribute
-``OrderStatusDate`` contains status and date. The indexes that have other keys project this
-attribute.
+``OrderStatusDate`` contains status and date. An index projects this attribute if the index's own
+keys do not contain it.
 """
 
 from functools import partial

@@ -1,9 +1,9 @@
 """Submissions (comments that are not published) as items. The primary key is the comment's.
 
-An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. It has no
-attributes such as ``rating``, and no key of an index by product, so no list of comments shows it.
-In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the submissions that
-wait for a moderator.
+An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. The item has
+no attributes such as ``rating``, and no key of an index by product, so no list of comments contains
+the submission. In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the
+submissions that wait for a moderator.
 """
 
 from typing import Any
@@ -66,7 +66,7 @@ def submission_in(item: Item | None) -> Submission | None:
 
 
 def stored(item: Item | None) -> Comment | Submission | None:
-    """Return the comment or submission that an item stores; None if it is missing or unreadable."""
+    """Return the comment or submission that an item stores; None for any other item."""
     return submission_in(item) or comment_in(item)
 
 

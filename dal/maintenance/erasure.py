@@ -180,7 +180,7 @@ class Erasure:
         raise self._conflict()
 
     async def _pass(self) -> int:
-        """Query the user's items once and erase them. Return the number of items found."""
+        """Query the user's items once and erase them. Return how many items had to be erased."""
         found, kind, batch = 0, None, list[Item]()
         self._done.kept.clear()
         async for item in find(self._table, self._name):

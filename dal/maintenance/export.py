@@ -74,7 +74,7 @@ class ExportPage:
 async def export_pages(
     table: Table, segment: int, kinds: Collection[str], *, all_states: bool = False
 ) -> AsyncIterator[ExportPage]:
-    """Yield the objects of ``kinds`` in one scan segment. Raises DalError.
+    """Yield the objects of ``kinds`` for each page of one scan segment. Raises DalError.
 
     By default, only published comments are exported. With ``all_states``, submissions (unpublished
     comments) are exported too. For each organisation that the scan finds, the organisation's users

@@ -104,8 +104,9 @@ class Backfill:
     async def _mark(self, items: Iterable[Item]) -> None:
         """Mark and count the comments without a mark.
 
-        Comments that change meanwhile are read and marked again. All comments fit in one
-        transaction of 4 MB, because a page of a scan has at most 1 MB.
+        If a comment of a batch changes meanwhile, the comments of this batch are read and marked
+        again. The comments of a batch fit in one transaction of 4 MB, because a page of a scan has
+        at most 1 MB.
         """
         unmarked = [item for item in items if generation_of(item) < self._generation]
         found = {comment: item for item in unmarked if (comment := comment_in(item)) is not None}

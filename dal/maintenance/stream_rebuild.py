@@ -257,7 +257,7 @@ class Replay:
         return held
 
     async def finish(self, held: Checkpoint) -> Checkpoint:
-        """Mark a closed shard, because all its records were applied."""
+        """Mark a closed shard as done, because all its records were applied."""
         self.reached[held.shard] = held = replace(held, done=True)
         return held
 

@@ -94,11 +94,11 @@ _NOT_IN_PRODUCT_LISTS = frozenset(
 
 
 async def create_table(table: Table) -> bool:
-    """Create the table if it does not exist. In a new table, every comment is counted.
+    """Create the table if it does not exist. Return False if the call changed nothing.
 
-    If the endpoint does not support transactions, the maintenance mode becomes stream. Comments are
-    then not counted, because a follower needs transactions too. Return False if the table existed
-    and was complete.
+    In a new table, every comment is counted. If the endpoint does not support transactions, the
+    maintenance mode becomes stream. Comments are then not counted, because a follower needs
+    transactions too.
     """
     created = await admin.create(table, INDEXES)
     expiry = await admin.let_expire(table)

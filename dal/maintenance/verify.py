@@ -105,7 +105,7 @@ async def verify(
 ) -> list[Difference]:
     """Return the differences between the stored statistics and the comments, sorted by product.
 
-    Each difference was the same in three scans, so it is not an effect of concurrent writes.
+    Each difference had the same amount in three scans, so concurrent writes are not its cause.
     ``boards`` corrects wrong places on leaderboards, ``cases`` corrects the cases of reported
     comments, ``folds`` the numbers of helpful votes, and ``names`` the reservations of products.
     """

@@ -93,7 +93,7 @@ def name(argument: str, value: str) -> str:
 def name_unless(username: str, name: str | None) -> str | None:
     """Return the display name to store with an object.
 
-    None if the name is empty or the username.
+    The result is None if the name is empty or equals the username.
     """
     return name if name and name != username else None
 
@@ -149,7 +149,7 @@ def languages(argument: str, values: Sequence[str]) -> frozenset[str]:
 
 
 def few(argument: str, values: Sequence[Value]) -> Sequence[Value]:
-    """Return ``values`` if a filter may have this number of values."""
+    """Return ``values`` if there are not too many values for a filter."""
     if len(values) > MAX_VALUES:
         raise InvalidArgumentError(
             argument, f"{argument} lists {len(values):,} values; the maximum is {MAX_VALUES}."
@@ -173,18 +173,18 @@ def explanation(argument: str, value: str) -> str:
 
 
 def optional_text(argument: str, value: str) -> str:
-    """As ``text``, but return an empty string for a text of spaces only."""
+    """Return the result of ``text``, or an empty string for a text without a visible character."""
     value = text(argument, value)
     return "" if _is_blank(value) else value
 
 
 def stated_title(argument: str, value: str) -> str:
-    """As ``title``, but refuse a title without a visible character."""
+    """Return ``value`` if it is valid as a title and has a visible character."""
     return _stated(argument, title(argument, value))
 
 
 def stated_text(argument: str, value: str) -> str:
-    """As ``text``, but refuse a text without a visible character."""
+    """Return ``value`` if it is valid as a text and has a visible character."""
     return _stated(argument, text(argument, value))
 
 
@@ -256,7 +256,7 @@ def address(argument: str, value: str) -> str:
 
 
 def photo_address(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as a photo's address: an https URL, as in ``address``."""
+    """Return ``value`` if it is valid as a photo's address: an https URL without a user name."""
     if not _is_https(_measured(argument, value, MAX_ADDRESS)):
         raise InvalidArgumentError(
             argument, f"{argument} is not a URL such as 'https://shop.example/kettle.jpg'."
@@ -274,7 +274,7 @@ def alternative_text(argument: str, value: str) -> str:
 
 
 def photo_count(argument: str, photos: Sequence[Value]) -> Sequence[Value]:
-    """Return ``photos`` if a comment may have this number of photos."""
+    """Return ``photos`` if there are not too many photos for a comment."""
     if len(photos) > MAX_PHOTOS:
         raise InvalidArgumentError(
             argument, f"{argument} has {len(photos):,} entries; the maximum is {MAX_PHOTOS}."
@@ -302,7 +302,7 @@ def quantity(argument: str, value: int) -> int:
 
 
 def money(argument: str, value: str) -> Money:
-    """Return the amount of a text like ``12.50 EUR`` or ``EUR 12.50``, in minor units (cents)."""
+    """Return the amount and currency of a text like ``12.50 EUR`` or ``EUR 12.50``."""
     parts = next(filter(None, (form.fullmatch(value) for form in _MONEY)), None)
     if parts is None:
         raise InvalidArgumentError(
@@ -313,7 +313,7 @@ def money(argument: str, value: str) -> Money:
 
 
 def currency(argument: str, code: str) -> str:
-    """Return ``code`` if it is an ISO 4217 currency with a minor unit. Gold (XAU) has none."""
+    """Return ``code`` if ISO 4217 defines its number of decimal places. Gold (XAU) has none."""
     if code not in decimal_places():
         raise InvalidArgumentError(
             argument, f"{argument} has the currency {code[:40]}; it must be one of ISO 4217."
@@ -322,7 +322,7 @@ def currency(argument: str, code: str) -> str:
 
 
 def amount(argument: str, value: Decimal, currency: str) -> Decimal:
-    """Return ``value`` in the currency's minor units (cents). ``0.00`` is valid."""
+    """Return ``value`` with the currency's decimal places: ``5`` EUR becomes ``5.00``."""
     if value.is_signed() or value >= MAX_AMOUNT:
         raise InvalidArgumentError(
             argument,

@@ -43,7 +43,8 @@ class Submission:
     cause: ReviewCause | None
     """Why the submission waits or waited for review; None if a published comment was rejected."""
     queued_at: datetime
-    """When the submission began to wait. The queue lists the earliest time first."""
+    """The time when the submission began to wait. The queue lists the earliest time first. If a
+    published comment was rejected, this is the time of the rejection."""
     reason: str | None = None
     """The moderator's reason for the rejection, which the author can read."""
     decided_at: datetime | None = None

@@ -43,8 +43,8 @@ Written: TypeAlias = Edge[Comment] | Submission
 Stored: TypeAlias = Comment | Submission
 
 Review: TypeAlias = Callable[[Comment | None, Comment], ReviewCause | None]
-"""A function that receives a comment before and after an edit. If the comment was not published
-before the edit, the first argument is None. The function returns the cause for which the edited
+"""A function that receives a comment before and after an edit. The first argument is None if the
+comment was not published before the edit. The function returns the cause for which the edited
 comment must wait for a moderator; None if it need not wait."""
 
 _OF_THE_RULE = frozenset({ReviewCause.SETTING, ReviewCause.WORDS})
@@ -179,10 +179,7 @@ class CommentWriter:
         return there, changed
 
     async def put_many(self, rows: Sequence[CommentRow]) -> Outcome:
-        """Write comments over the stored ones with the same ids.
-
-        If two rows have the same id, the last one is written.
-        """
+        """Write comments over the stored comments with the same ids: see ``BulkWriter.put``."""
         return await self._bulk.put(rows)
 
     async def rewrite(
@@ -207,7 +204,8 @@ class CommentWriter:
                 raise errors.NotFoundError("Comment not found.")
             try:
                 change = step(item, one)
-            # The viewer may not see the comment, so the cost must not show that it exists.
+            # The viewer may not see the comment, so the reported cost must not show that the
+            # comment exists.
             except errors.NotFoundError:
                 note_hidden(further_units(item))
                 raise
@@ -232,7 +230,7 @@ class CommentWriter:
         return await retry_on_conflict(attempt)
 
     async def _other(self, comment: Comment, item: Item | None) -> Stored:
-        """Return the author's other comment. Raise ConflictError if it does not exist any more.
+        """Return the author's other comment. Raise ConflictError if that comment was deleted.
 
         ``item`` is the item that names the other comment, from the error of the failed write. It is
         None if the endpoint does not return items with the error.
@@ -302,7 +300,7 @@ def version(one: Stored) -> datetime:
 
 
 def _edited(one: Stored, changes: Mapping[str, Any], review: Review | None) -> Stored:
-    """Return the edited comment. ``review`` decides whether it is published or a submission."""
+    """Return the comment after an edit, published or as a submission: see ``update``."""
     now = datetime.now(UTC)
     if isinstance(one, Submission):
         edited = replace(one, **changes, updated_at=now)

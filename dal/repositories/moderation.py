@@ -157,7 +157,8 @@ class ModerationRepository:
     async def reject(self, comment_id: str, seen: datetime, by: str, reason: str) -> Submission:
         """Reject a comment or a submission. Arguments and errors are those of ``approve``.
 
-        A submission that was already rejected with the same reason is returned unchanged.
+        If the submission was already rejected with the same reason, it is returned unchanged. The
+        author can read ``reason``.
         """
 
         def step(item: Item, one: Stored) -> CommentChange | None:

@@ -67,7 +67,7 @@ class StandingRepository:
         return await self._pages.read(query_of(IS_BLOCKED), cut)
 
     async def rewrite(self, username: str, step: Callable[[Standing], Standing]) -> Standing:
-        """Replace a user's standing by ``step(standing)``, on condition that it has not changed.
+        """Replace a user's standing by ``step(standing)``. Return the new standing.
 
         A standing without restrictions is deleted. Raises ConflictError if other requests keep
         changing the standing.

@@ -68,9 +68,9 @@ class CounterTransactions:
     """Writes comments and their counters in the same transactions.
 
     ``written`` receives the products of each write, including writes with an unknown outcome.
-    ``observer`` receives the comments of the write. Both are called before the client gets its
-    response. ``folds`` receives the comments that become published, to update their numbers of
-    votes.
+    ``observer`` receives the comments of each write. ``written`` and ``observer`` are called before
+    the client gets its response. ``folds`` receives the comments that become published, to update
+    their numbers of votes.
     """
 
     def __init__(
@@ -101,14 +101,15 @@ class CounterTransactions:
         these actions within the change. Raises ConflictError if other writes conflict until the
         deadline.
         """
-        # Locks: one write of a comment at a time, so that observers receive its writes in order;
-        # and one write of a person's comments on a product at a time, because their transactions
-        # would conflict.
+        # The locks allow one write of a comment at a time, so that observers receive its writes in
+        # order. They also allow one write at a time on a person's reservation of a product, because
+        # parallel transactions on the same reservation would conflict.
         latest = self._maintenance.latest
         keys = change.keys(names=latest is not None and latest.names_comments)
         async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
-            # A change without counters needs no group. The mode that was read last may be out of
-            # date. In that case the transaction changes counters, and is retried after a conflict.
+            # A change without counters needs no group. ``latest`` may be out of date, so that the
+            # mode is no longer stream. The transaction then changes counters without a group, and
+            # is retried after a conflict.
             if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
                 await self._write([change], change.products)
             else:
