@@ -115,7 +115,7 @@ def comment_position(comment: Comment) -> str:
 def helpful_position(comment: Comment) -> str:
     """Return the position of a comment in the order of helpful votes.
 
-    It is ``<votes, 12 digits>#<createdAt>#<id>``.
+    The position is ``<votes, 12 digits>#<createdAt>#<id>``.
     """
     return f"{comment.helpful_count:0{_COUNT_DIGITS}}#{comment_position(comment)}"
 

@@ -33,8 +33,8 @@ class Entity(Generic[Model]):
 
     * ``fields`` has a function for each filter field, which returns an object's value of the field,
       in the form that keys contain. If an index projects an attribute with the field's name, a
-      Query of the index can also filter rows by the field after it has read them (a residual
-      filter).
+      Query of the index can also have a residual filter by this field. DynamoDB applies a residual
+      filter after it has read the rows.
     * ``positions`` has a function for each order in which lists are sorted. The function returns an
       object's position, or None if no list in this order contains the object.
     * ``indexes``: the first of these indexes contains every item of this kind.

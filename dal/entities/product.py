@@ -20,7 +20,7 @@ from dal.table.index import TABLE_KEYS, Index
 from dal.table.items import Item, primary_key
 
 DETAILS = "DETAILS"
-"""The sort key of the details. It sorts before the sort keys of the counters."""
+"""The sort key of the details. The details sort before the counters."""
 
 ProductWithDetails: TypeAlias = tuple[str, ProductDetails]
 """A product's id, and its details."""

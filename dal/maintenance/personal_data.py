@@ -2,8 +2,8 @@
 
 ``find`` reads the user's partitions by Query. ``find`` misses items that an index does not contain
 yet, and tickets of an organisation that the user has left. ``scan`` misses nothing, because it
-reads the whole table consistently. Both search for the name in keys and in those fields of ``data``
-that contain user names, but not in texts.
+reads the whole table consistently. Both functions search for the name in keys, and in the fields of
+``data`` that contain user names. They do not search in texts.
 """
 
 import re

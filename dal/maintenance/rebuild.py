@@ -139,9 +139,9 @@ async def cut_over(table: Table, announced: Maintenance) -> None:
     For each batch of counters: copy the counters, move their products on the leaderboards, and
     delete the counters. After an interruption, the next cutover processes the counters that are
     left. No counter is copied twice, because the attribute ``rebuilt`` (N) of the statistics item
-    holds the rebuild's generation. This matters if a late write creates a deleted counter again,
-    with wrong counts. Raises StoreRefusedError if another command has changed the maintenance mode
-    meanwhile.
+    holds the rebuild's generation. The attribute is needed because a late write can create a
+    deleted counter again, with wrong counts. Raises StoreRefusedError if another command has
+    changed the maintenance mode meanwhile.
     """
     boards = Boards(table)
     counters = [key async for key in counter_keys(table, announced.generation)]

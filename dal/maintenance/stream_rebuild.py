@@ -2,12 +2,12 @@
 
 In this mode, a follower reads the records of the table's stream and changes the statistics.
 
-1. *Announce*: the rebuild announces itself in the table. It waits until the servers' writes and the
-   follower no longer change the counters.
+1. *Announce*: the rebuild announces itself in the table. Then the rebuild waits until the servers'
+   writes and the follower no longer change the counters.
 2. *Scan*: the rebuild switches a new stream on, and scans the table.
 3. *Replay*: the rebuild applies the stream's records to the scanned comments. After the scan, it
-   writes canaries, which are items that prove how far the rebuild has read the stream. It continues
-   until it has read canaries from each shard.
+   writes canaries, which are items that prove how far the rebuild has read the stream. The rebuild
+   continues until it has read canaries from each shard.
 4. *Cutover*: the rebuild writes the statistics, and checkpoints from which a follower continues.
    The Lambda handler cannot use checkpoints, because it does not know a record's shard. So the
    rebuild also writes a marker for each replayed record, and the handler skips these records.
@@ -72,8 +72,8 @@ async def rebuild(
     read = await store.read()
     check_alone(read, replace(read, rebuilding=True))
     if read.mode is MaintenanceMode.TRANSACTIONAL:
-        # Writes will soon stop changing the counters. Then a count of zero no longer proves that a
-        # list is empty, so pages must not rely on this.
+        # Writes will soon stop changing the counters. After that, a count of zero no longer proves
+        # that a list is empty, so pages must not rely on the counts.
         read = await store.announce(read, complete=False)
         await wait_for_writers()
     announced = await store.announce(
@@ -286,10 +286,10 @@ class Canaries:
     The records of a shard are in the order of their writes. So after a canary's record was read,
     every earlier record of its shard was read too. DynamoDB chooses the shard of a record by the
     item's key. So canaries have random keys, and the rebuild writes canaries until it has read one
-    from each open shard. It must read all canaries, because a missing canary may be in a shard that
-    DynamoDB does not list yet. There are 32 canaries for each listed shard. An unlisted shard may
-    receive only half as many keys as a listed shard. Even such a shard gets at least one canary,
-    except in one of ten million rebuilds.
+    from each open shard. The rebuild must read all canaries, because a missing canary may be in a
+    shard that DynamoDB does not list yet. There are 32 canaries for each listed shard. An unlisted
+    shard may receive only half as many keys as a listed shard. Even such a shard gets at least one
+    canary, except in one of ten million rebuilds.
     """
 
     def __init__(self, table: Table) -> None:

@@ -6,10 +6,10 @@ right number) stays the same during concurrent writes. So if counts differ, veri
 table again. Verification reports only differences that have the same amount in every scan.
 
 Verification also corrects data that a killed process has left incomplete. It corrects products'
-places on the leaderboards, which normally change some seconds after the counts. It opens and closes
-the cases of reported comments, stores the numbers of helpful votes in comments, and removes the
-cases and votes of deleted comments. If the table allows only one comment per user and product,
-another scan corrects the reservations (see ``dal.entities.commented``).
+places on the leaderboards, which normally change some seconds after the counts. Verification opens
+and closes the cases of reported comments. It stores the numbers of helpful votes in comments, and
+removes the cases and votes of deleted comments. If the table allows only one comment per user and
+product, another scan corrects the reservations (see ``dal.entities.commented``).
 """
 
 import asyncio

@@ -91,7 +91,7 @@ class Comment(NamedTuple):
     reply: Reply | None = None
     """The shop's reply. The server keeps the reply while the comment is not published."""
     votes: int = 0
-    """The number of users who found the comment helpful. It may be some seconds old."""
+    """The number of users who found the comment helpful. The number may be some seconds old."""
     votes_before: int = 0
     """The number of helpful votes that the comment had in the shop's earlier software. A loaded
     file states it."""

@@ -1,4 +1,7 @@
-"""A user's standing: what the user may write. It depends on moderators' blocks and purchases."""
+"""A user's standing: what the user may write.
+
+The standing depends on moderators' blocks of the user and on the user's purchases.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -157,9 +157,9 @@ def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
 class Cases:
     """Corrects cases after a scan, because a killed process can leave a wrong case.
 
-    It removes the cases of deleted comments, opens the cases of comments with undecided reports,
-    and closes or hides other cases. ``opened``, ``closed`` and ``removed`` count the corrected
-    cases.
+    This class removes the cases of deleted comments. It opens the cases of comments with reports
+    after the latest decision, and closes or hides other cases. ``opened``, ``closed`` and
+    ``removed`` count the corrected cases.
     """
 
     def __init__(self, table: Table) -> None:

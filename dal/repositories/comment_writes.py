@@ -187,12 +187,12 @@ class CommentWriter:
     ) -> Stored | None:
         """Change an item by ``step``, and return the new comment or submission.
 
-        ``step`` receives the item, read consistently, and its comment or submission. It returns the
-        change, or None to write nothing. If another request changes the item meanwhile, ``step`` is
-        called again. A change without further actions also hides or lists the comment's open case.
-        Raises NotFoundError if there is neither a comment nor a submission, and ConflictError if
-        other requests keep changing the item. Raises ConditionFailedError if the comment's item is
-        unchanged, but the condition of another action of the change fails.
+        ``step`` receives the item, read consistently, and its comment or submission. ``step``
+        returns the change, or None to write nothing. If another request changes the item meanwhile,
+        ``step`` is called again. A change without further actions also hides or lists the comment's
+        open case. Raises NotFoundError if there is neither a comment nor a submission, and
+        ConflictError if other requests keep changing the item. Raises ConditionFailedError if the
+        comment's item is unchanged, but the condition of another action of the change fails.
         """
         elsewhere = False
 
@@ -232,8 +232,8 @@ class CommentWriter:
     async def _other(self, comment: Comment, item: Item | None) -> Stored:
         """Return the author's other comment. Raise ConflictError if that comment was deleted.
 
-        ``item`` is the item that names the other comment, from the error of the failed write. It is
-        None if the endpoint does not return items with the error.
+        ``item`` is the item that names the other comment, from the error of the failed write.
+        ``item`` is None if the endpoint does not return items with the error.
         """
         item = item or await self._table.get(commented_key(comment))
         others = await named(self._table, [item] if item else [])

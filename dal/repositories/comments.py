@@ -169,8 +169,9 @@ class CommentRepository(CommentWriter):
         return page.nodes[0] if page.edges else None
 
     async def total(self, selection: Selection, spend: Spend | None = None) -> int | None:
-        """Return the number of comments of a selection. It includes every acknowledged write.
+        """Return the number of comments of a selection.
 
+        The number includes every acknowledged write.
         Return None if the counters may be out of date, or if they do not count by a filter of the
         selection: dates, ``verified_only`` and ``has_photos``.
         """
@@ -207,7 +208,7 @@ class CommentRepository(CommentWriter):
     async def get_many(self, comment_ids: Sequence[str]) -> dict[str, Comment]:
         """Return the comments with these ids that exist, by id.
 
-        It takes one request per 100 ids.
+        The method sends one request per 100 ids.
         """
         items = await self._table.get_many([comment_key(one) for one in set(comment_ids)])
         return {one.comment_id: one for item in items if (one := _shown(item)) is not None}

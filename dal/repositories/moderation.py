@@ -69,8 +69,8 @@ class ModerationRepository:
     ) -> Submission | None:
         """Return a submission by its id, read consistently (AP17).
 
-        If ``sees`` returns False, return None. Then the reported cost is the cost of a missing
-        comment, so that the cost does not show that the submission exists.
+        If ``sees`` returns False, return None. In this case the reported cost is the cost of a
+        missing comment. So the cost does not show that the submission exists.
         """
         item = await self._table.get(comment_key(comment_id))
         submission = submission_in(item)

@@ -43,7 +43,7 @@ class ProductRepository:
     async def details(self, product_ids: Collection[str]) -> dict[str, ProductDetails]:
         """Return the stored details of these products, by id.
 
-        It takes one request per 100 products.
+        The method sends one request per 100 products.
         """
         items = await self._table.get_many([details_key(one) for one in set(product_ids)])
         return details_in(items)

@@ -66,7 +66,7 @@ class VoteRepository:
         """Return the ids of the comments that a user found helpful.
 
         If all comments are of one product, this takes one Query, otherwise one BatchGetItem for
-        each 100 comments. Both are eventually consistent.
+        each 100 comments. Both kinds of reads are eventually consistent.
         """
         products = {comment.product_id for comment in comments}
         if len(products) > 1 or len(comments) == 1:

@@ -6,10 +6,10 @@ attributes, all comments rated 5 together could not be written faster than this 
 allows. So each process collects the products with changed counters, and moves each product once
 every few seconds.
 
-A move reads the product's items in one consistent Query. It updates each item that is in a wrong
-place, on condition that its place has not changed. Then it reads the product again, because another
-process may have moved the product to a place for older counts. A move ends when no item is in a
-wrong place.
+A move reads the product's items in one consistent Query. Then it updates each item that is in a
+wrong place, on condition that the item's place has not changed. After the updates, the move reads
+the product again, because another process may have moved the product to a place for older counts. A
+move ends when no item is in a wrong place.
 
 If a process is killed, the next process that reads the product's statistics moves the product.
 """

@@ -33,8 +33,8 @@ event loop."""
 class CommentObserver(Protocol):
     """Receives writes of comments. The writes of each comment arrive in their order.
 
-    An observer receives only published comments. It receives no write of an item that is not a
-    published comment before the write and is not a published comment after the write.
+    An observer receives only published comments. If the comment is published neither before a write
+    nor after it, the observer does not receive the write.
     """
 
     def changed(self, old: Comment | None, new: Comment | None) -> None:

@@ -10,8 +10,8 @@ that language's leaderboard, and the item ``S`` has the keys of the leaderboard 
 The sort key is ``<count>#<product>``. An update expression cannot compute this sort key, so
 ``boards`` changes these keys after the counts.
 
-The counters of a rebuild are separate items with the keys ``RECOUNT#<generation>#<part>``. They are
-on no leaderboard. If a rebuild does not delete them, they expire.
+The counters of a rebuild are separate items with the keys ``RECOUNT#<generation>#<part>``. These
+items are on no leaderboard. If a rebuild does not delete these items, they expire.
 """
 
 import time

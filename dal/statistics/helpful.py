@@ -1,7 +1,7 @@
 """Helpful votes: a comment shows the number of its votes some seconds after they change.
 
 The votes of a comment are items. If each vote also changed the number in the comment, votes would
-conflict with one another and with edits, and each vote would write every index of the comment. So
+conflict with other votes and with edits. Each vote would also write every index of the comment. So
 each process collects the comments with changed votes. Every few seconds it *folds* the votes of
 each of these comments: it counts the vote items, and stores their number in the comment.
 
