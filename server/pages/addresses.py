@@ -1,4 +1,4 @@
-"""The addresses of pages. Each page has only one, so that it can be shared and cached.
+"""The addresses of pages. Each page has exactly one address, so that it can be shared and cached.
 
 A page shows 20, 50 or 100 comments: the first of its list, the last (``page=last``), or those after
 or before a cursor.
@@ -22,7 +22,7 @@ from server.pages.list_orders import ORDERS
 RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
-"""Number of comments on a page, if the visitor has not chosen another of ``SIZES``."""
+"""The default number of comments on a page. Visitors can choose another number of ``SIZES``."""
 
 SIZES = (SIZE, 50, 100)
 
@@ -91,7 +91,7 @@ class Filters:
 
     @property
     def dated(self) -> bool:
-        """Whether the filters have a first or last day. Then the server has no counts."""
+        """Whether a first or last day is chosen. The server has no counts for such filters."""
         return bool(self.since or self.until)
 
     @property
@@ -211,12 +211,12 @@ class Pager:
 
     @property
     def onward(self) -> str | None:
-        """The address of the next page; None on the last."""
+        """The address of the next page; None on the last page."""
         return self._at(after=self.info["endCursor"]) if self.info["hasNextPage"] else None
 
     @property
     def back(self) -> str | None:
-        """The address of the previous page; None on the first."""
+        """The address of the previous page; None on the first page."""
         return self._at(before=self.info["startCursor"]) if self.info["hasPreviousPage"] else None
 
     def _at(self, **cursor: str) -> str:

@@ -43,7 +43,7 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's limits, in characters. If the API refuses a shorter or equal text, it is blank."""
+"""The API's limits, in characters. A text that the API refuses within its limit is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -131,7 +131,7 @@ class CommentForm:
     def input(self) -> dict[str, Any]:
         """Return the fields for the mutation's input.
 
-        If the visitor has chosen no rating, it is 0, which the mutation refuses.
+        If the visitor has chosen no rating, the rating is 0, which the mutation refuses.
         """
         return {
             "rating": int(self.rating) if self.rating in _RATINGS else 0,

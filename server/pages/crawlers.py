@@ -7,8 +7,9 @@ from server.pages.addresses import product_path
 from server.pages.page_request import PageRequest
 
 _SITEMAP_PAGES = 10
-"""Maximum pages of the leaderboard in the sitemap, with 100 products each. Crawlers find other
-products by the links of the home page."""
+"""The sitemap lists the products on this many pages of the leaderboard, with 100 products each.
+
+Crawlers find the other products through the links of the home page."""
 
 
 async def robots(request: PageRequest) -> Response:
