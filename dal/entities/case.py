@@ -5,7 +5,7 @@ comment. One partition contains a comment's case, followed by the comment's repo
 user names. Cases and reports store their values in the packed attribute ``data`` (S). In the index
 ``byAuthor``, a case is in the partition of the moderator who decided, and a report is in the
 partition of the user who reported. While a case is open and its comment is published, the queue of
-reported comments lists the case. The queue is in the index with the key ``GSI1PK``.
+reported comments lists the case. The queue is in the index ``GSI1``.
 """
 
 from dataclasses import dataclass

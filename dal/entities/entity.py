@@ -32,9 +32,9 @@ class Entity(Generic[Model]):
     """One kind of item of the table.
 
     * ``fields`` has a function for each filter field, which returns an object's value of the field,
-      in the form that keys contain. If an index projects an attribute with the field's name, a
-      Query of the index can also have a residual filter by this field. DynamoDB applies a residual
-      filter after it has read the rows.
+      in the form that keys contain. If an index projects an attribute with the field's name, the
+      executor can also filter the index's rows by this field after a Query has read them (a
+      residual filter).
     * ``positions`` has a function for each order in which lists are sorted. The function returns an
       object's position, or None if no list in this order contains the object.
     * ``indexes``: the first of these indexes contains every item of this kind.

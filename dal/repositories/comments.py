@@ -172,6 +172,7 @@ class CommentRepository(CommentWriter):
         """Return the number of comments of a selection.
 
         The number includes every acknowledged write.
+
         Return None if the counters may be out of date, or if they do not count by a filter of the
         selection: dates, ``verified_only`` and ``has_photos``.
         """

@@ -55,7 +55,7 @@ LONGEST_PAUSE = 1.0
 
 LONGEST_BACKOFF = 30.0
 """Maximum seconds between two rounds after temporary errors: DynamoDB throttles or does not
-respond, or another follower applies the same records."""
+respond, or a write conflicts with another follower's write."""
 
 FULL = 1_000
 """The number of records in a full response. After a full response the shard may have more
@@ -114,9 +114,9 @@ async def follow(table: Table, streams: Streams) -> None:
 
     Raises StoreRefusedError in four cases: there is no stream, it was switched off, the maintenance
     mode is no longer stream, or the endpoint has no transactions. Raises ChangesLostError if
-    records expired before they were applied. After a temporary error, the follower tries again.
-    An error is temporary if DynamoDB throttles or does not respond, or if another follower applies
-    the same records.
+    records expired before they were applied. After a temporary error, the follower tries again. An
+    error is temporary if DynamoDB throttles or does not respond, or if a write conflicts with
+    another follower's write.
     """
     await admin.check_transactions(table)
     boards = Boards(table)
@@ -227,9 +227,9 @@ class Follower:
             if not checkpoint.done and (parent not in listed or parent in self._done):
                 if checkpoint.sequence is None:
                     # No record of this shard is applied, but all records before the watermark are
-                    # applied. So this shard's records are newer than the watermark. If this is
-                    # older than the time for which DynamoDB keeps records, the shard's first
-                    # records may have expired.
+                    # applied. So this shard's records are newer than the watermark. If the
+                    # watermark is older than the time for which DynamoDB keeps records, the shard's
+                    # first records may have expired.
                     applied = await self._sink.watermark()
                     if applied is None:
                         raise StoreRefusedError(NOT_BEGUN)
