@@ -40,7 +40,7 @@ _ARGUMENTS = {
     "commentId": gettext_noop("This comment number is not valid."),
     "username": gettext_noop("This user name is not valid."),
 }
-"""The message for BAD_ARGUMENT, by argument. The argument's value is in the page's address."""
+"""The message for the code BAD_ARGUMENT, by the argument's name."""
 
 _OTHERWISE = gettext_noop("This link does not work. Start again from the home page.")
 
@@ -69,7 +69,7 @@ KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try
 
 
 class PageFault(Exception):  # noqa: N818 - not always an error
-    """Ends a page with an HTTP status and a message for the visitor."""
+    """An error page with this HTTP status and this message for the visitor."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)

@@ -54,7 +54,7 @@ def locale() -> Locale:
 
 @contextmanager
 def speaking(tag: str) -> Iterator[None]:
-    """Set the current language in the ``with`` block, and in tasks that it starts."""
+    """Set the current language in the ``with`` block, and in tasks that the block starts."""
     before = _spoken.set(tag)
     try:
         yield
@@ -131,7 +131,7 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
 def by_weight(accepted: str) -> list[str]:
     """Return the values of an Accept header by descending weight.
 
-    Values of weight 0 are omitted.
+    Values of weight 0 are omitted, because the client does not accept them.
     """
     weights = qualities(accepted)
     accepted_ones = (one for one in weights if weights[one] > 0)

@@ -36,7 +36,7 @@ _CAUSES: Mapping[str, str] = {
     "EDIT": gettext_noop("The author has edited this comment."),
     "FILE": gettext_noop("The comment was pending when it was imported."),
 }
-"""The message for each cause for which a comment waits."""
+"""The message for each cause for which a comment waits for a decision."""
 
 _ERRORS: Mapping[str, str] = {
     "CONFLICT": gettext_noop("The author has edited this comment. Read it again."),
@@ -95,7 +95,7 @@ async def _page(
 ) -> Response:
     """Return one page of the queue without the comments ``done``.
 
-    The index may still contain these for some moments.
+    The index may still contain these comments for some moments.
     """
     part = ListPart.of(request.http.query_params)
     reported = _reported(request)
