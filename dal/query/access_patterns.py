@@ -288,7 +288,7 @@ ACCESS_PATTERNS = (
     AccessPattern("T3", "a ticket by its id"),
     AccessPattern(
         "T4",
-        "an organisation's tickets of any or one status",
+        "an organisation's tickets, of all statuses or of one",
         TICKETS_OF_ORGANIZATION,
         "organization status*",
         "?",

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BURST = 1.0
-"""Seconds. While no request has waited for longer than ``BURST``, every new request may wait. In
-this short time, the server cannot know yet how fast it will serve the waiting requests."""
+"""Seconds for which a burst of requests may wait. While no request has waited for longer, every new
+request may wait, because the server cannot know yet how fast it will serve the waiting requests."""
 
 WAIT = 6.0
-"""Seconds. While a request has waited for longer than ``BURST``, a new request may wait only if it
-will probably start within ``WAIT``."""
+"""Maximum seconds that a new request is expected to wait, while another request has waited for
+longer than ``BURST``. The server refuses requests that would wait longer."""
 
 LONGEST = 8.0
 """Seconds after which the server refuses a waiting request. A request waits so long only if
