@@ -22,7 +22,7 @@ from dal.table.index import QueryRequest, query_all
 from dal.table.items import ABSENT, PRESENT, Action
 
 _FIRST_ROWS, _FURTHER_ROWS = 12, 28
-"""The most rows that each of two Queries reads for the highlights of a product."""
+"""Maximum rows that each of the two Queries for the highlights of a product reads."""
 
 _HIGHLIGHTS = dict.fromkeys(POSITIVE, "most_helpful_positive") | dict.fromkeys(
     NEGATIVE, "most_helpful_critical"
