@@ -91,7 +91,7 @@ class CommentChange:
     changes: Deltas = field(init=False)
     """The deltas of the counters. They do not depend on the date."""
     _next: Sequence[Action] = field(init=False, default=())
-    """The actions of the next write, without counters and reservations; empty until built."""
+    """The result of ``prepare``; empty until it is called, and after the write."""
 
     def __post_init__(self) -> None:
         self.before = comment_in(self.old)
@@ -102,8 +102,8 @@ class CommentChange:
             self.after = comment_in(self.new)
         self.changes = deltas(self.before, self.after)
 
-    def prepare(self) -> int:
-        """Build the actions of the next write, and return their size in a request in bytes.
+    def prepare(self) -> Sequence[Action]:
+        """Build and return the actions of the next write, without counters and reservations.
 
         An undated comment gets the present time.
         """
@@ -118,7 +118,7 @@ class CommentChange:
             assert self.old is not None  # noqa: S101 - without either image nothing changes
             own = {"Delete": {"Key": key_of(self.old), **unchanged}}
         self._next = [own, *self.beside]
-        return len(orjson.dumps(self._next))
+        return self._next
 
     @property
     def products(self) -> frozenset[str]:
@@ -156,9 +156,7 @@ class CommentChange:
 
     def write(self, maintenance: Maintenance) -> CountedWrite:
         """Return the actions and the deltas of the counters, for a maintenance mode."""
-        if not self._next:
-            self.prepare()
-        own, changes = self._next[0], self.changes
+        own, changes = (self._next or self.prepare())[0], self.changes
         self._next = ()
         if maintenance.mode is MaintenanceMode.STREAM:
             changes = {}
@@ -258,7 +256,7 @@ class TransactionBatch:
             return False
         # ``prepare`` runs after these checks, because it takes longer. It encodes the item, and
         # gives an undated comment its date.
-        size = self._bytes + change.prepare()
+        size = self._bytes + len(orjson.dumps(change.prepare()))
         if self._keys and size > MOST_BYTES:
             return False
         self._keys = keys

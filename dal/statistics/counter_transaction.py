@@ -107,9 +107,9 @@ class CounterTransactions:
         latest = self._maintenance.latest
         keys = change.keys(names=latest is not None and latest.names_comments)
         async with self._comments.hold([key for key, _ in keys], deadline=retries.DEADLINE):
-            # A change without counters needs no group. ``latest`` may be out of date, so that the
-            # mode is no longer stream. The transaction then changes counters without a group, and
-            # is retried after a conflict.
+            # A change without counters needs no group. ``latest`` may be out of date: the mode may
+            # have changed from stream to transactional. Then this transaction changes counters
+            # without a group, and is retried after a conflict.
             if not change.changes or (latest and latest.mode is MaintenanceMode.STREAM):
                 await self._write([change], change.products)
             else:
