@@ -63,7 +63,7 @@ def start_of(interval: Interval, number: int) -> datetime:
 
 
 def period(interval: Interval, number: int) -> Period:
-    """Return the period with a number."""
+    """Return the period that has this number."""
     return Period(start_of(interval, number), start_of(interval, number + 1))
 
 

@@ -36,8 +36,8 @@ class Sdk(Service, Protocol):
     """Whether every response reports its consumed capacity. Amazon and the embedded engine report
     it."""
     required: bool
-    """True if the wire must not be used, because a proxy is set or credentials are missing. The SDK
-    supports proxies, and raises an error for missing credentials."""
+    """True if only the SDK can be used: a proxy is set, which the wire does not support, or
+    credentials are missing, for which the SDK raises an error."""
     certificates: str | None
     """The file with the trusted certificate authorities; None means the system's authorities."""
 

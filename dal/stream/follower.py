@@ -217,7 +217,7 @@ class Follower:
         A shard can be read if it has no parent, or if its parent is fully read or no longer listed.
         """
         stream = await self._streams.describe(self._arn)
-        began = self._clock()  # the response carries the service's clock
+        began = self._clock()  # after describe(), whose response sets this clock
         listed = {shard.shard_id: shard for shard in stream.shards}
         unknown = [one for one in listed if one not in self._readers and one not in self._done]
         stored = await self._sink.read(unknown)

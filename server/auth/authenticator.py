@@ -162,7 +162,7 @@ class DemoAccount:
     code: SignInCode | None = None
 
     def jwt(self) -> str | None:
-        """Return a JWT that expires after ``DEMO_LIFETIME``; None if there is no secret."""
+        """Return a JWT that expires after ``DEMO_LIFETIME``; None without a secret."""
         return self.authenticator.issue(self.username, DEMO_LIFETIME)
 
 

@@ -43,7 +43,7 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's limits, in characters. A text that the API refuses within its limit is blank."""
+"""The API's limits, in characters. If the API refuses a text within its limit, it is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -234,7 +234,7 @@ async def change(request: PageRequest) -> Response:
 
 
 def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
-    """Redirect to the comment's page. For a script, the address contains ``_card``."""
+    """Redirect to the comment's page. For a script, the address also contains ``_card``."""
     return request.to(
         with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
     )

@@ -132,8 +132,9 @@ class Load:
 def all_loads(comments: Iterable[Comment], count: int, deep: int = DEEP) -> list[Load]:
     """Return every load for some rows, in the order of the report. The same rows give equal loads.
 
-    ``count`` is the number of different requests of the loads that vary. The deep page begins after
-    row ``deep`` of the largest product, or after its last row.
+    ``count`` is the number of requests in each of the loads ``mixed``, ``one`` and ``add``. Each
+    other load has one request. The deep page begins after row ``deep`` of the largest product, or
+    after its last row.
     """
     rows = sorted(comments, key=comment_position, reverse=True)
     chance = random.Random(_SEED)  # noqa: S311 - loads, not secrets

@@ -13,7 +13,7 @@ from tools.conformance.session import Session
 async def has_next(session: Session) -> AsyncGenerator[Finding]:
     """With first, hasNextPage is true exactly if rows follow.
 
-    In all other cases it is false if no rows follow.
+    Without first, hasNextPage is false if no rows follow.
     """
     async for page, rules in _pages(session):
         rule = rules["hasNextPage"]
@@ -25,7 +25,7 @@ async def has_next(session: Session) -> AsyncGenerator[Finding]:
 async def has_previous(session: Session) -> AsyncGenerator[Finding]:
     """With last, hasPreviousPage is true exactly if rows precede.
 
-    In all other cases it is false if no rows precede.
+    Without last, hasPreviousPage is false if no rows precede.
     """
     async for page, rules in _pages(session):
         rule = rules["hasPreviousPage"]
