@@ -54,7 +54,7 @@ _ROWS_READ = 40
 """The usual number of rows that a page reads, and that its plan lists."""
 
 _FILTERS = ("rating", "language", "status")
-"""Filter arguments. The rows of each value are in another partition."""
+"""Filter arguments. The rows of different values are in different partitions."""
 
 _LOOK_UPS = {
     "Query.nodes": "ids",
@@ -88,7 +88,7 @@ class Reads:
     - ``paged``: whether the field reads as many rows as the client requests, and not one row.
     - ``further``: number of extra requests for a page that is not the first of its list.
     - ``questions``: number of questions to the analytics store.
-    - ``together``: whether the fields of an object share one request with each other.
+    - ``together``: whether all such fields of one object share one request.
     - ``rows``: usual length of a list that no argument limits.
     - ``looks_up``: if an argument has this value, the field looks up an object for each row.
     """
@@ -318,10 +318,10 @@ class _Prediction:
 
 
 def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
-    """Return from how many partitions a page is read at most.
+    """Return the maximum number of partitions that a page of ``lists`` merged lists reads.
 
-    The page merges ``lists`` lists. If the number of partitions is too large, the execution refuses
-    the page.
+    The number is not checked here, because the data-access layer refuses a page of too many
+    partitions.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}

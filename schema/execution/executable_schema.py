@@ -318,7 +318,7 @@ class _Execution:
             return {}
         viewer = self._context.viewer
         staff = viewer is not None and is_staff(viewer)
-        # The cost can reveal whether a private object exists. So other users than staff see it only
+        # The cost can reveal whether a private object exists. So users who are not staff see it only
         # on a server with --explain, and only for operations without private objects.
         if not staff and not (self._context.explain and self._operation.impersonal):
             return {}

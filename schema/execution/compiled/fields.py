@@ -62,7 +62,7 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return an awaitable of a field's result, which the request's observer also sees."""
+    """Return an awaitable of a field's result. It reports the result to the request's observer."""
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 
