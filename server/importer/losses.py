@@ -118,7 +118,7 @@ class Losses:
             if column in self._nouns:
                 dropped[self._nouns[column]] += count
         for noun, count in dropped.items():
-            yield f"{noun}: {counted(count, 'value')} dropped (no such field)."
+            yield f"{noun}: {counted(count, 'value')} dropped: Marginalia has no such field."
         self.shared = sorted(self._ids.find())
         if self.shared:
             ids, rows = counted(len(self.shared), "id"), sum(map(len, self.shared))

@@ -62,7 +62,7 @@ async def create(settings: Settings) -> None:
     async with open_store(settings, share=True, create=True, usable=False) as store:
         made = store.created or await create_table(store.table)
     typer.echo(
-        f"Table {settings.table} is created."
+        f"Table {settings.table} is ready."
         if made
         else f"Table {settings.table} already exists and was not changed."
     )

@@ -167,7 +167,7 @@ def test_contradicting_options_are_refused() -> None:
 
 def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
     create = ("table", "create", "--data-dir", tmp_path)
-    assert called(*create).stdout == "Table marginalia is created.\n"
+    assert called(*create).stdout == "Table marginalia is ready.\n"
     assert called(*create).stdout == ("Table marginalia already exists and was not changed.\n")
     shown = called("table", "describe", MARGINALIA_DATA_DIR=str(tmp_path)).stdout
     assert "Table marginalia: active, 1 items" in shown, "it says who counts"
@@ -191,7 +191,7 @@ def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str
     assert outcome.stderr == (
         "marginalia: The table does not exist: run `marginalia table create`.\n"
     )
-    assert "is created" in called("table", "create", **store).stdout
+    assert "is ready" in called("table", "create", **store).stdout
     assert "already exists" in called("table", "create", **store).stdout
     with served(tmp_path / "unused", **store) as server:
         assert dynoxide_url in server.said

@@ -60,7 +60,7 @@ ANSWERED = {
         r"ok       TLS .*ok       table          the server creates it in.*",
     ),
     "load": ("kettle.jsonl --kind products", r"kettle\.jsonl: 1 new, .*"),
-    "table create": ("", r"Table marginalia is created\."),
+    "table create": ("", r"Table marginalia is ready\."),
     "table workbench": ("", r"\{.*\}"),
     "schema": ("", r".*type Query \{.*\}"),
 }

@@ -38,8 +38,8 @@ def test_values_without_a_field_are_counted_by_noun() -> None:
     )
     assert unused == ["extra", "id"]
     assert sentences == [
-        "votes: 3 values dropped (no such field).",
-        "variants: 1 value dropped (no such field).",
+        "votes: 3 values dropped: Marginalia has no such field.",
+        "variants: 1 value dropped: Marginalia has no such field.",
     ]
 
 

@@ -170,7 +170,7 @@ async def test_the_preset_that_the_page_shows(
     assert output.splitlines() == [
         f"{rejects}: 1 new, 0 changed, 0 unchanged, 0 rejected; columns not used: Filiale.",
         "States: 1 PUBLISHED, 0 PENDING, 0 REJECTED.",
-        "votes: 1 value dropped (no such field).",
+        "votes: 1 value dropped: Marginalia has no such field.",
     ]
     comment = await comments.get(hashed_id(["Jörg", "42"]))
     assert comment is not None
