@@ -318,8 +318,8 @@ class _Execution:
             return {}
         viewer = self._context.viewer
         staff = viewer is not None and is_staff(viewer)
-        # The cost can reveal whether a private object exists. So users who are not staff see it only
-        # on a server with --explain, and only for operations without private objects.
+        # The cost can reveal whether a private object exists. So users who are not staff see it
+        # only on a server with --explain, and only for operations without private objects.
         if not staff and not (self._context.explain and self._operation.impersonal):
             return {}
         return {"cost": {"predicted": self._cost.rounded(), "actual": asdict(self._account)}}
