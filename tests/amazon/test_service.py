@@ -40,7 +40,7 @@ async def walks_are_exact(table: Table, product: str) -> int:
     return len(rows)
 
 
-async def test_transactional_mode_is_exact_beside_writers_and_a_rebuild(
+async def test_transactional_mode_is_exact_during_writes_and_a_rebuild(
     table: Table, amazon: Amazon
 ) -> None:
     await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
@@ -77,7 +77,9 @@ async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
         await writing
 
 
-async def test_stream_mode_is_exact_beside_foreign_writers(table: Table, amazon: Amazon) -> None:
+async def test_stream_mode_is_exact_while_other_programs_write(
+    table: Table, amazon: Amazon
+) -> None:
     """Its shards are listed late, split, and deliver records late; its limits apply."""
     streams = amazon.client_of_streams()
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0

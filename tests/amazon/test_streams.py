@@ -38,7 +38,7 @@ async def keys(streams: Streams, arn: str, shard: str) -> list[str]:
     return found
 
 
-async def test_a_stream_that_is_enabling_has_no_shards_and_takes_no_records(
+async def test_a_stream_has_no_shards_and_records_no_changes_while_it_is_being_enabled(
     table: Table, amazon: Amazon
 ) -> None:
     amazon.streams.enabling = 2
@@ -53,7 +53,7 @@ async def test_a_stream_that_is_enabling_has_no_shards_and_takes_no_records(
     assert await keys(streams, arn, found.shards[0].shard_id) == ["in time"]
 
 
-async def test_a_rebuild_begins_once_it_is_enabled_and_has_shards(
+async def test_a_rebuild_begins_when_the_stream_is_enabled_and_has_shards(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.maintenance.stream_rebuild._LOOK_EVERY", 0.01)
@@ -65,7 +65,7 @@ async def test_a_rebuild_begins_once_it_is_enabled_and_has_shards(
     assert (await streams.describe(arn)).shards
 
 
-async def test_records_come_late_and_in_order(table: Table, amazon: Amazon) -> None:
+async def test_records_arrive_late_but_in_order(table: Table, amazon: Amazon) -> None:
     amazon.streams.late, amazon.streams.seed = 3, 1
     arn, streams = await streamed(table, amazon)
     names = [f"{number}" for number in range(20)]
@@ -84,7 +84,9 @@ async def test_records_come_late_and_in_order(table: Table, amazon: Amazon) -> N
     assert empty
 
 
-async def test_a_child_is_listed_after_its_parent_closed(table: Table, amazon: Amazon) -> None:
+async def test_a_child_shard_is_listed_after_its_parent_has_closed(
+    table: Table, amazon: Amazon
+) -> None:
     amazon.streams.capacity, amazon.streams.hidden = 4, 5
     arn, streams = await streamed(table, amazon)
     while not (found := await streams.describe(arn)).shards:
@@ -103,7 +105,7 @@ async def test_a_child_is_listed_after_its_parent_closed(table: Table, amazon: A
     assert sorted(chain.from_iterable(read)) == [*"abcdefgh"]
 
 
-async def test_records_are_gone_after_a_day_and_iterators_before(
+async def test_records_expire_after_a_day_and_iterators_earlier(
     table: Table, amazon: Amazon
 ) -> None:
     arn, streams = await streamed(table, amazon)
@@ -153,7 +155,7 @@ async def test_the_stream_uses_the_services_clock(table: Table, amazon: Amazon) 
     assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
 
 
-async def test_a_stream_is_described_less_often_than_the_limit(
+async def test_the_follower_describes_a_stream_less_often_than_the_limit(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often it is requested: other programs of the account need to describe theirs, too."""

@@ -28,7 +28,7 @@ async def put(amazon: Amazon, table: Table, name: str = "a", **attributes: str) 
     await amazon.call("put_item", row | told)
 
 
-async def test_a_partition_is_throttled_above_its_units_a_second(
+async def test_a_partition_is_throttled_above_its_units_per_second(
     amazon: Amazon, table: Table
 ) -> None:
     amazon.throttle.wcu = 3
@@ -56,7 +56,7 @@ async def test_a_throttled_index_throttles_writes_to_the_table(
     assert amazon.throttle.refused == {("all", "PRODUCT#42"): 1}
 
 
-async def test_throttling_leaves_part_of_a_batch_and_nothing_of_a_transaction(
+async def test_throttling_writes_a_part_of_a_batch_but_no_part_of_a_transaction(
     amazon: Amazon, table: Table
 ) -> None:
     amazon.throttle.wcu = 1
@@ -99,7 +99,7 @@ async def test_a_load_and_live_writes_to_throttled_partitions_lose_no_row(
     assert len(await recount.check(table, "42")) == 102
 
 
-async def test_credentials_that_expire_cost_another_attempt(amazon: Amazon, table: Table) -> None:
+async def test_writes_continue_after_credentials_expire(amazon: Amazon, table: Table) -> None:
     amazon.expiry.calls, amazon.expiry.stale = 5, 2
     store = Stores(table).comments
     rows = oracle.make_comments("42", 30, seed=3)

@@ -15,7 +15,7 @@ async def typed(page: Page, *keys: str) -> None:
         await page.keyboard.press(key)
 
 
-async def test_a_comment_is_edited_and_deleted_in_the_list_by_keys(
+async def test_a_comment_is_edited_and_deleted_in_the_list_by_keyboard(
     page: Page, server: Server, witness: Witness, adas_jwt: str
 ) -> None:
     reader = Reader(page, server.url, scripts=True)
@@ -72,7 +72,7 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keys(
     await expect(reader.comments).to_have_count(0)
 
 
-async def test_a_form_comes_back_with_the_reason_and_the_text(
+async def test_a_refused_form_is_shown_again_with_the_reason_and_the_text(
     page: Page, server: Server, witness: Witness
 ) -> None:
     reader = Reader(page, server.url, scripts=True)

@@ -26,7 +26,7 @@ async def add(server: Server, jwt: str, rating: int, product_id: str = "live") -
     await send(server, jwt, ADD, input=said)
 
 
-async def test_new_comments_are_counted_and_one_click_away(
+async def test_new_comments_are_counted_and_a_click_shows_them(
     chromium: Browser, server: Server, witness: Witness, adas_jwt: str
 ) -> None:
     async with await chromium.new_context() as context:
@@ -52,7 +52,7 @@ async def test_new_comments_are_counted_and_one_click_away(
 REPLY = "mutation ($id: ID!, $text: String!) { %s { userErrors { message } } }"
 
 
-async def test_a_reply_appears_changes_and_goes_on_an_open_page(
+async def test_a_reply_appears_changes_and_disappears_on_an_open_page(
     chromium: Browser, server: Server, witness: Witness, adas_jwt: str
 ) -> None:
     await add(server, adas_jwt, 5, "answered")

@@ -60,7 +60,9 @@ def shop(server: Server) -> Iterator[Shop]:
     shop.empty()
 
 
-async def test_keys_move_and_decide_and_the_list_follows(page: Page, shop: Shop) -> None:
+async def test_a_moderator_decides_by_keyboard_and_the_list_is_updated(
+    page: Page, shop: Shop
+) -> None:
     await page.clock.install()
     await Reader(page, shop.url, scripts=True).sign_in(shop.moderator)
     await page.goto(f"{shop.url}/moderation")
@@ -87,7 +89,7 @@ async def test_keys_move_and_decide_and_the_list_follows(page: Page, shop: Shop)
     await expect(titles).to_have_count(0)
 
 
-async def test_axe_finds_nothing(page: Page, shop: Shop, tmp_path: Path) -> None:
+async def test_axe_finds_no_fault(page: Page, shop: Shop, tmp_path: Path) -> None:
     await Reader(page, shop.url, scripts=True).sign_in(shop.moderator)
     await look(page, f"{shop.url}/moderation", tmp_path / "queue.html")
     await look(page, f"{shop.url}/moderation?lang=ar", tmp_path / "arabic.html")

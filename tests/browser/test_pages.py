@@ -143,7 +143,7 @@ async def test_languages_are_chosen(reader: Reader) -> None:
 
 
 @EITHER
-async def test_days_and_the_oldest_first(reader: Reader) -> None:
+async def test_days_and_the_order_oldest_first_are_chosen(reader: Reader) -> None:
     await reader.open("/products/1?rating=5")
     await reader.page.get_by_role("link", name="Oldest first").click()
     title = "Copper kettle, 1.2 l, rated 5, oldest first"
@@ -183,7 +183,7 @@ async def test_the_order_and_verified_purchases_are_kept_while_filters_change(
     assert reader.query == {"verified": ["yes"], "order": ["highest"]}
 
 
-async def test_a_filter_keeps_the_order_that_is_still_loading_and_the_variants(
+async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
     page: Page, server: Server
 ) -> None:
     """The demo has no groups, so the address with all variants gets the page of one product."""
@@ -236,7 +236,7 @@ async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
     assert loads == [f"{server.url}/products/1?rating=5"]
 
 
-async def test_a_toggle_pressed_during_an_answer_is_applied(page: Page, server: Server) -> None:
+async def test_a_toggle_during_a_response_is_applied(page: Page, server: Server) -> None:
     reader = Reader(page, server.url, scripts=True)
     await reader.open("/products/1")
     pressed = asyncio.Event()
@@ -267,7 +267,9 @@ async def test_without_cookies_the_address_keeps_the_language(page: Page, server
     assert parse_qs(urlsplit(page.url).query)["lang"] == ["de"]
 
 
-async def test_pages_lead_to_the_end_and_back(reader: Reader, chromium: Browser) -> None:
+async def test_page_links_lead_to_the_end_of_the_list_and_back(
+    reader: Reader, chromium: Browser
+) -> None:
     await reader.open("/products/7?rating=5")
     pager = reader.page.get_by_role("navigation", name="Pages", exact=True)
     older, newer = (reader.page.get_by_role("link", name=name) for name in ("Older", "Newer"))
@@ -495,7 +497,7 @@ SHIFTED = """() => new Promise(done => {
 
 
 @EITHER
-async def test_a_visitor_finds_each_part_and_no_idle_words(
+async def test_the_product_page_shows_each_part_once_and_no_empty_part(
     reader: Reader, witness: Witness
 ) -> None:
     page = reader.page
@@ -533,7 +535,7 @@ CUT_OFF = """all => all.map(one => ({box: one.getBBox(), all: one.ownerSVGElemen
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-async def test_the_plan_is_a_sheet_beside_the_list_and_below_its_head_on_a_phone(
+async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
     chromium: Browser, witness: Witness, server: Server, *, scripts: bool
 ) -> None:
     """It stays open while a toggle swaps the list, which only scripts do."""
@@ -607,7 +609,7 @@ PAGES = (
 )
 
 
-async def test_axe_and_the_validator_find_nothing(
+async def test_axe_and_the_validator_find_no_fault(
     page: Page, server: Server, witness: Witness, adas_jwt: str, tmp_path: Path
 ) -> None:
     """Each page on a desk by day and on a phone by night, also signed in and with errors."""

@@ -10,7 +10,7 @@ from tests.browser.test_pages import Reader
 pytestmark = NEEDS_CHROMIUM
 
 
-async def test_a_vote_is_shown_at_once_and_taken_back_if_it_is_not_saved(
+async def test_a_vote_is_shown_at_once_and_removed_if_it_is_not_saved(
     page: Page, server: Server, witness: Witness, adas_jwt: str
 ) -> None:
     reader = Reader(page, server.url, scripts=True)

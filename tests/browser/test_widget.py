@@ -70,7 +70,9 @@ ROW = {
 }
 
 
-async def test_a_million_comments_and_the_shops_reply(shop: Page, server: Server) -> None:
+async def test_the_widget_shows_a_million_comments_and_a_reply_in_every_plural_form(
+    shop: Page, server: Server
+) -> None:
     """French, Spanish and Arabic browsers have plural forms that the catalogues may lack."""
     comments = {"nodes": [ROW], "pageInfo": {"hasNextPage": False, "endCursor": "x"}}
     product = {"statistics": {"total": 1_000_000, "average": 4.5}, "comments": comments}
@@ -89,13 +91,13 @@ async def test_a_million_comments_and_the_shops_reply(shop: Page, server: Server
     await expect(first.get_by_text("commentaires", exact=False).first).to_be_visible()
 
 
-async def test_an_origin_that_is_not_allowed_keeps_the_elements_own_content(shop: Page) -> None:
+async def test_on_an_origin_that_is_not_allowed_the_element_keeps_its_content(shop: Page) -> None:
     async with shop.expect_console_message(lambda one: "marginalia-comments" in one.text):
         await shop.goto(f"{OTHER}/")
     await expect(shop.get_by_role("link", name="Read the comments")).to_be_visible()
 
 
-async def test_the_script_of_the_widget_is_small(server: Server) -> None:
+async def test_the_widgets_script_is_small(server: Server) -> None:
     async with httpx.AsyncClient(base_url=server.url) as client:
         answer = await client.get("/widget.js", headers={"Accept-Encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"

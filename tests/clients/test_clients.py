@@ -107,7 +107,7 @@ def assert_names(answer: Any) -> None:
     assert answer["author"] == ["Ana Pérez", "auth0|64f"]
 
 
-def test_apollo_pages_inserts_and_evicts(url: str) -> None:
+def test_apollo_reads_pages_and_inserts_and_evicts_comments(url: str) -> None:
     answer = ran("apollo.mjs", url)
     assert answer["forward"] == NEWEST_FIRST
     assert answer["backward"] == NEWEST_FIRST
@@ -117,7 +117,7 @@ def test_apollo_pages_inserts_and_evicts(url: str) -> None:
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
 
 
-def test_urql_pages_inserts_and_invalidates(url: str) -> None:
+def test_urql_reads_pages_inserts_comments_and_invalidates_lists(url: str) -> None:
     answer = ran("urql.mjs", url)
     assert answer["forward"] == NEWEST_FIRST
     assert answer["backward"] == NEWEST_FIRST
@@ -128,7 +128,7 @@ def test_urql_pages_inserts_and_invalidates(url: str) -> None:
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
 
 
-def test_relay_pages_inserts_and_deletes(url: str, relay: Path) -> None:
+def test_relay_reads_pages_and_inserts_and_deletes_comments(url: str, relay: Path) -> None:
     answer = ran("relay.mjs", url, relay / ARTIFACTS, "text")
     assert_relay_pages_inserts_and_deletes(answer)
     assert answer["otherText"] is None
@@ -152,20 +152,20 @@ def assert_relay_pages_inserts_and_deletes(answer: Any) -> None:
     assert answer["errors"] == ["BAD_CURSOR", "BAD_REQUEST"]
 
 
-def test_hashes_fall_back_to_texts(url: str) -> None:
+def test_clients_send_texts_if_the_server_refuses_hashes(url: str) -> None:
     answer = ran("persisted.mjs", url, MANIFEST)
     assert answer["sent"] == WITHOUT_APQ
     assert answer["shown"] == dict.fromkeys(WITHOUT_APQ, NEWEST_FIRST[:1] * 2)
 
 
-def test_other_texts_are_refused(documents_only: str) -> None:
+def test_a_server_of_trusted_documents_refuses_other_texts(documents_only: str) -> None:
     answer = ran("persisted.mjs", documents_only, MANIFEST)
     assert answer["sent"] == WITHOUT_APQ
     refused = dict.fromkeys(WITHOUT_APQ, ["UNTRUSTED_DOCUMENT"] * 2)
     assert answer["shown"] == refused | dict.fromkeys(BY_ID, NEWEST_FIRST[:1] * 2)
 
 
-def test_hashes_are_registered(tmp_path: Path) -> None:
+def test_clients_register_texts_by_hash(tmp_path: Path) -> None:
     with serving(tmp_path, "--apq", count=1) as url:
         answer = ran("persisted.mjs", url, MANIFEST)
     assert answer["sent"] == WITH_APQ

@@ -77,7 +77,7 @@ async def assert_same(analytics: Analytics, comments: list[Comment]) -> int:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_random_histories_with_edits_and_deletions(
+async def test_answers_equal_the_oracles_after_random_edits_and_deletions(
     store: AnalyticsStore, tmp_path: Path, seed: int
 ) -> None:
     comments = living(written(seed, 120))
@@ -90,7 +90,7 @@ async def test_random_histories_with_edits_and_deletions(
     assert await assert_same(analytics, comments) > 100
 
 
-async def test_a_trend_has_whole_periods_up_to_a_maximum(
+async def test_a_trend_has_whole_periods_and_a_maximum_number_of_them(
     store: AnalyticsStore, tmp_path: Path
 ) -> None:
     days = [datetime(2020, 2, 27, 12, tzinfo=UTC) + timedelta(days=250 * n) for n in range(4)]

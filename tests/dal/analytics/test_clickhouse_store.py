@@ -18,7 +18,7 @@ from tests.dal.analytics.test_answers import EXPORTED
 from tests.dal.analytics.test_duckdb_store import COMMENT, counts, filled
 
 
-async def test_comments_of_years_without_dates_are_left_out(
+async def test_comments_outside_clickhouses_range_of_dates_are_left_out(
     clickhouse_store: ClickHouseStore, tmp_path: Path
 ) -> None:
     early = COMMENT._replace(comment_id="e", created_at=datetime(1969, 12, 31, tzinfo=UTC))
@@ -74,7 +74,7 @@ async def test_a_refresh_that_another_refresh_replaces_fails_with_a_message(
         await filled(clickhouse_store, tmp_path)
 
 
-async def test_the_exports_of_a_table_with_a_longer_name_stay(
+async def test_exports_of_a_table_with_a_longer_name_are_kept(
     clickhouse_store: ClickHouseStore, clickhouse_url: str, tmp_path: Path
 ) -> None:
     other = ClickHouseStore(clickhouse_url, f"{clickhouse_store._prefix}_base_x")

@@ -33,7 +33,7 @@ def test_every_instant_is_in_one_period_and_periods_are_adjacent(
     assert found.end == period(interval, number + 1).start
 
 
-def test_the_calendars_last_period_ends_with_it() -> None:
+def test_the_last_period_of_the_calendar_ends_with_the_calendar() -> None:
     for interval in Interval:
         found = period(interval, number_of(interval, datetime.max.replace(tzinfo=UTC)))
         assert found.end == datetime.max.replace(tzinfo=UTC)

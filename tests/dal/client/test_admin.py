@@ -27,7 +27,7 @@ def absent(each_table: Table) -> Table:
     return Table(each_table.service, f"test-{uuid.uuid4().hex}")
 
 
-async def test_a_second_create_completes_a_create_without_permission(absent: Table) -> None:
+async def test_a_second_create_completes_a_create_that_lacked_a_permission(absent: Table) -> None:
     client = FaultyClient(absent.service, *[reach] * 2, refuse(DENIED))
     with pytest.raises(errors.StoreRefusedError, match="AccessDeniedException"):
         await create_table(Table(client, absent.name))

@@ -18,7 +18,7 @@ from tests.strategies import order
 from tests.writers import ignore
 
 
-async def test_results_are_in_the_order_of_the_work() -> None:
+async def test_results_are_in_the_order_of_the_coroutines() -> None:
     async def after(seconds: float, result: str) -> str:
         await asyncio.sleep(seconds)
         return result
@@ -28,7 +28,7 @@ async def test_results_are_in_the_order_of_the_work() -> None:
     assert await in_parallel([]) == []
 
 
-async def test_all_work_runs_at_once() -> None:
+async def test_all_coroutines_run_in_parallel() -> None:
     barrier = asyncio.Barrier(3)
     async with asyncio.timeout(60):
         await in_parallel([barrier.wait() for _ in range(3)])
@@ -58,7 +58,7 @@ async def test_the_first_failure_is_raised_unchanged_and_the_rest_are_cancelled(
     assert caught.value.__cause__ is None
 
 
-async def test_cancelling_the_whole_cancels_each_part() -> None:
+async def test_cancelling_the_caller_cancels_every_coroutine() -> None:
     ended = []
 
     async def endless() -> None:
@@ -102,7 +102,7 @@ async def test_locks_of_different_names_are_independent() -> None:
         pass
 
 
-async def test_crossing_names_do_not_deadlock() -> None:
+async def test_locks_taken_in_different_orders_do_not_deadlock() -> None:
     """All tasks take their locks in the same order."""
     turns = KeyedLocks()
 
@@ -163,7 +163,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-async def test_consumption_never_exceeds_the_pace_and_the_requests_under_way(
+async def test_consumption_never_exceeds_the_pace_and_the_requests_in_progress(
     clock: Clock,
 ) -> None:
     pace, at_once, each = Pace(UNITS), asyncio.Semaphore(4), 100
@@ -183,7 +183,9 @@ async def test_consumption_never_exceeds_the_pace_and_the_requests_under_way(
 
 
 @pytest.mark.parametrize("kind", ["comments", "orders"])
-async def test_a_bulk_write_keeps_to_its_units(table: Table, clock: Clock, kind: str) -> None:
+async def test_a_bulk_write_stays_below_its_write_units(
+    table: Table, clock: Clock, kind: str
+) -> None:
     table.pace = Pace(UNITS)
     consumed: list[float] = []
     real = table.once
@@ -205,7 +207,7 @@ async def test_a_bulk_write_keeps_to_its_units(table: Table, clock: Clock, kind:
     assert sum(consumed) - 4 * max(consumed) < clock.now * UNITS < 2 * sum(consumed) + begin
 
 
-async def test_scans_keep_to_their_units(table: Table, clock: Clock) -> None:
+async def test_scans_stay_below_their_read_units(table: Table, clock: Clock) -> None:
     rows = oracle.make_comments("42", 200, seed=6)
     await Stores(table).comments.put_many([row._replace(text="word " * 400) for row in rows])
     consumed: list[float] = []

@@ -109,7 +109,7 @@ async def test_no_setting_of_the_machine_reaches_the_embedded_engine(
         assert await opened.get(KEY) is None
 
 
-async def test_an_error_of_the_caller_is_not_taken_for_a_bad_endpoint(dynoxide_url: str) -> None:
+async def test_an_error_of_the_caller_is_not_reported_as_a_bad_endpoint(dynoxide_url: str) -> None:
     with pytest.raises(ValueError, match="the caller's own endpoint"):
         async with connect(TableAddress("any", dynoxide_url, embedded=True)):
             raise ValueError("the caller's own endpoint")

@@ -161,7 +161,7 @@ async def test_a_closed_idle_connection_is_not_reused(
 
 
 @pytest.mark.parametrize("end", [close, reset])
-async def test_a_request_that_a_closed_connection_lost_is_left_to_the_retries(
+async def test_a_request_lost_by_a_closed_connection_is_not_sent_again(
     server: Server, kept: ConnectionPool, end: Reply
 ) -> None:
     await send(kept)
@@ -197,7 +197,7 @@ async def test_a_broken_response_is_an_error(
     assert await send(kept) == "3"
 
 
-async def test_a_late_response_is_not_taken_for_the_next_requests(
+async def test_a_late_response_is_not_used_for_the_next_request(
     server: Server, kept: ConnectionPool
 ) -> None:
     come = asyncio.Event()
@@ -243,7 +243,7 @@ async def test_a_connection_with_unexpected_bytes_is_not_reused(
     assert server.opened == 2
 
 
-async def test_a_connection_that_was_idle_for_long_is_not_reused(
+async def test_a_connection_that_was_idle_for_a_long_time_is_not_reused(
     server: Server, kept: ConnectionPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await send(kept)
@@ -252,7 +252,7 @@ async def test_a_connection_that_was_idle_for_long_is_not_reused(
     assert server.opened == 2
 
 
-async def test_a_refused_connection_is_an_error_of_the_system() -> None:
+async def test_a_refused_connection_raises_an_oserror() -> None:
     with pytest.raises(ConnectionRefusedError):
         await ConnectionPool("127.0.0.1", free_port()).send(REQUEST)
 
@@ -281,7 +281,7 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     return addresses
 
 
-async def test_an_address_that_drops_packets_is_passed_over(
+async def test_an_address_that_drops_packets_is_skipped(
     server: Server, resolved: list[tuple[str, int]]
 ) -> None:
     resolved += [("127.0.0.2", server.port), ("127.0.0.1", server.port)]

@@ -52,7 +52,7 @@ def test_few_failures_do_not_open_the_circuit(clock: list[float]) -> None:
     assert not is_open(circuit)
 
 
-def test_an_open_circuit_passes_one_call_a_second(clock: list[float]) -> None:
+def test_an_open_circuit_lets_one_call_per_second_through(clock: list[float]) -> None:
     circuit = CircuitBreaker()
     fail(circuit)
     clock[0] += gate.OUTAGE_SECONDS
@@ -131,7 +131,7 @@ async def test_errors_that_dynamodb_returns_do_not_open_the_circuit(
     assert store.calls == 30
 
 
-async def test_a_store_that_hangs_opens_the_circuit(
+async def test_calls_without_a_response_open_the_circuit(
     opened: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "PROBE_SECONDS", 60)
@@ -143,7 +143,7 @@ async def test_a_store_that_hangs_opens_the_circuit(
         await opened.call("query", asyncio.Event().wait)
 
 
-async def test_a_refusal_closes_the_circuit(opened: Gate, clock: list[float]) -> None:
+async def test_an_error_response_closes_the_circuit(opened: Gate, clock: list[float]) -> None:
     for _ in range(gate.FAILURES):
         with pytest.raises(errors.StoreUnavailableError):
             await opened.call("query", Store(GONE))

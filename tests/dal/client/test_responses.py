@@ -64,7 +64,7 @@ async def test_a_read_with_a_malformed_response_is_repeated(
 
 
 @pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
-async def test_a_write_with_a_malformed_response_is_done_once_under_one_token(
+async def test_a_write_with_a_malformed_response_is_executed_once_by_one_token(
     proxy: Proxy, beyond: Table, spoil: Spoil
 ) -> None:
     proxy.spoils = {"TransactWriteItems": [spoil, spoil]}
@@ -113,18 +113,18 @@ def error_of(code: str, status: int = 400, reasons: tuple[str, ...] = ()) -> err
         ("IdempotentParameterMismatchException", errors.StoreRefusedError),
     ],
 )
-def test_each_code_has_its_error(code: str, error: type[errors.DalError]) -> None:
+def test_each_error_code_raises_its_error(code: str, error: type[errors.DalError]) -> None:
     assert type(error_of(code)) is error
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
-def test_a_failure_of_dynamodb_is_unavailable(status: int) -> None:
+def test_a_failure_of_dynamodb_raises_store_unavailable(status: int) -> None:
     fault = error_of("InternalServerError", status)
     assert type(fault) is errors.StoreUnavailableError
     assert "InternalServerError" in str(fault)
 
 
-def test_throttling_with_status_500_stays_throttling() -> None:
+def test_throttling_with_status_500_raises_throttled() -> None:
     assert type(error_of("ThrottlingException", 500)) is errors.ThrottledError
 
 
@@ -173,7 +173,7 @@ def test_the_error_of_a_missing_table_names_the_command_that_creates_it() -> Non
     assert "`marginalia table create`" in str(error_of("ResourceNotFoundException"))
 
 
-def test_a_refusal_has_the_message_of_dynamodb() -> None:
+def test_a_refused_request_has_the_message_of_dynamodb() -> None:
     assert str(error_of("AccessDeniedException")).endswith("AccessDeniedException happened")
     response = error_response("AccessDeniedException")
     del response["Error"]["Message"]
@@ -188,7 +188,7 @@ def test_a_refusal_has_the_message_of_dynamodb() -> None:
         {"CancellationReasons": [{"Code": "ConditionalCheckFailed"}], "message": 1},
     ],
 )
-def test_a_malformed_error_is_unavailable(members: dict[str, Any]) -> None:
+def test_a_malformed_error_raises_store_unavailable(members: dict[str, Any]) -> None:
     body = orjson.dumps({"__type": "TransactionCanceledException"} | members)
     with pytest.raises(errors.StoreUnavailableError, match="Malformed response"):
         raise dal_error(parse_error(400, body, b"", "application/x-amz-json-1.0"))

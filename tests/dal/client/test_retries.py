@@ -131,7 +131,7 @@ async def test_a_permanent_refusal_is_not_retried(
     assert len(client.calls) == 1
 
 
-async def test_a_transaction_with_lost_responses_is_done_once(each_table: Table) -> None:
+async def test_a_transaction_with_lost_responses_is_executed_once(each_table: Table) -> None:
     count = {
         "Update": {
             "Key": key("counter"),
@@ -282,7 +282,7 @@ async def test_a_lost_response_before_throttling_is_raised_at_the_deadline() -> 
         await retry(attempt)
 
 
-def test_many_failures_are_one_log_line_a_second_for_each_kind(
+def test_many_failures_are_one_log_line_per_second_and_kind(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     now = [100.0]

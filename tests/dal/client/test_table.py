@@ -56,7 +56,7 @@ async def test_get_many_leaves_out_missing_items(each_table: Table) -> None:
     assert await each_table.get_many([]) == []
 
 
-async def test_a_transaction_does_all_actions_or_none(each_table: Table) -> None:
+async def test_a_transaction_executes_all_actions_or_none(each_table: Table) -> None:
     absent = {"ConditionExpression": "attribute_not_exists(PK)"}
     await each_table.write([put("a", **absent), put("b", **absent)])
     with pytest.raises(errors.ConditionFailedError) as caught:
@@ -314,7 +314,7 @@ async def test_a_refusal_after_a_lost_write_leaves_its_outcome_unknown(
         await faulty(table, lose_answer, no).get(key_of(ITEM))
 
 
-async def test_a_write_that_was_never_sent_is_not_taken_for_done(table: Table) -> None:
+async def test_a_write_that_was_never_sent_is_not_reported_as_done(table: Table) -> None:
     await table.write([ADD])
 
     async def refuse_unsent(_: Operation, __: Answer) -> Answer:
@@ -344,7 +344,7 @@ async def test_throttling_and_conflicts_need_no_read_of_the_outcome(table: Table
     assert [operation for operation, _ in calls.calls] == ["put_item"] * 3
 
 
-async def test_a_write_whose_responses_are_all_lost_may_be_done(
+async def test_a_write_whose_responses_are_all_lost_has_an_unknown_outcome(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     losing = faulty(table, *[lose_answer] * 1000)

@@ -154,7 +154,7 @@ async def refused(call: Call, endpoint: AwsEndpoint) -> str:
 
 
 @pytest.mark.parametrize("between", ["nothing", "a proxy"])
-async def test_only_an_endpoint_with_a_valid_certificate_is_called(
+async def test_requests_are_sent_only_to_an_endpoint_with_a_valid_certificate(
     opened: Opened, machines: Machines, relay: Relay, between: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = relay.url.replace("http", "https")
@@ -178,7 +178,7 @@ BOTH_WAYS = pytest.mark.parametrize("way", [a_table, the_sdk])
 
 @BOTH_WAYS
 @pytest.mark.parametrize("setting", ["AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"])
-async def test_an_empty_setting_keeps_verification_on(
+async def test_an_empty_setting_does_not_switch_verification_off(
     machines: Machines, setting: str, way: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_CA_BUNDLE")
@@ -203,7 +203,7 @@ def named(
 
 
 @BOTH_WAYS
-async def test_the_settings_name_the_certificate_authority(
+async def test_the_settings_select_the_certificate_authority(
     named: None, machines: Machines, way: Opened
 ) -> None:
     async with way(machines.good.url) as call:
@@ -211,7 +211,9 @@ async def test_the_settings_name_the_certificate_authority(
 
 
 @BOTH_WAYS
-async def test_an_untrusted_certificate_is_explained(machines: Machines, way: Opened) -> None:
+async def test_an_untrusted_certificate_is_reported_with_the_setting_to_change(
+    machines: Machines, way: Opened
+) -> None:
     for endpoint, reason in ((machines.wrong_name, "mismatch"), (machines.unknown, "certificate")):
         async with way(endpoint.url) as call:
             assert fullmatch(

@@ -36,7 +36,9 @@ asyncio.run(start(*sys.argv[1:]))
 """
 
 
-async def test_a_start_the_demos_load_and_a_page_do_not_import_the_sdk(table: Table) -> None:
+async def test_the_start_the_load_of_the_demo_and_a_page_do_not_import_the_sdk(
+    table: Table,
+) -> None:
     await table.put_many(ROWS)
     url = table.service.endpoint_url
     done = subprocess.run(  # noqa: ASYNC221 - it is waited for, and nothing else runs

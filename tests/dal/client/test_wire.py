@@ -85,7 +85,7 @@ async def spoken(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Tab
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-async def test_the_wire_and_the_sdk_raise_the_same_errors_of_faults(
+async def test_the_wire_and_the_sdk_raise_the_same_errors_for_the_same_faults(
     spoken: tuple[Table, Proxy], fault: Fault
 ) -> None:
     table, between = spoken
@@ -97,7 +97,7 @@ async def test_the_wire_and_the_sdk_raise_the_same_errors_of_faults(
         assert issubclass(response[0], errors.DalError)
 
 
-async def test_the_sdk_sends_all_without_credentials_through_a_proxy_or_under_a_path(
+async def test_the_sdk_sends_everything_without_credentials_behind_a_proxy_or_below_a_path(
     dynoxide_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")

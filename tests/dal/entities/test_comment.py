@@ -7,7 +7,7 @@ from dal.model.key_parts import format_instant
 from tests.strategies import MORE, comment, comments
 
 
-def test_an_item_is_laid_out_as_the_design_says() -> None:
+def test_an_item_has_the_attributes_that_the_design_describes() -> None:
     item = COMMENT.encode(comment("7/a", product_id="42/en", language="pt-BR", rating=4))
     packed = orjson.loads(item.pop("data")["S"])
     position = "2020-02-27T00:00:00.000000Z#7%2Fa"
@@ -32,7 +32,7 @@ def test_an_item_is_laid_out_as_the_design_says() -> None:
 
 @MORE
 @given(comments, comments)
-def test_positions_sort_by_time_and_then_differ_by_id(one: Comment, other: Comment) -> None:
+def test_positions_sort_by_time_and_then_by_id(one: Comment, other: Comment) -> None:
     positions = comment_position(one), comment_position(other)
     if one.created_at != other.created_at:
         assert (positions[0] < positions[1]) == (one.created_at < other.created_at)
@@ -51,7 +51,7 @@ def test_absent_optional_fields_are_not_stored() -> None:
     assert packed["name"] == "Ana Pérez"
 
 
-def test_an_item_whose_time_is_too_short_is_no_comment() -> None:
+def test_an_item_whose_time_is_too_short_is_not_a_comment() -> None:
     """Another program may have written any item under a comment's key."""
     item = COMMENT.encode(comment("1")) | {"GSISK": {"S": "x#1"}}
     assert comment_in(item) is None

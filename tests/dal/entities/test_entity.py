@@ -118,7 +118,7 @@ def test_items_that_are_read_by_key_have_the_whole_object(case: Case, standing: 
 
 @MORE
 @given(DRAWN)
-def test_the_row_of_each_index_is_enough_for_the_whole_object(
+def test_a_row_of_any_index_contains_the_whole_object(
     drawn: tuple[Entity[Any], Any],
 ) -> None:
     entity, model = drawn
@@ -152,7 +152,7 @@ def test_attributes_outside_all_indexes_are_compared_too() -> None:
 
 
 @pytest.mark.parametrize("entity", LISTED, ids=lambda entity: entity.indexes[0].entity)
-def test_the_first_index_holds_every_item(entity: Entity[Any]) -> None:
+def test_the_first_index_contains_every_item(entity: Entity[Any]) -> None:
     whole = entity.indexes[0]
     assert not whole.covers
     assert whole.shards == 1
@@ -161,7 +161,7 @@ def test_the_first_index_holds_every_item(entity: Entity[Any]) -> None:
 
 @FEW
 @given(drawn=DRAWN)
-async def test_indexes_project_on_the_engine_what_is_declared(
+async def test_indexes_of_the_engine_project_the_declared_attributes(
     each_table: Table, drawn: tuple[Entity[Any], Any]
 ) -> None:
     entity, model = drawn

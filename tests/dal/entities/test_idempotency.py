@@ -21,7 +21,7 @@ def keyed(one: Comment) -> Item:
 
 @MORE
 @given(identifiers, identifiers, identifiers, identifiers)
-def test_each_author_has_keys_of_their_own(
+def test_the_same_key_of_two_authors_names_two_comments(
     author: str, key: str, other_author: str, other_key: str
 ) -> None:
     same = (author, key) == (other_author, other_key)
@@ -29,22 +29,22 @@ def test_each_author_has_keys_of_their_own(
     assert (ids[0] == ids[1]) == same
 
 
-def test_separators_in_names_and_keys_do_not_shift_the_border() -> None:
+def test_separators_in_names_and_keys_cause_no_equal_ids() -> None:
     assert idempotency.comment_id("a#b", "c") != idempotency.comment_id("a", "b#c")
     assert idempotency.comment_id('a","b', "c") != idempotency.comment_id("a", 'b","c')
 
 
-def test_an_order_and_a_comment_under_one_key_have_unrelated_ids() -> None:
+def test_an_order_and_a_comment_with_the_same_key_have_different_ids() -> None:
     assert idempotency.comment_id("ann", "k") != new_id("k", "ann")
 
 
-def test_the_longest_author_and_key_give_a_normal_id() -> None:
+def test_the_longest_author_and_key_give_an_id_of_normal_length() -> None:
     longest = "x" * MAX_IDENTIFIER_BYTES
     assert len(idempotency.comment_id(longest, longest)) == 32
 
 
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_repeated_input_is_the_same_add(*, deleted: bool) -> None:
+def test_an_add_with_equal_input_is_a_retry(*, deleted: bool) -> None:
     first = keyed(ORDINARY)
     held = idempotency.tombstone(first) if deleted else first
     assert held is not None

@@ -12,7 +12,7 @@ def test_only_placed_orders_are_open_orders(status: OrderStatus) -> None:
     assert ("PlacedId" in ORDER.encode(order(status=status))) is (status is OrderStatus.PLACED)
 
 
-def test_an_item_reads_as_the_design_says() -> None:
+def test_an_order_has_the_attributes_that_the_design_describes() -> None:
     item = ORDER.encode(order("7/8", username="a#b"))
     assert item == {
         "PK": {"S": "USER#a%23b"},
@@ -36,7 +36,7 @@ def test_the_total_is_exact() -> None:
 
 
 @pytest.mark.parametrize("status", OrderStatus)
-def test_only_a_delivered_order_makes_purchases(status: OrderStatus) -> None:
+def test_only_a_delivered_order_creates_purchases(status: OrderStatus) -> None:
     price = Money(Decimal(1), "EUR")
     lines = tuple(OrderLine(product, 1, price) for product in ("a", "b", "a"))
     left = purchases(order(status=status, lines=lines))

@@ -18,7 +18,7 @@ from tests.strategies import MORE, organizations, tickets
 
 @MORE
 @given(organizations)
-def test_an_organisation_comes_back(organization: Organization) -> None:
+def test_an_organisation_is_decoded_as_it_was_encoded(organization: Organization) -> None:
     assert decode_organization(encode_organization(organization)) == organization
 
 
@@ -54,11 +54,13 @@ def test_tickets_share_a_partition_only_if_they_have_the_same_user(
         ),
     ],
 )
-def test_items_are_as_the_design_says(item: Item, keys: dict[str, str]) -> None:
+def test_organisations_have_the_attributes_that_the_design_describes(
+    item: Item, keys: dict[str, str]
+) -> None:
     assert item == {name: {"S": value} for name, value in keys.items()}
 
 
-def test_a_ticket_is_as_the_design_says() -> None:
+def test_a_ticket_has_the_attributes_that_the_design_describes() -> None:
     item: dict[str, Any] = {name: one["S"] for name, one in TICKET.encode(ticket(4)).items()}
     position = "2024-04-30T20:00:00.000000Z#t%2F004"
     assert orjson.loads(item.pop("data")) == {

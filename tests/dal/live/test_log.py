@@ -48,7 +48,7 @@ def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Rando
     ratings=strategies.none() | strategies.frozensets(strategies.integers(1, 5)),
     languages=strategies.none() | strategies.frozensets(strategies.sampled_from(["en", "de"])),
 )
-async def test_reconnects_lose_and_repeat_nothing(
+async def test_reconnects_neither_lose_nor_repeat_events(
     seed: int, ratings: frozenset[int] | None, languages: frozenset[str] | None
 ) -> None:
     dice = random.Random(seed)
@@ -86,7 +86,7 @@ async def test_reconnects_lose_and_repeat_nothing(
 
 
 @given(strategies.permutations(range(5)))
-async def test_changes_that_overtake_each_other_end_where_the_writes_did(order: list[int]) -> None:
+async def test_changes_in_any_order_lead_to_the_state_of_the_last_write(order: list[int]) -> None:
     states = [None, *(comment(1, rating, edits=rating) for rating in (1, 2, 3, 4)), None]
     changes = [change_of(*pair) for pair in pairwise(states)]
     log = Log()
@@ -102,7 +102,7 @@ async def test_changes_that_overtake_each_other_end_where_the_writes_did(order: 
 
 
 @given(strategies.permutations(range(5)), strategies.booleans())
-async def test_the_last_event_shows_the_newest_state_in_any_order(
+async def test_the_last_event_shows_the_newest_state_for_changes_in_any_order(
     order: list[int], deleted: bool
 ) -> None:
     edits = [None, *(comment(1, edits=number) for number in range(5))]
@@ -116,7 +116,7 @@ async def test_the_last_event_shows_the_newest_state_in_any_order(
     assert last.now == states[-1]
 
 
-async def test_edits_of_one_instant_end() -> None:
+async def test_edits_with_equal_versions_do_not_loop_forever() -> None:
     """If two clocks differ, a comment may get the same version twice."""
     broker = InProcessBroker()
     listener = broker.log.listen(ALL, None)
@@ -126,7 +126,7 @@ async def test_edits_of_one_instant_end() -> None:
     assert len(await waiting(listener)) == 4
 
 
-async def test_an_overtaken_edit_leads_to_what_the_comment_is_now() -> None:
+async def test_an_edit_that_arrives_late_is_shown_with_the_current_comment() -> None:
     first, second, third = comment(1, 1), comment(1, 2, edits=1), comment(1, 3, edits=2)
     log = Log()
     log.append(1, change_of(None, first))
@@ -139,7 +139,7 @@ async def test_an_overtaken_edit_leads_to_what_the_comment_is_now() -> None:
     assert changed.comment_edge.node == third
 
 
-async def test_a_cursor_of_dropped_events_gets_a_reload() -> None:
+async def test_a_cursor_of_dropped_events_receives_reload() -> None:
     broker = InProcessBroker(Log(kept=3))
     start = broker.log.last
     for number in range(3):
@@ -151,7 +151,7 @@ async def test_a_cursor_of_dropped_events_gets_a_reload() -> None:
     assert await waiting(broker.log.listen(ALL, event.position)) == []
 
 
-async def test_a_restart_is_a_reload() -> None:
+async def test_after_a_restart_listeners_receive_reload() -> None:
     before, after = InProcessBroker(), InProcessBroker()
     (event,) = await waiting(after.log.listen(ALL, before.log.last))
     assert event.kind is KIND.RELOAD
@@ -176,7 +176,9 @@ async def test_a_new_epoch_reloads_all_listeners() -> None:
     assert (event.kind, event.position) == (KIND.RELOAD, EventPosition(7, 100))
 
 
-async def test_a_write_with_an_unknown_outcome_reloads_its_product() -> None:
+async def test_a_write_with_an_unknown_outcome_sends_reload_to_the_listeners_of_its_product() -> (
+    None
+):
     broker = InProcessBroker()
     listener, other = broker.log.listen(ALL, None), broker.log.listen(Selection("43"), None)
     broker.uncertain("42")
@@ -206,7 +208,7 @@ async def test_a_closed_listener_is_forgotten() -> None:
     assert [event.kind async for event in listener] == [KIND.READY]
 
 
-async def test_memory_is_bounded_in_bytes() -> None:
+async def test_the_log_has_a_maximum_size_in_bytes() -> None:
     log = Log(kept_bytes=10_000)
     for number in range(100):
         edited = change_of(comment(1, edits=number), comment(1, edits=number + 1))
@@ -224,5 +226,5 @@ async def test_memory_is_bounded_in_bytes() -> None:
         UncertainWrite("a/b#c"),
     ],
 )
-def test_changes_travel_as_they_are(news: Change | UncertainWrite) -> None:
+def test_a_change_is_decoded_as_it_was_encoded(news: Change | UncertainWrite) -> None:
     assert decode(encode(news)) == news

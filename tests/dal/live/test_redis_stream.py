@@ -106,7 +106,7 @@ async def test_a_dead_process_makes_listeners_reload(
         monkeypatch.undo()
 
 
-async def test_writes_neither_wait_nor_get_lost_while_redis_is_unreachable(
+async def test_writes_do_not_wait_and_are_not_lost_while_redis_is_unreachable(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     with redis_server() as server, caplog.at_level(logging.WARNING):
@@ -172,7 +172,7 @@ async def test_listeners_reload_after_redis_lost_its_data(
         await until(lambda: one.log.last == other.log.last)
 
 
-async def test_a_change_that_may_have_been_published_is_a_reload(
+async def test_a_change_that_may_have_been_published_causes_a_reload(
     redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with brokers(lasting, 1) as (broker,):
@@ -192,7 +192,7 @@ async def test_a_change_that_may_have_been_published_is_a_reload(
         assert await waiting(listener) == []
 
 
-async def test_changes_of_a_failed_exchange_keep_their_order(
+async def test_changes_of_a_failed_request_to_redis_keep_their_order(
     redis: Redis, lasting: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with brokers(lasting, 2) as (one, other):
@@ -219,7 +219,9 @@ def ids_and_edits(broker: RedisBroker) -> list[tuple[str, str]]:
     ]
 
 
-async def test_changes_that_wait_for_redis_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_that_wait_for_redis_have_a_maximum_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(redis_stream, "MAX_BACKLOG", 10_000)
     with redis_server() as server:
         async with brokers(server, 1) as (broker,):
@@ -237,7 +239,9 @@ async def test_changes_that_wait_for_redis_are_bounded(monkeypatch: pytest.Monke
             assert await kinds(listener, 1) == [KIND.RELOAD]
 
 
-async def test_redis_keeps_what_the_logs_keep(redis: Redis, lasting: RedisServer) -> None:
+async def test_redis_keeps_the_entries_that_the_logs_keep(
+    redis: Redis, lasting: RedisServer
+) -> None:
     async with brokers(lasting, 1) as (broker,):
         broker.log._kept = 300
         for number in range(2_000):
@@ -256,7 +260,7 @@ async def test_redis_keeps_what_the_logs_keep(redis: Redis, lasting: RedisServer
             assert await kinds(early, 1) == [KIND.RELOAD]
 
 
-async def test_an_unreadable_entry_is_a_reload(redis: Redis, lasting: RedisServer) -> None:
+async def test_an_unreadable_entry_causes_a_reload(redis: Redis, lasting: RedisServer) -> None:
     async with brokers(lasting, 1) as (broker,):
         listener = broker.log.listen(ALL, None)
         epoch, number = broker.log.last
@@ -286,7 +290,7 @@ class Shopper:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_lists_end_as_the_table_whatever_fails(
+async def test_after_any_fault_lists_equal_the_table(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two servers write, clients change servers, and Redis is killed, emptied or disconnected."""

@@ -108,9 +108,7 @@ async def test_an_export_has_every_item_that_names_the_user(each_table: Table) -
 
 
 @pytest.mark.parametrize("choices", [DELETE_ALL, RENAME_ALL, KEEP], ids=["all", "rename", "keep"])
-async def test_nothing_but_what_is_kept_names_an_erased_user(
-    each_table: Table, choices: Choices
-) -> None:
+async def test_only_kept_items_name_an_erased_user(each_table: Table, choices: Choices) -> None:
     stores = Stores(each_table)
     await fill(stores, each_table)
     settle(each_table)
@@ -139,7 +137,9 @@ async def test_nothing_but_what_is_kept_names_an_erased_user(
 
 
 @pytest.mark.parametrize("choices", [DELETE_ALL, RENAME_ALL], ids=["all", "rename"])
-async def test_a_user_is_erased_where_each_may_comment_once(table: Table, choices: Choices) -> None:
+async def test_a_user_is_erased_from_a_table_with_one_comment_per_person(
+    table: Table, choices: Choices
+) -> None:
     await fill(Stores(table), table)
     await switch_on(table, at_once, ignore)
     await erase(table, choices)
@@ -150,7 +150,7 @@ async def test_a_user_is_erased_where_each_may_comment_once(table: Table, choice
     assert await verify(table, ignore) == []
 
 
-async def test_two_erased_moderators_leave_no_name_that_a_user_may_have(table: Table) -> None:
+async def test_two_erased_moderators_leave_no_valid_user_name(table: Table) -> None:
     stores = Stores(table)
     for name in (NAME, "erased"):
         of = escape(name)
@@ -162,7 +162,7 @@ async def test_two_erased_moderators_leave_no_name_that_a_user_may_have(table: T
     assert await counted(table, "erased") == {}
 
 
-async def test_namesakes_stay_as_they_are(table: Table) -> None:
+async def test_items_of_users_with_similar_names_are_unchanged(table: Table) -> None:
     stores = Stores(table)
     await fill(stores, table)
     before = await fill_namesakes(stores, table)
@@ -212,7 +212,7 @@ REPORT = """mutation Report($input: ReportCommentInput!) { reportComment(input: 
   userErrors { code } } }"""
 
 
-async def test_a_user_who_keeps_writing_is_refused_and_erased(table: Table) -> None:
+async def test_a_user_who_continues_to_write_is_refused_and_erased(table: Table) -> None:
     stores = Stores(table)
     await fill(stores, table)
     await stores.standings.unblock(NAME)
@@ -279,7 +279,9 @@ class Mortal(FaultyClient):
         return answer
 
 
-async def test_a_second_run_ends_an_erase_that_was_killed_after_any_write(table: Table) -> None:
+async def test_a_second_run_completes_an_erase_that_was_killed_after_any_write(
+    table: Table,
+) -> None:
     step = 1 if settings().max_examples >= 1_000 else 3  # soak tries each write
     for number in count(1, step):
         name, choices = f"zoe{number}", (DELETE_ALL, RENAME_ALL)[number % 2]
@@ -306,7 +308,7 @@ class Loading(FaultyClient):
         return await super().call(operation, arguments)
 
 
-async def test_a_load_that_does_not_end_is_told(table: Table) -> None:
+async def test_a_load_that_does_not_end_is_reported(table: Table) -> None:
     stores = Stores(table)
     await fill(stores, table)
     with pytest.raises(ConflictError, match="stop the loads of this data"):
@@ -316,7 +318,7 @@ async def test_a_load_that_does_not_end_is_told(table: Table) -> None:
     assert await counted(table) == {}
 
 
-async def test_without_a_scan_two_passes_prove_it(
+async def test_without_a_scan_two_passes_over_the_indexes_are_enough(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erasure, "PAUSE_SECONDS", 0)
@@ -337,7 +339,7 @@ async def test_an_unknown_kind_is_refused_before_anything_changes(table: Table) 
     assert await all_items(table) == before
 
 
-async def test_an_erase_goes_on_with_the_choices_it_began_with(table: Table) -> None:
+async def test_a_continued_erase_keeps_its_first_choices(table: Table) -> None:
     await fill(Stores(table), table)
 
     async def interrupted() -> None:

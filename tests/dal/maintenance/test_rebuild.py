@@ -34,7 +34,9 @@ async def exact(table: Table) -> None:
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", [0, *SOAK])
-async def test_a_rebuild_with_concurrent_writers_ends_exact(each_table: Table, seed: int) -> None:
+async def test_counts_are_exact_after_a_rebuild_with_concurrent_writers(
+    each_table: Table, seed: int
+) -> None:
     await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     table = Table(Engine(each_table.service), each_table.name)
@@ -49,7 +51,9 @@ async def test_a_rebuild_with_concurrent_writers_ends_exact(each_table: Table, s
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", [0, *SOAK])
-async def test_a_killed_rebuild_that_is_run_again_ends_exact(each_table: Table, seed: int) -> None:
+async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
+    each_table: Table, seed: int
+) -> None:
     await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(each_table, seed)
     chance, engine, kills = random.Random(seed), Engine(each_table.service), 0
@@ -72,7 +76,7 @@ async def test_a_killed_rebuild_that_is_run_again_ends_exact(each_table: Table, 
     "at",
     [*range(0, 60, 14), *(pytest.param(at, marks=pytest.mark.soak) for at in range(7, 60, 14))],
 )
-async def test_killed_at_this_request_the_command_continues(table: Table, at: int) -> None:
+async def test_a_command_killed_at_any_request_continues(table: Table, at: int) -> None:
     """Without other writers. Each kill happens after a request, whose response is lost."""
     await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
@@ -91,7 +95,7 @@ async def test_killed_at_this_request_the_command_continues(table: Table, at: in
 
 
 @SECOND_IN_SOAK
-async def test_two_concurrent_rebuilds_end_exact(each_table: Table) -> None:
+async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS)
     await spoil(each_table, 5)
     counting = MaintenanceStore(each_table)  # as by a third, which was killed
@@ -165,7 +169,9 @@ def scans(engine: Engine) -> int:
     return sum(operation == "scan" for operation, _ in engine.calls)
 
 
-async def test_a_stream_counted_table_is_counted_by_its_writers_after_it(table: Table) -> None:
+async def test_after_a_rebuild_writers_count_a_table_that_a_stream_has_counted(
+    table: Table,
+) -> None:
     await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     await counting.announce(await counting.read(), mode=MaintenanceMode.STREAM, complete=False)
@@ -176,7 +182,7 @@ async def test_a_stream_counted_table_is_counted_by_its_writers_after_it(table: 
     await exact(table)
 
 
-async def test_statistics_without_comments_become_zero_and_leave_the_boards(
+async def test_statistics_without_comments_become_zero_and_leave_the_leaderboards(
     each_table: Table,
 ) -> None:
     gone = [StatisticsKey(f"p{n}", language) for n in range(70) for language in (None, "en")]

@@ -90,7 +90,7 @@ async def exact(table: Table) -> None:
     assert await check_all(table) > 50
 
 
-async def test_a_rebuild_with_writers_of_any_program_ends_exact(
+async def test_counts_are_exact_after_a_rebuild_with_writes_of_any_program(
     each_table: Table, streams: Streams
 ) -> None:
     table = Table(Engine(each_table.service), each_table.name)
@@ -179,7 +179,7 @@ class Lagging(Streams):
 
 
 @SECOND_IN_SOAK
-async def test_the_lambda_function_goes_on_from_the_streams_beginning(
+async def test_the_lambda_function_continues_from_the_start_of_the_stream(
     each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: list[Checkpoint] = []  # of the stream before; only the embedded engine shows them
@@ -205,7 +205,7 @@ async def test_the_lambda_function_goes_on_from_the_streams_beginning(
 
 
 @SECOND_IN_SOAK
-async def test_a_killed_rebuild_that_is_run_again_ends_exact(
+async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
     each_table: Table, streams: Streams
 ) -> None:
     chance, engine, kills = random.Random(3), Engine(each_table.service), 0
@@ -228,7 +228,7 @@ async def test_a_killed_rebuild_that_is_run_again_ends_exact(
 
 
 @SECOND_IN_SOAK
-async def test_after_the_switch_back_writers_count_and_the_stream_is_off(
+async def test_after_the_switch_back_to_transactional_the_stream_is_off(
     each_table: Table, streams: Streams
 ) -> None:
     await rebuild(each_table, streams, at_once, ignore)
@@ -246,7 +246,7 @@ async def test_after_the_switch_back_writers_count_and_the_stream_is_off(
 
 
 @pytest.mark.parametrize("shows", ["NEW_AND_OLD_IMAGES", "KEYS_ONLY"])
-async def test_a_stream_of_others_is_left_on(table: Table, shows: str) -> None:
+async def test_a_stream_that_other_programs_read_stays_on(table: Table, shows: str) -> None:
     await admin._switch_stream(table, {"StreamEnabled": True, "StreamViewType": shows})
     await end(table)
     assert latest_stream(await admin.describe(table)) is not None
@@ -267,7 +267,7 @@ def stars(replay: Replay) -> tuple[int, ...]:
     return replay.counts().get(StatisticsKey("42", "en"), RatingCounts()).by_rating
 
 
-async def test_the_last_record_counts_whatever_the_scan_saw() -> None:
+async def test_the_last_record_decides_the_count_whatever_the_scan_has_read() -> None:
     for scanned in (1, 2, 3, None):
         replay = Replay(START, [])
         item = None if scanned is None else COMMENT.encode(comment("1", rating=scanned))
@@ -290,7 +290,7 @@ async def test_the_replay_ignores_items_that_are_not_comments() -> None:
     assert replay.counts() == {}
 
 
-async def test_parents_come_before_children() -> None:
+async def test_parent_shards_are_read_before_their_children() -> None:
     fake = FakeStreams(
         {
             "b": shard_of([record(9, 2), record(11, 4)], "a"),
@@ -306,7 +306,7 @@ async def test_parents_come_before_children() -> None:
     assert replay.reached == {"a": Checkpoint("a", "7", done=True), "b": Checkpoint("b", "11")}
 
 
-async def test_the_replay_notes_the_shard_of_each_canary() -> None:
+async def test_the_replay_records_the_shard_of_each_canary() -> None:
     canary = record(1, None)
     canary["dynamodb"]["Keys"] = {"PK": {"S": "CANARY#1"}, "SK": {"S": "CANARY#1"}}
     replay = Replay(START, [])
@@ -353,7 +353,7 @@ A, B, C = Shard("a"), Shard("b", parent="a"), Shard("c", parent="b")
         pytest.param(0, "c", {"c"}, [C, *map(Shard, "defg")], False, id="too few for the shards"),
     ],
 )
-async def test_shown_canaries_prove_which_shards_were_read(
+async def test_canaries_prove_which_shards_were_read(
     table: Table, missing: int, out_of: str, done: set[str], shards: list[Shard], proven: bool
 ) -> None:
     async with Canaries(table) as canaries:
@@ -364,7 +364,7 @@ async def test_shown_canaries_prove_which_shards_were_read(
         assert canaries.prove(shown, done, shards) is proven
 
 
-async def test_later_canaries_prove_a_shard_too_and_all_are_deleted(table: Table) -> None:
+async def test_later_canaries_also_prove_a_shard_and_all_are_deleted(table: Table) -> None:
     async with Canaries(table) as canaries:
         await canaries.release(1)
         shown = {key["PK"]["S"]: "a" for key in await left(table)}

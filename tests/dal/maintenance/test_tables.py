@@ -229,7 +229,7 @@ async def test_an_upgrade_keeps_concurrent_changes(old: Table, change: str) -> N
     assert await old.get(key_of(titled)) == (retitled if change == "retitled" else titled)
 
 
-async def test_killed_at_any_request_it_goes_on(old: Table) -> None:
+async def test_an_upgrade_killed_at_any_request_continues(old: Table) -> None:
     await first_release.create(old, COMMENTS, "all")
     chance, engine, kills = random.Random(7), Engine(old.service), 0
     while True:
@@ -379,7 +379,7 @@ async def test_a_table_without_the_local_indexes_is_refused(old: Table) -> None:
     await unchanged_by(old, "lacks the local indexes byDate, byStatusDate, .* `marginalia export`")
 
 
-async def test_other_keys_are_refused(old: Table) -> None:
+async def test_a_table_with_other_keys_is_refused(old: Table) -> None:
     definition = first_release.definition(old.name, local=False)
     definition["KeySchema"][0]["AttributeName"] = "GSIPK"
     del definition["GlobalSecondaryIndexes"]
@@ -406,13 +406,13 @@ async def test_an_index_that_projects_less_is_refused_and_created_again_after_it
     await walk_all(old, COMMENTS)
 
 
-async def test_a_running_rebuild_is_waited_for(table: Table) -> None:
+async def test_an_upgrade_waits_for_a_running_rebuild(table: Table) -> None:
     maintenance = MaintenanceStore(table)
     await maintenance.announce(await maintenance.read(), rebuilding=True)
     await unchanged_by(table, "A rebuild of the statistics is not done")
 
 
-async def test_no_rebuild_begins_before_an_upgrade_ends(table: Table) -> None:
+async def test_a_rebuild_does_not_begin_before_an_upgrade_ends(table: Table) -> None:
     """Such a rebuild would count comments that no list shows yet."""
     await table.put_many([without(COMMENT.encode(one), "GSI4PK") for one in COMMENTS[:8]])
     waits = 0

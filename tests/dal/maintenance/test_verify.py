@@ -43,7 +43,7 @@ async def test_counted_comments_show_no_difference(each_table: Table) -> None:
     assert seen[-1] > len(ROWS) * 6 // 7
 
 
-async def test_an_empty_table_is_right(table: Table) -> None:
+async def test_an_empty_table_has_no_difference(table: Table) -> None:
     assert await verify(table, ignore) == []
 
 
@@ -80,7 +80,7 @@ async def test_every_wrong_number_is_reported(
     ids=["place", "off the board", "other board"],
 )
 @pytest.mark.parametrize("key", [GERMAN, StatisticsKey("42")], ids=["language", "all"])
-async def test_a_wrong_place_on_a_leaderboard_is_put_right_and_counted(
+async def test_a_wrong_rank_on_a_leaderboard_is_corrected_and_counted(
     table: Table, key: StatisticsKey, change: Callable[[Item], Item]
 ) -> None:
     store = Stores(table)

@@ -62,7 +62,7 @@ def test_instants_are_written_in_utc(instant: datetime, text: str) -> None:
 
 @MORE
 @given(instants, instants)
-def test_instants_have_one_width_and_sort_as_time_does(one: datetime, other: datetime) -> None:
+def test_instants_have_one_length_and_sort_by_time(one: datetime, other: datetime) -> None:
     texts = format_instant(one), format_instant(other)
     assert [len(text) for text in texts] == [INSTANT_LENGTH] * 2
     assert (texts[0] < texts[1]) == (one < other)
@@ -92,7 +92,7 @@ def test_a_time_zone_does_not_change_the_instant(instant: datetime) -> None:
         "٢٠٢٠-11-20T12:00:00.000000Z",
     ],
 )
-def test_only_what_format_instant_writes_is_parsed(text: str) -> None:
+def test_only_texts_of_format_instant_are_parsed(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parse_instant(text)
 
@@ -112,7 +112,9 @@ def test_only_what_format_instant_writes_is_parsed(text: str) -> None:
         ("", "", ""),
     ],
 )
-def test_a_title_in_keys_has_one_case_form_and_space(text: str, folded: str, prefix: str) -> None:
+def test_titles_that_differ_in_case_form_or_spaces_have_the_same_key(
+    text: str, folded: str, prefix: str
+) -> None:
     assert fold(text) == folded
     assert fold_prefix(text) == prefix
 

@@ -88,7 +88,7 @@ def untouched(one: Comment | Submission) -> Comment | Submission:
 
 @MORE
 @given(rows, rows, st.sampled_from(STORED))
-def test_two_rows_of_one_id_are_one(
+def test_two_rows_with_the_same_id_are_loaded_like_one_after_the_other(
     first: LoadedComment, second: LoadedComment, there: Comment | Submission | None
 ) -> None:
     one_by_one = second.over(first.over(there, NOW), NOW)
@@ -101,7 +101,7 @@ def test_two_rows_of_one_id_are_one(
 
 
 @given(rows, st.sampled_from(STORED))
-def test_a_row_takes_its_state_or_keeps_it_and_repeats_without_a_change(
+def test_a_row_sets_its_state_or_keeps_the_old_one_and_a_second_load_changes_nothing(
     row: LoadedComment, there: Comment | Submission | None
 ) -> None:
     new = row.over(there, NOW)
@@ -131,14 +131,14 @@ def test_a_row_without_the_columns_of_the_decision_keeps_it_while_the_state_stay
 
 
 @pytest.mark.parametrize("there", [None, HERE, REFUSED])
-def test_what_a_file_sends_to_review_waits_since_it_was_written(
+def test_a_comment_that_a_file_sends_to_review_waits_since_its_creation(
     there: Comment | Submission | None,
 ) -> None:
     new = LoadedComment(HERE, {"state": PENDING}).over(there, NOW)
     assert new == pending(HERE, ReviewCause.FILE, HERE.created_at)
 
 
-def test_what_a_file_publishes_is_a_new_version_for_listeners() -> None:
+def test_a_comment_that_a_file_publishes_has_a_new_version_for_listeners() -> None:
     row = LoadedComment(HERE, {"state": PUBLISHED})
     assert row.over(WAITS, NOW) == HERE._replace(touched_at=NOW)
     assert row.over(None, NOW) == HERE

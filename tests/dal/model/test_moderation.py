@@ -42,7 +42,7 @@ def test_a_phrase_inside_a_word_is_not_found(text: str) -> None:
 @given(
     st.lists(st.text("ab ", min_size=1, max_size=6).filter(str.strip)), st.text("ab !", max_size=30)
 )
-def test_it_finds_what_a_search_for_each_phrase_finds(phrases: list[str], text: str) -> None:
+def test_a_list_finds_a_text_if_a_search_for_any_phrase_does(phrases: list[str], text: str) -> None:
     found = any(
         re.search(rf"(?<!\w){re.escape(normalized(one))}(?!\w)", normalized(text))
         for one in phrases
@@ -51,12 +51,12 @@ def test_it_finds_what_a_search_for_each_phrase_finds(phrases: list[str], text: 
 
 
 @pytest.mark.parametrize("phrase", ["", " ", "!", "\u200b", "x" * (MAX_PHRASE + 1)])
-def test_a_phrase_of_nothing_or_of_a_whole_text_is_refused(phrase: str) -> None:
+def test_an_empty_or_too_long_phrase_is_refused(phrase: str) -> None:
     with pytest.raises(ValueError, match="1"):
         WordList(["fine", phrase])
 
 
-def test_a_word_in_which_each_place_ends_a_hundred_phrases_takes_few_calls() -> None:
+def test_a_word_that_matches_many_phrases_takes_few_calls() -> None:
     calls = 0
 
     def note(_: object, event: str, __: object) -> None:
@@ -72,7 +72,7 @@ def test_a_word_in_which_each_place_ends_a_hundred_phrases_takes_few_calls() -> 
     assert calls < 100_000
 
 
-def test_a_list_of_every_word_lets_every_text_wait() -> None:
+def test_with_a_list_of_every_word_every_text_with_a_word_waits() -> None:
     every = Moderation(
         words=WordList(["the", "a", *map(str, range(10)), *map(chr, range(0x3041, 0x3097))])
     )
@@ -81,7 +81,7 @@ def test_a_list_of_every_word_lets_every_text_wait() -> None:
     assert every.cause("", "!") is None
 
 
-def test_a_rule_lets_all_some_or_no_comments_wait() -> None:
+def test_the_rule_decides_whether_all_some_or_no_comments_wait() -> None:
     assert Moderation().cause("ass", "ass") is None
     assert Moderation(before_publishing=True).cause("", "x") is ReviewCause.SETTING
     assert Moderation(words=LIST).cause("fine", "an ass") is ReviewCause.WORDS

@@ -72,7 +72,7 @@ def test_an_accepted_identifier_fits_a_key(value: str) -> None:
 
 
 @given(identifiers)
-def test_what_the_properties_call_an_identifier_is_one(value: str) -> None:
+def test_the_identifiers_of_property_tests_are_valid(value: str) -> None:
     assert rules.identifier("id", value) == value
 
 
@@ -90,7 +90,7 @@ def test_other_ratings_are_refused(value: int) -> None:
 @pytest.mark.parametrize(
     ("values", "distinct"), [([], set()), ([5], {5}), ([3, 1, 3], {1, 3}), ([1, 2, 3, 4, 5],) * 2]
 )
-def test_a_list_of_ratings_is_a_set(values: list[int], distinct: set[int]) -> None:
+def test_a_list_of_ratings_becomes_a_set(values: list[int], distinct: set[int]) -> None:
     assert rules.ratings("rating", values) == frozenset(distinct)
 
 
@@ -141,7 +141,7 @@ def test_languages_come_in_canonical_form(value: str, canonical: str) -> None:
         "en-x-aaaaaaaa-bbbbbbbb-cccccccc-dddd",  # 36 characters
     ],
 )
-def test_what_is_no_language_tag_is_refused(value: str) -> None:
+def test_an_invalid_language_tag_is_refused(value: str) -> None:
     assert "is not a BCP 47 language tag such as 'en'" in complaint(rules.language, value)
     assert "is not a BCP 47 language tag" in complaint(rules.languages, ["en", value])
 
@@ -152,7 +152,7 @@ def test_a_language_tag_has_at_most_35_characters() -> None:
     assert rules.language("language", tag) == tag
 
 
-def test_a_long_language_is_not_echoed_in_full() -> None:
+def test_a_message_shows_only_the_start_of_a_long_language() -> None:
     assert len(complaint(rules.language, "en-" + "a-" * 1000)) < 300
 
 
@@ -169,13 +169,13 @@ def test_a_canonical_language_is_its_own_canonical_form(value: str) -> None:
     assert rules.language("language", tag) == tag
 
 
-def test_a_list_of_languages_is_a_set_of_canonical_tags() -> None:
+def test_a_list_of_languages_becomes_a_set_of_canonical_tags() -> None:
     assert rules.languages("language", []) == frozenset()
     assert rules.languages("language", ["EN", "en", "de-de"]) == {"en", "de-DE"}
 
 
 @pytest.mark.parametrize(("rule", "most"), [(rules.title, 200), (rules.text, 10_000)])
-def test_prose_has_a_greatest_length_in_characters(rule: object, most: int) -> None:
+def test_a_text_has_a_maximum_length_in_characters(rule: object, most: int) -> None:
     assert callable(rule)
     for value in ("", "😀" * most, "a\nb\tc"):
         assert rule("text", value) == value
@@ -195,7 +195,7 @@ def test_prose_has_a_greatest_length_in_characters(rule: object, most: int) -> N
         ),
     ],
 )
-def test_instants_come_in_utc(value: datetime, in_utc: datetime) -> None:
+def test_instants_are_converted_to_utc(value: datetime, in_utc: datetime) -> None:
     result = rules.instant("createdAt", value)
     assert (result, result.tzinfo) == (in_utc, UTC)
 
@@ -232,14 +232,14 @@ def test_money_is_an_amount_in_the_minor_units_of_a_currency(value: str, canonic
 
 
 @pytest.mark.parametrize("value", ["1 ZZZ", "1 EEK", "1 XAU", "1 XTS", "1 XXX"])
-def test_a_currency_is_one_that_people_pay_with(value: str) -> None:
+def test_a_code_of_iso_4217_that_is_no_payment_currency_is_refused(value: str) -> None:
     assert "must be one of ISO 4217" in complaint(rules.money, value)
 
 
 @pytest.mark.parametrize(
     ("value", "places"), [("12.505 EUR", 2), ("100.50 JPY", 0), ("1.2345 KWD", 3), ("0.001 USD", 2)]
 )
-def test_no_amount_is_of_parts_of_a_minor_unit(value: str, places: int) -> None:
+def test_an_amount_with_too_many_decimal_places_is_refused(value: str, places: int) -> None:
     assert f"have {places} decimal places" in complaint(rules.money, value)
 
 
@@ -251,23 +251,23 @@ def test_no_amount_is_of_parts_of_a_minor_unit(value: str, places: int) -> None:
         "\u0661 EUR",
     ],
 )
-def test_what_is_no_money_is_refused(value: str) -> None:
+def test_an_invalid_amount_is_refused(value: str) -> None:
     assert "an amount such as '12.50 EUR'" in complaint(rules.money, value)
 
 
 @pytest.mark.parametrize("value", ["a@b", "ana.b+c@mail.example.org", "é@ü", "x" * 252 + "@b"])
-def test_addresses_are_kept(value: str) -> None:
+def test_a_valid_email_address_is_unchanged(value: str) -> None:
     assert rules.email("email", value) == value
 
 
 @pytest.mark.parametrize(
     "value", ["", "a", "@b", "a@", "a b@c", "a@b@c", "a@b\n", "x" * 253 + "@b"]
 )
-def test_what_is_no_address_is_refused(value: str) -> None:
+def test_an_invalid_email_address_is_refused(value: str) -> None:
     complaint(rules.email, value)
 
 
-def test_quantities_are_bounded() -> None:
+def test_a_quantity_has_a_minimum_and_a_maximum() -> None:
     assert [rules.quantity("quantity", value) for value in (1, 10_000)] == [1, 10_000]
     for value in (0, -1, 10_001):
         assert "from 1 to 10,000" in complaint(rules.quantity, value)
@@ -281,7 +281,7 @@ def test_an_order_has_lines_of_one_currency() -> None:
     assert "EUR and JPY" in complaint(rules.order_lines, [yen, euros])
 
 
-def test_a_period_starts_before_it_ends() -> None:
+def test_a_period_that_ends_before_it_starts_is_refused() -> None:
     noon = datetime(2023, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
     ten = datetime(2023, 1, 1, 10, tzinfo=UTC)
     assert rules.period(noon, ten) == (ten, ten)
@@ -299,7 +299,7 @@ def test_a_list_to_filter_by_has_at_most_a_hundred_values() -> None:
         rules.languages("language", ["en"] * 30_000)
 
 
-def test_tags_that_were_asked_for_are_not_remembered_for_ever() -> None:
+def test_the_number_of_cached_language_tags_is_limited() -> None:
     for number in range(KEPT_TAGS + 500):
         rules.language("language", f"en-x-{number:06}")
     assert len(Language._PARSE_CACHE) <= KEPT_TAGS + 2
@@ -315,14 +315,14 @@ def test_hidden_characters_never_reach_storage(rule: Callable[[str, str], str]) 
 
 @pytest.mark.parametrize("nothing", ["", "  \n\t", "\u202e\x00", "\u200b\u200e\u3000\ufeff"])
 @pytest.mark.parametrize("rule", [rules.stated_title, rules.stated_text])
-def test_a_text_that_is_written_says_something(
+def test_a_text_without_a_visible_character_is_refused(
     rule: Callable[[str, str], str], nothing: str
 ) -> None:
     assert "is empty: write something" in complaint(rule, nothing)
     assert rule("text", f"{nothing}🫖").endswith("🫖")
 
 
-def test_an_address_turns_no_direction() -> None:
+def test_direction_marks_are_removed_from_an_email_address() -> None:
     assert rules.email("email", "ana\u202e\x00@b.org") == "ana@b.org"
 
 
@@ -361,5 +361,5 @@ def test_an_address_is_https_or_a_path_of_this_site(value: str) -> None:
         "https://shop.example/" + "a" * MAX_ADDRESS,
     ],
 )
-def test_an_address_leads_nowhere_else(value: str) -> None:
+def test_an_unsafe_url_is_refused(value: str) -> None:
     complaint(rules.address, value)

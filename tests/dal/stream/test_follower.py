@@ -235,7 +235,7 @@ async def test_an_idle_follower_notices_that_its_stream_is_counted_no_longer(
         await follower.round()
 
 
-async def test_parents_come_before_children(begun: Table) -> None:
+async def test_parent_shards_are_read_before_their_children(begun: Table) -> None:
     """A comment's edit is in the child of the shard of its add; it never counts first."""
     family = {
         "a": shard_of([made(n, "42") for n in range(1, 8)], closed=True),
