@@ -497,7 +497,7 @@ SHIFTED = """() => new Promise(done => {
 
 
 @EITHER
-async def test_the_product_page_shows_each_part_once_and_no_empty_part(
+async def test_a_visitor_finds_the_parts_of_a_product_page(
     reader: Reader, witness: Witness
 ) -> None:
     page = reader.page

@@ -31,10 +31,10 @@ from tests.dal.repositories.test_comments import (  # noqa: F401 - run here, too
     store,
     test_an_added_comment_is_found_by_id_and_on_its_page,
     test_an_update_moves_the_comment_in_every_index,
-    test_another_client_of_the_table_knows_the_key,
+    test_another_client_of_the_table_finds_the_comment_of_a_key,
     test_concurrent_adds_with_one_key_add_one_comment,
-    test_get_many_finds_what_exists,
-    test_put_many_writes_over_and_the_last_of_an_id_counts,
+    test_get_many_returns_the_existing_comments,
+    test_put_many_overwrites_and_stores_the_last_row_of_an_id,
     test_two_concurrent_deletions_delete_once,
 )
 from tests.engines.alternator import EXPIRY, LACKING, alternator, lacking

@@ -232,7 +232,7 @@ def test_money_is_an_amount_in_the_minor_units_of_a_currency(value: str, canonic
 
 
 @pytest.mark.parametrize("value", ["1 ZZZ", "1 EEK", "1 XAU", "1 XTS", "1 XXX"])
-def test_a_code_of_iso_4217_that_is_no_payment_currency_is_refused(value: str) -> None:
+def test_a_code_that_is_not_a_payment_currency_is_refused(value: str) -> None:
     assert "must be one of ISO 4217" in complaint(rules.money, value)
 
 
@@ -361,5 +361,5 @@ def test_an_address_is_https_or_a_path_of_this_site(value: str) -> None:
         "https://shop.example/" + "a" * MAX_ADDRESS,
     ],
 )
-def test_an_unsafe_url_is_refused(value: str) -> None:
+def test_an_unsafe_or_invalid_url_is_refused(value: str) -> None:
     complaint(rules.address, value)

@@ -44,7 +44,7 @@ async def test_the_cheapest_of_all_possible_indexes_is_chosen() -> None:
         assert (one.estimated_capacity or 0) >= 0.5 * len(one.segments)
 
 
-async def test_the_chosen_one_has_the_plans_own_figures() -> None:
+async def test_the_chosen_alternative_has_the_figures_of_the_plan() -> None:
     product = KnownProduct(COMMENT, ROWS)
     for reason in ("from the counts", "from the row locations"):
         page = await product.read(SEVERAL.query(), Slice(20, explain=True))
@@ -58,7 +58,7 @@ async def test_the_chosen_one_has_the_plans_own_figures() -> None:
         ]
 
 
-async def test_an_index_of_equal_cost_is_no_cheaper() -> None:
+async def test_the_reason_for_rejecting_an_index_of_equal_cost_is_that_it_is_not_cheaper() -> None:
     english = KnownProduct(COMMENT, [row._replace(language="en") for row in ROWS])
     found = await weighed(Selection("42", frozenset({1, 2}), frozenset({"en"})), english)
     assert found["byLangAndRating"].chosen
@@ -66,7 +66,7 @@ async def test_an_index_of_equal_cost_is_no_cheaper() -> None:
     assert found["byRating"].cost == found["byLangAndRating"].cost
 
 
-async def test_without_statistics_the_reason_is_the_rule() -> None:
+async def test_without_statistics_the_reason_is_that_the_index_covers_the_most_filters() -> None:
     page = await read(engine_of(ROWS), SEVERAL, Slice(20, explain=True))
     assert page.stats.trace is not None
     first, *others = page.stats.trace.alternatives
@@ -118,7 +118,9 @@ async def test_without_statistics_the_reason_is_the_rule() -> None:
         ),
     ],
 )
-async def test_each_index_says_why(selection: Selection, index: str, reason: str) -> None:
+async def test_each_index_has_the_reason_why_it_was_rejected(
+    selection: Selection, index: str, reason: str
+) -> None:
     try:
         found = await weighed(selection, KnownProduct(COMMENT, ROWS))
     except TooManySegmentsError:
@@ -154,7 +156,7 @@ async def test_each_index_says_why(selection: Selection, index: str, reason: str
         (OPEN_ORDERS, {}, "The index contains only rows whose status is PLACED."),
     ],
 )
-def test_an_index_that_cannot_answer_consistently_is_refused(
+def test_an_index_without_consistent_reads_is_rejected_for_a_consistent_query(
     index: Index, filters: dict[str, str], reason: str | None
 ) -> None:
     wanted = {name: frozenset({value}) for name, value in filters.items()}

@@ -12,7 +12,7 @@ from dal.query.cost import BLOCK, best_estimate, expected_capacity, least_cost, 
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (20, 3), (2_000, 201)])
-def test_capacity_is_half_a_unit_for_each_started_block(rows: int, blocks: int) -> None:
+def test_a_query_costs_half_a_unit_for_each_started_block(rows: int, blocks: int) -> None:
     """A row is a tenth of a block.
 
     At the exact end of a block, the next block is needed with probability 0.5.
@@ -30,7 +30,9 @@ def test_the_limit_of_a_pages_only_segment_is_the_page() -> None:
 
 
 @given(st.floats(0.001, 1.0), st.integers(1, 101), st.integers(0, 200))
-def test_no_limit_is_far_above_the_expected_rows(share: float, wanted: int, most: int) -> None:
+def test_no_limit_is_much_larger_than_the_expected_number_of_rows(
+    share: float, wanted: int, most: int
+) -> None:
     assert 1 <= best_estimate(share, 1.0, wanted, 300.0, most=most).limit <= most + 1
 
 
@@ -41,7 +43,7 @@ def test_few_limits_are_compared_even_for_rare_rows() -> None:
 
 
 @given(st.floats(0.001, 1.0), st.floats(0.001, 1.0), st.integers(1, 101), st.floats(20, 5_000))
-def test_the_cheapest_of_all_limits_is_taken(
+def test_the_cheapest_limit_is_chosen(
     share: float, residual: float, wanted: int, row_bytes: float
 ) -> None:
     most = 500
@@ -60,7 +62,7 @@ def test_the_cheapest_of_all_limits_is_taken(
     st.integers(1, 101),
     st.floats(20, 5_000),
 )
-def test_no_plan_costs_less_than_the_least(
+def test_no_plan_costs_less_than_the_lower_bound(
     counts: list[int], residual: float, wanted: int, row_bytes: float
 ) -> None:
     total = max(1, sum(counts))
@@ -72,7 +74,7 @@ def test_no_plan_costs_less_than_the_least(
 
 
 @pytest.mark.parametrize(("share", "residual"), [(0.3, 1.0), (1.0, 0.4), (0.5, 0.7)])
-def test_the_spread_equals_the_spread_of_random_pages(share: float, residual: float) -> None:
+def test_the_predicted_spread_equals_that_of_random_pages(share: float, residual: float) -> None:
     chance = random.Random(1)
     drawn = [_rows_of_a_page(chance, share, residual) for _ in range(4_000)]
     mean, deviation = spread(20, share, residual)

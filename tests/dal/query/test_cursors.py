@@ -70,7 +70,9 @@ def forged(body: bytes, kind: int = CursorKind.INSTANT) -> str:
 
 @MORE
 @given(positions)
-def test_a_cursor_is_its_position_in_characters_of_urls(placed: tuple[str, CursorKind]) -> None:
+def test_a_cursor_has_only_characters_of_urls_and_decodes_to_its_position(
+    placed: tuple[str, CursorKind],
+) -> None:
     position, kind = placed
     cursor = encode_cursor(position)
     assert decode_cursor(cursor, kind) == position
@@ -193,7 +195,7 @@ def at_the_epoch(identifier: bytes | str) -> bytes:
         *map(at_the_epoch, ["a\0", "a\U0010ffff", "x" * 2000, "a/b", "%", "%2f"]),
     ],
 )
-def test_a_right_checksum_does_not_save_a_wrong_body(body: bytes) -> None:
+def test_a_wrong_body_with_a_correct_checksum_is_refused(body: bytes) -> None:
     assert refused(forged(body))
 
 
@@ -215,27 +217,27 @@ WRONG_COUNTS = [
 ]
 
 
-def test_a_right_checksum_does_not_save_a_wrong_count() -> None:
+def test_a_wrong_count_with_a_correct_checksum_is_refused() -> None:
     expected = (CursorKind.COUNT, CursorKind.INSTANT, CursorKind.HIGHEST_RATING)
     for kind, body, other in product(CursorKind, WRONG_COUNTS, expected):
         assert refused(forged(body.encode(), kind), other), (kind, body, other)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a#b", "%2f", "a\0", "x" * 600])
-def test_a_right_checksum_does_not_save_a_wrong_name(name: str) -> None:
+def test_a_wrong_name_with_a_correct_checksum_is_refused(name: str) -> None:
     assert refused(encode_cursor(name), CursorKind.NAME)
 
 
 @pytest.mark.parametrize(
     "title", ["", "Red\t1", " red\t1", "red \t1", "red\ta/b", "red\t", "r" * 101 + "\t1", "a\tb\t1"]
 )
-def test_a_right_checksum_does_not_save_a_wrong_title(title: str) -> None:
+def test_a_wrong_title_with_a_correct_checksum_is_refused(title: str) -> None:
     assert refused(forged(title.encode(), CursorKind.TITLE), CursorKind.TITLE)
 
 
 @MORE
 @given(st.text() | st.text(DIGITS + "=", max_size=90) | st.binary().map(forged))
-def test_decode_accepts_exactly_what_encode_makes(cursor: str) -> None:
+def test_decode_accepts_exactly_the_cursors_that_encode_returns(cursor: str) -> None:
     try:
         position = decode_cursor(cursor)
     except InvalidCursorError:

@@ -25,7 +25,7 @@ def of_variants(count: int, rows: int) -> tuple[list[Comment], Selection]:
     return data, Selection(names[0], variants=frozenset(names))
 
 
-async def test_three_ratings_of_thirty_variants_are_read_from_the_list_of_all_ratings() -> None:
+async def test_three_ratings_of_thirty_variants_are_read_from_the_index_of_all_ratings() -> None:
     data, group = of_variants(30, 12)
     some = replace(group, ratings=frozenset({1, 4, 5}))
     page = await KnownProduct(COMMENT, data).read(some.query(), Slice(20, next_page=True))

@@ -71,7 +71,7 @@ def inside(within: Range, position: str) -> bool:
     cut=cuts,
     within=withins | st.just(UNBOUNDED),
 )
-async def test_a_page_is_the_same_with_its_head(
+async def test_a_page_has_the_same_rows_with_its_head_item(
     index: Index, positions: set[str], headed: bool, cut: Slice, within: Range
 ) -> None:
     engine = collection(index, positions, headed=headed)
@@ -93,7 +93,7 @@ async def test_a_page_is_the_same_with_its_head(
 
 
 @pytest.mark.parametrize("index", [USERS_OF_ORGANIZATION, TICKETS_OF_USER])
-async def test_the_head_costs_one_row_and_no_request(index: Index) -> None:
+async def test_the_head_item_costs_one_row_and_no_request(index: Index) -> None:
     engine = collection(index, set(map(escape, NAMES)), headed=True)
     page = await read(engine, index, Slice(3, next_page=True))
     (request,) = engine.requests

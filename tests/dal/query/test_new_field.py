@@ -83,7 +83,7 @@ def listed(rows: list[Comment], wanted: Filters, entity: Entity[Comment]) -> lis
     backward=st.booleans(),
     most_rows=st.sampled_from([None, 2]),
 )
-async def test_pages_by_a_field_that_is_not_counted_are_exact(
+async def test_pages_filtered_by_an_uncounted_field_are_exact(
     entity: Entity[Comment],
     rows: list[Comment],
     asked: list[Filters],
@@ -99,14 +99,14 @@ async def test_pages_by_a_field_that_is_not_counted_are_exact(
         assert walked == listed(rows, wanted, entity)
 
 
-def test_a_field_that_no_index_has_and_no_row_carries_is_refused() -> None:
+def test_a_filter_by_a_field_that_no_index_contains_is_refused() -> None:
     entity = replace(COMMENT, fields={**COMMENT.fields, "mood": mood_of})
     wanted = {"product": frozenset({PRODUCT}), "mood": frozenset({"glad"})}
     with pytest.raises(NoIndexError, match="mood"):
         access_paths(entity.indexes, Query("?", wanted))
 
 
-def test_an_index_with_too_many_ranges_is_left_out_and_refused_if_no_other_answers() -> None:
+def test_an_index_with_too_many_ranges_is_refused_if_no_other_index_can_answer() -> None:
     indexes = moody(own_index=False, carried=True).indexes
     glad = {"product": frozenset({PRODUCT}), "mood": frozenset({"glad"})}
     wanted = {**glad, "language": frozenset(f"l{number}" for number in range(61))}
@@ -116,12 +116,12 @@ def test_an_index_with_too_many_ranges_is_left_out_and_refused_if_no_other_answe
         access_paths(indexes, Query("?", products))
 
 
-def test_of_paths_with_as_many_residual_filters_the_one_with_fewest_ranges_is_first() -> None:
+def test_of_paths_with_equal_residual_filters_the_one_with_the_fewest_ranges_is_first() -> None:
     wanted = {"product": {PRODUCT}, "mood": {"glad"}, "language": {"de", "en"}}
     query = Query("?", {name: frozenset(values) for name, values in wanted.items()})
     paths = access_paths(moody(own_index=True, carried=True).indexes, query)
     assert [path.index.name for path in paths] == ["byMood", "byLang", "all"]
 
 
-def test_a_field_is_compared_by_conditional_updates_as_soon_as_a_row_carries_it() -> None:
+def test_conditional_updates_compare_every_field_that_rows_contain() -> None:
     assert "mood" in moody(own_index=False, carried=True).compared

@@ -25,7 +25,7 @@ def planned(selection: Selection) -> Plan:
 
 
 @pytest.mark.parametrize(("languages", "ratings"), [(60, None), (12, 5), (15, 4), (60, 1)])
-def test_sixty_partitions_are_read(languages: int, ratings: int | None) -> None:
+def test_a_page_may_read_sixty_partitions(languages: int, ratings: int | None) -> None:
     # Five ratings are any rating, and so need a partition for each language alone.
     wanted = 12 if ratings == 5 else MAX_SEGMENTS
     assert len(planned(_wide(languages, ratings)).segments) == wanted
@@ -35,7 +35,7 @@ def test_sixty_partitions_are_read(languages: int, ratings: int | None) -> None:
     ("languages", "ratings", "index"),
     [(61, None, "all"), (16, 4, "byRating"), (61, 1, "byRating"), (31, 2, "byRating")],
 )
-def test_more_partitions_are_read_from_a_coarser_index_which_may_drop_some_rows(
+def test_a_filter_of_more_partitions_reads_a_coarser_index_and_drops_some_rows(
     languages: int, ratings: int | None, index: str
 ) -> None:
     found = planned(_wide(languages, ratings))
@@ -50,14 +50,14 @@ def test_more_than_sixty_products_are_too_many() -> None:
     assert "choose fewer languages or ratings" in str(fault.value)
 
 
-def test_the_first_index_with_the_right_partitions_is_taken() -> None:
+def test_of_indexes_with_the_same_partitions_the_first_is_chosen() -> None:
     twin = replace(COMMENT.indexes[0], name="twin")
     query = Selection("42").query()
     whole = plan([twin, *COMMENT.indexes], query, SPAN, descending=True, limit=1)
     assert whole.index is twin
 
 
-def test_a_prefix_alone_selects_no_range() -> None:
+def test_an_index_without_partition_fields_cannot_answer_a_query_without_filters() -> None:
     index = Index("x", "P", "S", "USER", (), BY_DATE, ("status",))
     with pytest.raises(NoIndexError):
         plan([index], Query("?", {}), SPAN, descending=True, limit=1)
@@ -75,9 +75,7 @@ def _wide(languages: int, ratings: int | None) -> Selection:
     ("index", "head", "position"),
     [(USERS_OF_ORGANIZATION, "METADATA#acme", ""), (TICKETS_OF_USER, "USER#bob", "\U0010ffff")],
 )
-def test_the_head_of_a_list_is_below_or_above_all_rows(
-    index: Index, head: str, position: str
-) -> None:
+def test_the_head_item_is_below_or_above_all_rows(index: Index, head: str, position: str) -> None:
     segment = Segment("P", Range(), 5, index.label, head=index.head)
     assert segment.position_of(head) == position
     assert segment.position_of(f"{index.label}2021#7") == "2021#7"
@@ -111,7 +109,7 @@ def test_a_filter_that_most_rows_pass_reads_one_partition(
     assert covering > 3
 
 
-def test_a_proof_skips_empty_segments_and_is_worth_its_price_for_two() -> None:
+def test_a_proof_skips_empty_segments_and_pays_off_for_two() -> None:
     one, two = (
         plan(
             COMMENT.indexes,

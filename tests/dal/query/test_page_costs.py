@@ -42,7 +42,7 @@ SEVERAL = Selection(PRODUCT, frozenset({1, 3, 5}))
     ],
 )
 @pytest.mark.parametrize(("selection", "segments"), [(ANY, 1), (SEVERAL, 3)])
-async def test_a_page_costs_one_request_a_segment_and_what_its_flags_need(
+async def test_a_page_costs_one_request_per_segment_and_the_requests_of_its_flags(
     cut: Slice, requests: int, limits: list[int], selection: Selection, segments: int
 ) -> None:
     if selection is SEVERAL:
@@ -77,7 +77,7 @@ async def test_depth_costs_nothing(selection: Selection, backward: bool) -> None
     [Selection(PRODUCT, frozenset()), Selection(PRODUCT, None, frozenset())],
     ids=["no rating", "no language"],
 )
-async def test_a_filter_that_selects_nothing_reads_nothing(selection: Selection) -> None:
+async def test_a_filter_without_values_reads_nothing(selection: Selection) -> None:
     engine = engine_of(MANY)
     page = await read(engine, selection, Slice(20, False, TEN, None, True, True))
     assert page.edges == []
@@ -86,7 +86,7 @@ async def test_a_filter_that_selects_nothing_reads_nothing(selection: Selection)
     assert engine.requests == []
 
 
-async def test_segments_are_read_at_once() -> None:
+async def test_segments_are_read_in_parallel() -> None:
     engine = engine_of(MANY)
     page = await read(engine, SEVERAL, Slice(20))
     assert engine.most_running == 3
@@ -118,7 +118,7 @@ async def test_a_fault_in_any_request_fails_the_page(number: int) -> None:
     assert engine.running == 0
 
 
-async def test_a_fault_does_not_wait_for_the_other_segments() -> None:
+async def test_a_failed_segment_does_not_wait_for_the_other_segments() -> None:
     slow = {f"PRODUCT#42%2Fen/{rating}": 60.0 for rating in (1, 3)}
     engine = engine_of(MANY, faults={2: StoreUnavailableError("gone")}, delays=slow)
     with pytest.raises(StoreUnavailableError, match="gone"):

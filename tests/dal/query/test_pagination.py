@@ -29,7 +29,7 @@ SHORT_ENDS = [None, *(comment_position(dense(comment_id)) for comment_id in "abc
 
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("limit", [0, 1, 2, 5])
-async def test_every_slice_of_a_short_list(limit: int, backward: bool) -> None:
+async def test_every_slice_of_a_short_list_equals_the_oracles(limit: int, backward: bool) -> None:
     """The slice's ends cross, meet, and fall on rows and between rows, in every combination."""
     engine = engine_of(SHORT)
     for after, before in product(SHORT_ENDS, SHORT_ENDS):
@@ -70,7 +70,7 @@ async def test_a_page_is_the_slice_of_the_sorted_list(
 
 @MORE
 @given(row_lists, selections, st.integers(1, 7), st.booleans(), st.booleans())
-async def test_a_walk_meets_every_row_once_in_order(
+async def test_a_walk_returns_every_row_once_in_order(
     comments: list[Comment], selection: Selection, size: int, backward: bool, reverse: bool
 ) -> None:
     engine = engine_of(comments)

@@ -134,7 +134,9 @@ def test_the_remembered_rows_of_an_unchanged_list_are_its_rows(
 
 @given(spans=st.permutations([("", "07"), ("07", "12"), ("12", "20"), ("20", "\U0010ffff")]))
 @pytest.mark.parametrize("descending", [False, True])
-def test_parts_read_in_any_order_join(spans: list[tuple[str, str]], descending: bool) -> None:
+def test_parts_that_were_read_in_any_order_are_joined(
+    spans: list[tuple[str, str]], descending: bool
+) -> None:
     locations = RowLocations()
     for low, high in spans:
         assert page_of(locations, {}, Range(), descending=descending, count=30) is None
@@ -144,7 +146,7 @@ def test_parts_read_in_any_order_join(spans: list[tuple[str, str]], descending: 
     assert (page.rows, page.until) == (len(LIST), None)
 
 
-def test_a_page_is_remembered_as_soon_as_its_rows_are() -> None:
+def test_a_page_is_remembered_if_all_its_rows_are_remembered() -> None:
     locations = RowLocations()
     note(locations, LIST, key(rating="2"), Range(low="10"))
     note(locations, LIST, key(rating="3"), Range(low="20"))
@@ -160,7 +162,7 @@ def test_a_page_is_remembered_as_soon_as_its_rows_are() -> None:
     assert page_of(locations, {}, Range(), descending=True, count=1) is None
 
 
-def test_rows_read_by_a_coarse_key_are_known_by_finer_keys_only() -> None:
+def test_rows_read_by_a_key_are_remembered_for_its_finer_keys_only() -> None:
     locations = RowLocations()
     note(locations, LIST, key(language="en"), Range())
     assert locations.among(key(language="en", rating="1"), Range()) is not None
@@ -168,7 +170,7 @@ def test_rows_read_by_a_coarse_key_are_known_by_finer_keys_only() -> None:
     assert locations.among(key(), Range()) is None
 
 
-def test_a_later_reading_replaces_what_it_reads_and_nothing_else() -> None:
+def test_a_later_read_replaces_only_the_rows_in_its_range() -> None:
     locations = RowLocations()
     note(locations, LIST, key(), Range())
     changed = [row("05", "2"), row("055", "2"), *(one for one in LIST if one.position != "07")]
@@ -179,7 +181,7 @@ def test_a_later_reading_replaces_what_it_reads_and_nothing_else() -> None:
     assert among[0] == ["05", "05", "055", "06", "08", "09", "10"]
 
 
-def test_a_list_that_is_remembered_to_its_end_has_a_short_last_page() -> None:
+def test_the_last_page_of_a_list_that_is_remembered_to_its_end_may_be_short() -> None:
     locations = RowLocations()
     note(locations, LIST, key(), Range(high="03"))
     page = page_of(locations, {}, Range(high="02"), descending=True, count=20)
@@ -191,7 +193,7 @@ def test_a_list_that_is_remembered_to_its_end_has_a_short_last_page() -> None:
     assert nothing.rows == 0
 
 
-def test_a_locations_is_bounded() -> None:
+def test_the_number_of_remembered_rows_is_limited() -> None:
     locations = RowLocations()
     many = [row(f"{number:05}", "1") for number in range(MOST)]
     locations.note(key(), Range(high="5"), many)
@@ -204,7 +206,7 @@ def test_a_locations_is_bounded() -> None:
     assert locations.among(key(), Range("700000", "700000")) is None
 
 
-def test_the_values_of_a_list_are_bounded() -> None:
+def test_the_number_of_different_values_in_a_list_is_limited() -> None:
     locations = RowLocations()
     many = [row(f"{number:05}", "1", f"{number}") for number in range(MOST_VALUES)]
     locations.note(key(), Range(high="5"), many)

@@ -48,7 +48,7 @@ async def read(
 @pytest.mark.parametrize("limit", [1, 3, 10, 11, 100])
 @pytest.mark.parametrize("most_rows", [None, 1, 4])
 @pytest.mark.parametrize("hollow", [False, True])
-async def test_a_segment_is_read_to_its_end_for_any_responses(
+async def test_a_segment_is_read_to_its_end_whatever_the_sizes_of_responses(
     descending: bool, limit: int, most_rows: int | None, hollow: bool
 ) -> None:
     engine = loaded(most_rows=most_rows, hollow=hollow)
@@ -70,7 +70,7 @@ async def test_a_refill_is_sent_only_when_all_rows_are_used(
     assert len(engine.requests) == requests
 
 
-async def test_the_absence_of_a_last_key_is_the_end() -> None:
+async def test_a_segment_ends_with_a_response_without_a_last_key() -> None:
     engine = loaded()
     await read(engine, planned(11))
     assert len(engine.requests) == 1
@@ -79,7 +79,7 @@ async def test_the_absence_of_a_last_key_is_the_end() -> None:
     assert len(engine.requests) == 3
 
 
-async def test_requests_say_what_the_plan_says() -> None:
+async def test_requests_have_the_arguments_of_the_plan() -> None:
     engine = loaded()
     span = Range(high=POSITIONS[7])
     await read(engine, planned(5, span))
@@ -89,7 +89,7 @@ async def test_requests_say_what_the_plan_says() -> None:
     assert [request.start is None for request in engine.requests] == [True, False]
 
 
-async def test_the_account_names_partition_range_and_limit() -> None:
+async def test_the_statistics_of_a_segment_have_its_partition_range_and_limit() -> None:
     _, reading = await read(loaded(), planned(4, Range(low=POSITIONS[3], low_open=True)))
     (account,) = reading.segments
     assert account.partition_key == "PRODUCT#42"

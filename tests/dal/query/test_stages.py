@@ -38,7 +38,7 @@ async def test_a_page_of_one_rating_takes_one_query_at_any_depth(rank: int) -> N
     assert [request.limit for request in product.engine.requests] == [21]
 
 
-async def test_a_page_across_two_ratings_asks_the_second_only_for_what_is_missing() -> None:
+async def test_a_page_across_two_ratings_reads_from_the_second_only_the_missing_rows() -> None:
     product = KnownProduct(COMMENT, MANY)
     start = oracle.position_in(BEST.order, oracle.selected(MANY, BEST)[49])
     page = await product.read(BEST.query(), Slice(20, after=start, explain=True))
@@ -53,7 +53,7 @@ async def test_a_page_across_two_ratings_asks_the_second_only_for_what_is_missin
 
 @pytest.mark.parametrize("plan_by", [None, PlanBasis.NOTHING])
 @pytest.mark.parametrize("comments", [FEW, []], ids=["seven comments", "none"])
-async def test_few_comments_take_the_remaining_ratings_in_parallel(
+async def test_if_few_comments_remain_the_remaining_ratings_are_read_in_parallel(
     comments: list[Comment], plan_by: PlanBasis | None
 ) -> None:
     product = KnownProduct(COMMENT, comments)
@@ -63,7 +63,7 @@ async def test_few_comments_take_the_remaining_ratings_in_parallel(
     assert product.engine.most_running == 4
 
 
-async def test_a_comment_that_is_rated_anew_while_it_is_read_is_shown_once() -> None:
+async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once() -> None:
     engine = engine_of([dense("1", rating=5), dense("0", rating=4)])
 
     def rate_anew() -> None:
@@ -76,7 +76,7 @@ async def test_a_comment_that_is_rated_anew_while_it_is_read_is_shown_once() -> 
 
 
 @pytest.mark.parametrize("comments", [FEW, MANY], ids=len)
-async def test_no_ratings_are_no_rows(comments: list[Comment]) -> None:
+async def test_a_list_without_ratings_has_no_rows(comments: list[Comment]) -> None:
     engine = engine_of(comments)
     nothing = Selection(PRODUCT, frozenset(), order=Order.LOWEST_RATING)
     page = await read(engine, nothing, Slice(2, next_page=True, explain=True))
@@ -110,7 +110,7 @@ async def test_a_page_of_voted_comments_takes_one_query_at_any_depth() -> None:
     assert read_from(product) == [("byHelpful", 21)]
 
 
-async def test_the_comments_without_votes_follow_by_date() -> None:
+async def test_comments_without_votes_follow_in_the_order_of_their_dates() -> None:
     product = KnownProduct(COMMENT, VOTED)
     rows = oracle.selected(VOTED, USEFUL)
     start = oracle.position_in(USEFUL.order, rows[139])
@@ -120,7 +120,9 @@ async def test_the_comments_without_votes_follow_by_date() -> None:
     assert (indexes[0], {*indexes[1:]}) == ("byHelpful", {"all"})
 
 
-async def test_a_frequent_filter_is_applied_to_the_rows_of_the_index_of_votes() -> None:
+async def test_a_filter_that_many_comments_pass_is_applied_to_the_rows_of_the_index_by_votes() -> (
+    None
+):
     product = KnownProduct(COMMENT, VOTED)
     often = Selection(PRODUCT, frozenset({2, 3, 4, 5}), order=Order.MOST_HELPFUL)
     page = await product.read(often.query(), Slice(20))
@@ -131,7 +133,9 @@ async def test_a_frequent_filter_is_applied_to_the_rows_of_the_index_of_votes() 
 
 
 @pytest.mark.parametrize("few", [{"ratings": frozenset({2})}, {"created_from": oracle.START}])
-async def test_a_rare_filter_and_dates_are_sorted_in_memory(few: Any) -> None:
+async def test_lists_with_dates_or_a_filter_that_few_comments_pass_are_sorted_in_memory(
+    few: Any,
+) -> None:
     comments = VOTED[::5] + VOTED[1:40:5]
     product = KnownProduct(COMMENT, comments)
     rare = replace(USEFUL, **few)
@@ -152,7 +156,7 @@ async def test_too_many_comments_to_sort_are_refused_before_they_are_read(
     assert {limit for _, limit in read_from(product)} <= {1, 8}  # statistics alone
 
 
-async def test_a_page_stops_after_twice_the_rows_that_it_may_be_expected_to_read(
+async def test_a_page_stops_after_twice_the_maximum_of_expected_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The last page of a product, where every comment has votes and the statistics know of none."""

@@ -55,7 +55,7 @@ def agrees(page: Page[Comment]) -> None:
 
 
 @given(row_lists, selections, cuts)
-async def test_a_page_without_statistics_is_equal_and_its_trace_has_all_rows(
+async def test_a_page_without_statistics_has_the_same_rows_and_a_trace_of_all_rows(
     rows: list[Comment], selection: Selection, cut: Slice
 ) -> None:
     cut = placed(cut, selection)
@@ -97,7 +97,7 @@ def ordered(ratings: Callable[[int], int]) -> KnownProduct:
     return KnownProduct(COMMENT, rows)
 
 
-async def test_the_trace_has_dropped_rows_and_the_plan_of_the_rest() -> None:
+async def test_the_trace_has_the_dropped_rows_and_the_plan_of_the_rest() -> None:
     """Most comments pass the filter, but the newest do not, which counts cannot show."""
     product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
     several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
@@ -155,13 +155,13 @@ async def test_a_page_that_is_not_explained_keeps_no_trace(
     assert calls["alternatives"] == calls["full_pages"] == calls["Step"] == 1
 
 
-async def test_full_pages_are_measured_where_the_page_asked_for_as_much() -> None:
+async def test_the_cost_of_full_pages_is_measured_if_the_page_read_full_pages() -> None:
     page = await read(engine_of(ROWS), Selection("42", frozenset({1, 5})), Slice(20, explain=True))
     full = traced(page).full_pages()
     assert full == (page.stats.requests, page.stats.items_read, page.stats.consumed_capacity)
 
 
-async def test_full_pages_are_estimated_from_the_counts_elsewhere() -> None:
+async def test_otherwise_the_cost_of_full_pages_is_estimated_from_the_counts() -> None:
     product = KnownProduct(COMMENT, ROWS)
     several = Selection("42", frozenset({1, 2, 3}), frozenset({"en", "de"}))
     page = await product.read(several.query(), Slice(20, explain=True))

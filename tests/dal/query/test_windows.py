@@ -31,7 +31,7 @@ instants = st.none() | st.integers(-20, 260).map(lambda hours: FIRST + timedelta
     backward=st.booleans(),
     reverse=st.booleans(),
 )
-async def test_a_list_bounded_in_time_is_exact(
+async def test_a_list_between_two_dates_is_exact(
     selection: Selection,
     start: datetime | None,
     end: datetime | None,
@@ -48,7 +48,7 @@ async def test_a_list_bounded_in_time_is_exact(
 @pytest.mark.parametrize(
     "start", [FIRST + timedelta(days=3, minutes=5), datetime(1999, 1, 1, tzinfo=UTC)]
 )
-async def test_an_empty_five_minutes_take_one_query(start: datetime) -> None:
+async def test_five_minutes_without_comments_take_one_query(start: datetime) -> None:
     product = KnownProduct(COMMENT, ROWS)
     short = replace(WIDE, created_from=start, created_before=start + timedelta(minutes=5))
     page = await product.read(short.query(), Slice(20, next_page=True))
@@ -81,14 +81,14 @@ async def test_a_segment_with_more_rows_than_expected_doubles_its_limit() -> Non
 
 
 @pytest.mark.parametrize("end", [FIRST, FIRST - timedelta(days=1)])
-async def test_a_period_without_an_instant_takes_no_request(end: datetime) -> None:
+async def test_an_empty_period_takes_no_request(end: datetime) -> None:
     product = KnownProduct(COMMENT, ROWS)
     never = replace(WIDE, created_from=FIRST, created_before=end)
     page = await product.read(never.query(), Slice(20, True, None, None, True, True))
     assert (page.edges, product.engine.requests) == ([], [])
 
 
-async def test_a_busy_time_is_read_by_its_own_partitions() -> None:
+async def test_a_period_with_many_comments_is_read_from_finer_partitions() -> None:
     """It has so many rows that reading other ratings too would cost more than further Queries."""
     product = KnownProduct(COMMENT, ROWS)
     few = Selection("42", frozenset({2}), None, FIRST, FIRST + timedelta(hours=200))

@@ -52,7 +52,7 @@ async def check(store: CommentRepository, comments: list[Comment], size: int = 7
         assert found == of(author, comments)[:: -1 if reverse else 1]
 
 
-async def test_an_authors_pages_are_the_oracles(each_table: Table) -> None:
+async def test_an_authors_pages_equal_the_oracles(each_table: Table) -> None:
     store = Stores(each_table).comments
     await store.put_many(COMMENTS)
     await check(store, COMMENTS)
@@ -64,7 +64,7 @@ async def test_an_authors_pages_are_the_oracles(each_table: Table) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_pages_go_on_exactly_while_others_write(table: Table, seed: int) -> None:
+async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int) -> None:
     """Between two pages, comments are added, deleted and changed, also the one of the cursor."""
     store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
@@ -121,7 +121,7 @@ async def nobody() -> None:
     """Return at once: there are no writers."""
 
 
-async def test_a_live_table_gets_the_index_with_every_comment_and_keeps_its_counts(
+async def test_a_table_in_use_gets_the_new_index_with_every_comment_and_keeps_its_counts(
     each_table: Table,
 ) -> None:
     table = await older_table(each_table)
@@ -134,7 +134,9 @@ async def test_a_live_table_gets_the_index_with_every_comment_and_keeps_its_coun
     assert await upgraded(table) == Upgraded([], False, 0, False)
 
 
-async def test_an_interrupted_upgrade_ends_with_every_comment_in_the_index(table: Table) -> None:
+async def test_after_an_interrupted_upgrade_is_run_again_every_comment_is_in_the_index(
+    table: Table,
+) -> None:
     await older_table(table)
     chance, engine, kills = random.Random(3), Engine(table.service), 0
     while True:
@@ -148,7 +150,7 @@ async def test_an_interrupted_upgrade_ends_with_every_comment_in_the_index(table
     await check(Stores(table).comments, COMMENTS)
 
 
-async def test_an_item_says_its_product_and_instant_outside_of_its_keys(table: Table) -> None:
+async def test_an_item_has_its_product_and_time_outside_of_its_keys(table: Table) -> None:
     await Stores(table).comments.put_many(COMMENTS[:1])
     (one,) = COMMENTS[:1]
     item = await table.get(comment_key(one.comment_id))

@@ -63,7 +63,7 @@ class Watch:
         return await real(**arguments)
 
 
-async def test_a_load_counts_its_rows_in_transactions_that_are_mostly_rows(
+async def test_a_load_counts_its_rows_in_large_transactions(
     each_table: Table,
 ) -> None:
     watch = Watch(each_table)
@@ -78,7 +78,9 @@ async def test_a_load_counts_its_rows_in_transactions_that_are_mostly_rows(
 @given(
     st.lists(st.tuples(st.sampled_from("abcdefghij"), st.sampled_from(LANGUAGES)), max_size=400),
 )
-def test_each_product_is_in_one_chain_of_transactions(keys: list[tuple[str, str]]) -> None:
+def test_the_transactions_of_a_product_follow_one_after_the_other(
+    keys: list[tuple[str, str]],
+) -> None:
     rows = [comment(str(n), product_id=key[0], language=key[1]) for n, key in enumerate(keys)]
     found = [
         [[row.comment for row in batch] for batch in chain] for chain in chains(map(loaded, rows))
@@ -92,7 +94,7 @@ def test_each_product_is_in_one_chain_of_transactions(keys: list[tuple[str, str]
     assert sum(map(len, found)) <= len(rows) / 40 + 2  # they are filled
 
 
-async def test_rows_that_are_there_already_are_not_written(each_table: Table) -> None:
+async def test_rows_that_are_stored_already_are_not_written(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS)
     watch = Watch(each_table)
     assert await watch.store.put_many(ROWS) == Outcome(unchanged=len(ROWS))
@@ -100,7 +102,7 @@ async def test_rows_that_are_there_already_are_not_written(each_table: Table) ->
     await recount.check(each_table, "42")
 
 
-async def test_rows_are_read_first_while_some_of_them_exist(each_table: Table) -> None:
+async def test_rows_are_read_before_the_write_while_some_of_them_exist(each_table: Table) -> None:
     """New comments are written without a read. After the first existing one, all are read first."""
     reads = calls_of(each_table)
     watch = Watch(each_table)
@@ -112,7 +114,7 @@ async def test_rows_are_read_first_while_some_of_them_exist(each_table: Table) -
     assert set(await recount.check(each_table, "42")) == by_id(ROWS, CHANGED)
 
 
-async def test_rows_whose_unread_write_failed_are_read_then(
+async def test_rows_whose_write_failed_without_a_read_are_read_then(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = Watch(table)
@@ -135,7 +137,7 @@ async def test_rows_whose_unread_write_failed_are_read_then(
 
 
 @SECOND_IN_SOAK
-async def test_a_row_that_changes_its_product_counts_there(each_table: Table) -> None:
+async def test_a_row_with_a_new_product_is_counted_for_the_new_product(each_table: Table) -> None:
     store = Stores(each_table).comments
     await store.put_many(ROWS)
     moved = [row._replace(product_id="43") for row in ROWS[:120]]
@@ -144,7 +146,7 @@ async def test_a_row_that_changes_its_product_counts_there(each_table: Table) ->
     assert set(await recount.check(each_table, "43")) == set(moved)
 
 
-async def test_the_last_of_two_rows_with_one_id_counts(each_table: Table) -> None:
+async def test_the_last_of_two_rows_with_one_id_is_stored(each_table: Table) -> None:
     later = [row._replace(rating=1, created_at=row.created_at + timedelta(1)) for row in ROWS[:50]]
     await Stores(each_table).comments.put_many([*ROWS[:60], *later])
     assert set(await recount.check(each_table, "42")) == by_id(ROWS[:60], later)
@@ -152,7 +154,7 @@ async def test_the_last_of_two_rows_with_one_id_counts(each_table: Table) -> Non
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1, 2])
-async def test_an_interrupted_and_repeated_load_is_exact_at_every_moment(
+async def test_an_interrupted_and_repeated_load_is_exact_at_any_time(
     each_table: Table, at: int
 ) -> None:
     watch = Watch(each_table)
@@ -178,7 +180,9 @@ async def test_a_cancelled_and_repeated_load_is_exact(each_table: Table) -> None
 
 
 @SECOND_IN_SOAK
-async def test_a_row_that_another_changes_meanwhile_is_written_over(each_table: Table) -> None:
+async def test_a_row_that_another_client_changes_meanwhile_is_overwritten(
+    each_table: Table,
+) -> None:
     watch = Watch(each_table)
     await watch.store.put_many(ROWS[:90])
     other = ROWS[6]._replace(rating=ROWS[6].rating % 5 + 1)
@@ -189,7 +193,7 @@ async def test_a_row_that_another_changes_meanwhile_is_written_over(each_table: 
     assert set(await recount.check(each_table, "42")) == by_id(ROWS[:90], [other], CHANGED[:10])
 
 
-async def test_lost_answers_count_once(each_table: Table) -> None:
+async def test_after_lost_responses_each_change_is_counted_once(each_table: Table) -> None:
     client = FaultyClient(each_table.service)
     store = Stores(Table(client, each_table.name)).comments
     client._faults = [lose_answer] * 6
@@ -198,7 +202,9 @@ async def test_lost_answers_count_once(each_table: Table) -> None:
 
 
 @SECOND_IN_SOAK
-async def test_several_calls_at_once_for_the_same_rows_and_for_others(each_table: Table) -> None:
+async def test_concurrent_calls_for_equal_and_for_different_rows_are_exact(
+    each_table: Table,
+) -> None:
     """Both calls have separate clients, as two processes have."""
     stores = Stores(each_table).comments, Stores(each_table).comments
     runs = [ROWS[:150], ROWS[100:], CHANGED, ROWS]
@@ -210,7 +216,7 @@ async def test_several_calls_at_once_for_the_same_rows_and_for_others(each_table
 
 
 @SECOND_IN_SOAK
-async def test_many_products_in_one_call(each_table: Table) -> None:
+async def test_one_call_writes_rows_of_many_products(each_table: Table) -> None:
     rows = [row._replace(product_id=f"p{n % 70}") for n, row in enumerate(ROWS)]
     await Stores(each_table).comments.put_many(rows)
     for number in range(0, 70, 7):
@@ -230,7 +236,7 @@ async def test_an_empty_load_writes_nothing(table: Table) -> None:
     assert watch.client.calls == []
 
 
-async def test_missing_further_items_of_an_object_are_written(table: Table) -> None:
+async def test_missing_items_of_an_object_are_written(table: Table) -> None:
     """For example, an order was written, but its proofs of purchase were not."""
     delivered = order("7", status=OrderStatus.DELIVERED)
     await table.put_many([ORDER.encode(delivered)])

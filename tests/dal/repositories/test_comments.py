@@ -43,7 +43,7 @@ async def test_an_added_comment_is_found_by_id_and_on_its_page(store: CommentRep
     assert await all_of(store) == [ONE]
 
 
-async def test_an_id_is_taken_once(store: CommentRepository) -> None:
+async def test_an_id_cannot_be_added_twice(store: CommentRepository) -> None:
     await store.add(ONE)
     with pytest.raises(errors.AlreadyExistsError):
         await store.add(ONE._replace(text="Another"))
@@ -57,7 +57,7 @@ async def test_concurrent_adds_with_one_key_add_one_comment(store: CommentReposi
     assert await all_of(store) == [edges[0].node]
 
 
-async def test_another_client_of_the_table_knows_the_key(
+async def test_another_client_of_the_table_finds_the_comment_of_a_key(
     store: CommentRepository, each_table: Table
 ) -> None:
     first = edge_of(await store.add(ONE, "key"))
@@ -71,7 +71,7 @@ async def test_a_key_for_another_comment_is_refused(store: CommentRepository) ->
         await store.add(ONE._replace(comment_id="b", rating=ONE.rating % 5 + 1), "key")
 
 
-async def test_an_add_under_a_key_is_one_item_beside_its_counters(table: Table) -> None:
+async def test_an_add_with_a_key_writes_one_item_and_its_counters(table: Table) -> None:
     calls = calls_of(table)
     await Stores(table).comments.add(ONE, "key")
     (write,) = [call for call in calls if call.operation == "TransactWriteItems"]
@@ -79,7 +79,7 @@ async def test_an_add_under_a_key_is_one_item_beside_its_counters(table: Table) 
     assert kinds.count("Put") == 1
 
 
-async def test_a_key_is_its_authors_own(store: CommentRepository) -> None:
+async def test_a_key_belongs_to_its_author(store: CommentRepository) -> None:
     edges = [edge_of(await store.add(ONE._replace(username=one), "key")) for one in ("ann", "bob")]
     assert len({edge.node.comment_id for edge in edges}) == 2
     assert len(await all_of(store)) == 2
@@ -129,7 +129,7 @@ async def test_a_retry_does_not_restore_a_deleted_comment(
     assert await verify(each_table, lambda _: None) == []
 
 
-async def test_a_deleted_comment_is_not_exported_nor_unreadable(
+async def test_a_deleted_comment_is_neither_exported_nor_reported_as_unreadable(
     store: CommentRepository, each_table: Table
 ) -> None:
     await store.delete(edge_of(await store.add(ONE, "key")).node.comment_id, anybody)
@@ -138,7 +138,7 @@ async def test_a_deleted_comment_is_not_exported_nor_unreadable(
     assert all(not page.unreadable["comments"] for page in pages)
 
 
-async def test_a_file_brings_a_deleted_comment_back(
+async def test_a_load_restores_a_deleted_comment(
     store: CommentRepository, each_table: Table
 ) -> None:
     stored = edge_of(await store.add(ONE, "key")).node
@@ -148,7 +148,7 @@ async def test_a_file_brings_a_deleted_comment_back(
     assert edge_of(await store.add(ONE, "key")).node == stored
 
 
-async def test_a_key_is_free_once_its_tombstone_has_expired(
+async def test_a_key_can_be_used_again_after_its_tombstone_has_expired(
     store: CommentRepository, each_table: Table
 ) -> None:
     stored = edge_of(await store.add(ONE, "key")).node
@@ -158,7 +158,7 @@ async def test_a_key_is_free_once_its_tombstone_has_expired(
     assert edge_of(await store.add(other, "key")).node.text == "other"
 
 
-async def test_a_comment_without_a_date_gets_that_of_its_write(table: Table) -> None:
+async def test_a_comment_without_a_date_gets_the_date_of_its_write(table: Table) -> None:
     """Not that of the request, because newer comments may be written while it waits."""
     store = Stores(table).comments
     async with store._writes._locks.hold(["42"], deadline=10):
@@ -206,7 +206,9 @@ async def test_an_update_moves_the_comment_in_every_index(store: CommentReposito
     assert edge.node not in (await store.page(old, Slice(100))).nodes
 
 
-async def test_concurrent_updates_of_different_fields_all_last(store: CommentRepository) -> None:
+async def test_concurrent_updates_of_different_fields_are_all_stored(
+    store: CommentRepository,
+) -> None:
     await store.add(ONE)
     changes: list[dict[str, Any]] = [{"title": "a"}, {"text": "b"}, {"username": "c"}]
     await asyncio.gather(*(store.update(ONE.comment_id, one, anybody) for one in changes))
@@ -242,7 +244,7 @@ async def test_two_concurrent_deletions_delete_once(store: CommentRepository) ->
     assert {type(result) for result in results} == {errors.NotFoundError, Comment}
 
 
-async def test_get_many_finds_what_exists(store: CommentRepository) -> None:
+async def test_get_many_returns_the_existing_comments(store: CommentRepository) -> None:
     rows = oracle.make_comments("42", 150, seed=2)
     await store.put_many(rows)
     wanted = [row.comment_id for row in rows]
@@ -251,7 +253,9 @@ async def test_get_many_finds_what_exists(store: CommentRepository) -> None:
     assert await store.get_many([]) == {}
 
 
-async def test_put_many_writes_over_and_the_last_of_an_id_counts(store: CommentRepository) -> None:
+async def test_put_many_overwrites_and_stores_the_last_row_of_an_id(
+    store: CommentRepository,
+) -> None:
     later = ONE._replace(text="later", created_at=ONE.created_at + timedelta(days=1))
     await store.put_many([ONE, later])
     assert await all_of(store) == [later]
@@ -261,7 +265,7 @@ async def test_put_many_writes_over_and_the_last_of_an_id_counts(store: CommentR
 
 
 @pytest.mark.parametrize("ids", [["4/2", "4#2", "4%2", "日本", " "], ["a" * 512]])
-async def test_ids_of_any_characters(store: CommentRepository, ids: Sequence[str]) -> None:
+async def test_ids_may_contain_any_character(store: CommentRepository, ids: Sequence[str]) -> None:
     rows = [ONE._replace(comment_id=one, product_id=one) for one in ids]
     await store.put_many(rows)
     for row in rows:

@@ -12,7 +12,7 @@ TEXTS = {
 }
 
 
-async def test_documents_are_kept_under_their_ids(each_table: Table) -> None:
+async def test_documents_are_stored_by_their_ids(each_table: Table) -> None:
     documents = Stores(each_table).documents
     assert await documents.all() == {}
     await documents.put(TEXTS)
@@ -22,7 +22,7 @@ async def test_documents_are_kept_under_their_ids(each_table: Table) -> None:
     assert await documents.text("unknown") is None
 
 
-async def test_many_are_read_by_several_queries(table: Table) -> None:
+async def test_many_documents_are_read_by_several_queries(table: Table) -> None:
     documents = Stores(table).documents
     texts = {f"{number:03}": f"# {'x' * 29_000}\n{{ __typename }}" for number in range(50)}
     await documents.put(texts)
@@ -30,12 +30,12 @@ async def test_many_are_read_by_several_queries(table: Table) -> None:
 
 
 @pytest.mark.parametrize("document_id", ["", "a\x00b", "a" * 600])
-async def test_an_impossible_id_is_refused(table: Table, document_id: str) -> None:
+async def test_an_invalid_id_is_refused(table: Table, document_id: str) -> None:
     with pytest.raises(InvalidArgumentError):
         await Stores(table).documents.text(document_id)
 
 
-async def test_a_mark_is_remembered(table: Table) -> None:
+async def test_a_marker_is_stored(table: Table) -> None:
     markers = Stores(table).markers
     assert not await markers.marked("demo")
     await markers.mark("demo")

@@ -65,13 +65,13 @@ def listed(counts: Mapping[str, int], order: list[str]) -> list[tuple[int | None
     return [(rank, product, counts[product]) for rank, product in enumerate(order, 1)]
 
 
-async def test_the_order_is_numeric_ties_are_stable_and_zero_is_absent(
+async def test_the_order_is_numeric_ties_are_stable_and_products_without_fives_are_absent(
     store: Stores,
 ) -> None:
     assert await read(store) == listed(COUNTS, ORDER)
 
 
-async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: Stores) -> None:
+async def test_a_comment_rated_5_moves_a_product_up_and_its_deletion_down(store: Stores) -> None:
     await store.comments.add(comment("new", product_id="a", rating=5))
     await store.comments.add(comment("newer", product_id="a", rating=5))
     await store.comments.update("c-en-1", {"rating": 4}, lambda _: None)
@@ -83,7 +83,7 @@ async def test_a_new_five_moves_a_product_up_and_a_lost_one_down(store: Stores) 
     assert await read(store) == listed(counts, ["c", "a", "f/g", "e", "b", "日本", "none"])
 
 
-async def test_boards_of_languages_are_their_own(store: Stores) -> None:
+async def test_each_language_has_its_own_leaderboard(store: Stores) -> None:
     german = {"a": 3, "d": 4, "none": 0}
     await store.comments.put_many(rows_of(german, "de"))
     await store.boards.finish()
@@ -94,7 +94,7 @@ async def test_boards_of_languages_are_their_own(store: Stores) -> None:
     assert await read(store, "fr") == []
 
 
-async def test_a_rank_is_of_the_board_as_it_is_now(store: Stores) -> None:
+async def test_a_rank_is_that_of_the_current_leaderboard(store: Stores) -> None:
     """A rank includes products that have moved before the cursor after the cursor was made."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
@@ -117,7 +117,7 @@ async def test_ranks_of_a_first_page_cost_nothing(store: Stores) -> None:
     assert await requests(ranked=True, after=position) == 2
 
 
-async def test_beyond_the_ranked_products_ranks_alone_are_not_known(
+async def test_beyond_the_ranked_products_only_the_ranks_are_unknown(
     store: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaderboard, "RANKED", 3)
@@ -199,7 +199,7 @@ async def test_each_page_is_exact_while_products_rise_and_fall(
             await board.store.boards.finish()
 
 
-async def test_a_rank_down_the_board_costs_no_more_than_a_thousand_rows(
+async def test_a_rank_costs_at_most_a_thousand_rows(
     table: Table,
 ) -> None:
     """Every page has this limit, however far down it is. Without the limit it was 128 RCU."""

@@ -52,7 +52,7 @@ async def test_concurrent_edits_are_observed_as_a_chain(table: Table) -> None:
     assert state == await store.get(ONE.comment_id)
 
 
-async def test_a_write_without_an_answer_is_observed_as_uncertain(
+async def test_a_write_without_a_response_is_observed_as_uncertain(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.client.retries.DEADLINE", 0.2)

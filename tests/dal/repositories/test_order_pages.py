@@ -135,7 +135,9 @@ async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - draw
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("backward", [False, True])
-async def test_open_orders_between_dates_in_both_orders(each_table: Table, backward: bool) -> None:
+async def test_open_orders_between_dates_are_read_in_both_orders(
+    each_table: Table, backward: bool
+) -> None:
     """Four days, ten orders each, so that all shards have ties."""
     store = Stores(each_table).orders
     orders = [order(str(n), username=f"u{n}", created_at=DAYS[n % 4]) for n in range(40)]
@@ -154,7 +156,9 @@ async def test_open_orders_between_dates_in_both_orders(each_table: Table, backw
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("backward", [False, True])
-async def test_walks_over_every_subset_of_statuses(each_table: Table, backward: bool) -> None:
+async def test_walks_over_every_subset_of_statuses_equal_the_oracles(
+    each_table: Table, backward: bool
+) -> None:
     chance = random.Random(5)
     first = datetime(2023, 1, 1, tzinfo=UTC)
     orders = [

@@ -46,7 +46,7 @@ async def test_placing_an_order_twice_stores_it_once(table: Table) -> None:
 
 @pytest.mark.parametrize("old", OrderStatus)
 @pytest.mark.parametrize("new", OrderStatus)
-async def test_an_order_takes_legal_steps_only(
+async def test_only_legal_changes_of_status_are_accepted(
     table: Table, old: OrderStatus, new: OrderStatus
 ) -> None:
     store = Stores(table).orders
@@ -61,7 +61,7 @@ async def test_an_order_takes_legal_steps_only(
     assert await table.get(order_key("ana", "7")) == ORDER.encode(stands)
 
 
-def test_the_legal_steps() -> None:
+def test_the_legal_changes_of_status_are_these() -> None:
     assert {(PLACED, SHIPPED), (PLACED, CANCELLED), (SHIPPED, DELIVERED)} == LEGAL
 
 
@@ -82,7 +82,7 @@ async def test_an_order_is_found_for_its_owner_or_for_any_user(table: Table) -> 
 
 
 @pytest.mark.parametrize("races", [30, pytest.param(200, marks=pytest.mark.soak)])
-async def test_one_of_two_clients_wins_each_race(each_table: Table, races: int) -> None:
+async def test_of_two_concurrent_changes_one_succeeds(each_table: Table, races: int) -> None:
     first = Stores(each_table).orders
     url = each_table.service.endpoint_url
     async with connect(TableAddress(each_table.name, url, embedded=True)) as other:
@@ -112,7 +112,9 @@ async def _race(clients: list[OrderRepository]) -> OrderStatus:
     return done
 
 
-async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table) -> None:
+async def test_a_change_of_status_of_an_order_that_a_load_replaced_is_a_conflict(
+    table: Table,
+) -> None:
     """Otherwise the change would restore the old lines, because the status has not changed."""
     loaded = order("7", lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
 
@@ -128,7 +130,7 @@ async def test_a_step_over_lines_that_a_load_replaced_is_a_conflict(table: Table
     assert await table.get(order_key("ana", "7")) == ORDER.encode(loaded)
 
 
-async def test_a_delivered_order_proves_what_its_user_received(each_table: Table) -> None:
+async def test_a_delivered_order_proves_the_purchases_of_its_user(each_table: Table) -> None:
     store, standings = Stores(each_table).orders, Stores(each_table).standings
     price = Money(Decimal(1), "EUR")
     lines = tuple(OrderLine(f"p{number}", 1, price) for number in range(90))
@@ -142,7 +144,7 @@ async def test_a_delivered_order_proves_what_its_user_received(each_table: Table
     assert not (await standings.permission("bob", "p0")).bought
 
 
-async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Table) -> None:
+async def test_a_load_is_repeatable_and_stores_the_last_row_of_an_id(table: Table) -> None:
     store, standings = Stores(table).orders, Stores(table).standings
     rows = [order("7"), order("8", status=DELIVERED), order("7", status=SHIPPED)]
     for outcome in (Outcome(new=2), Outcome(unchanged=2)):
@@ -157,7 +159,7 @@ async def test_a_load_is_repeatable_and_the_last_row_of_an_id_counts(table: Tabl
 
 
 @SECOND_IN_SOAK
-async def test_open_orders_page_in_exact_order_while_some_are_shipped(each_table: Table) -> None:
+async def test_pages_of_open_orders_are_exact_while_orders_are_shipped(each_table: Table) -> None:
     store = Stores(each_table).orders
     chance = random.Random(11)
     start = datetime(2023, 1, 1, tzinfo=UTC)

@@ -47,7 +47,7 @@ async def store(each_table: Table) -> OrganizationRepository:
     return store
 
 
-async def test_an_organisation_comes_with_its_users_in_one_query(each_table: Table) -> None:
+async def test_an_organisation_and_its_users_are_read_by_one_query(each_table: Table) -> None:
     store = Stores(each_table).organizations
     await store.put_many(ROSTERS)
     calls = calls_of(each_table)
@@ -64,7 +64,7 @@ async def test_an_organisation_comes_with_its_users_in_one_query(each_table: Tab
         assert (page.stats.requests, page.stats.index) == (1, "table")
 
 
-async def test_only_a_page_from_the_beginning_brings_the_organisation(
+async def test_only_the_first_page_includes_the_organisation(
     store: OrganizationRepository,
 ) -> None:
     last = await store.users(ACME.name, Slice(100, backward=True))
@@ -77,7 +77,7 @@ async def test_only_a_page_from_the_beginning_brings_the_organisation(
     assert (plain.head, plain.nodes) == (None, USERS)
 
 
-async def test_an_organisation_that_is_not_there(store: OrganizationRepository) -> None:
+async def test_a_missing_organisation_has_no_users(store: OrganizationRepository) -> None:
     organization, page = await store.with_users("nobody's", ALL)
     assert organization is None
     assert page.edges == []
@@ -85,7 +85,7 @@ async def test_an_organisation_that_is_not_there(store: OrganizationRepository) 
     assert await store.get_user(ACME.name, "nobody") is None
 
 
-async def test_a_new_organisation_is_there_at_once_with_its_users(
+async def test_a_new_organisation_and_its_users_can_be_read_at_once(
     store: OrganizationRepository,
 ) -> None:
     users = [OrganizationUser("new", f"user{number:02}") for number in range(MAX_FIRST_USERS + 1)]
@@ -122,7 +122,7 @@ async def test_a_user_is_added_once(store: OrganizationRepository) -> None:
     assert await store.get_user(ACME.name, "carl") == new
 
 
-async def test_an_admin_who_adds_the_own_name_is_a_user_already(
+async def test_admins_cannot_add_themselves_again(
     store: OrganizationRepository,
 ) -> None:
     with pytest.raises(AlreadyExistsError):
@@ -135,7 +135,9 @@ async def test_a_user_needs_an_organisation(store: OrganizationRepository) -> No
     assert await store.get_user("nobody's", "carl") is None
 
 
-async def test_loading_again_keeps_the_users_that_came_since(store: OrganizationRepository) -> None:
+async def test_loading_again_keeps_the_users_that_were_added_since(
+    store: OrganizationRepository,
+) -> None:
     await store.add_user(OrganizationUser(ACME.name, "zoe"), by=None)
     free = Roster(Organization(ACME.name, "Free"), ROSTERS[0].users[:1])
     assert await store.put_many([free]) == Outcome(changed=1)
@@ -145,7 +147,7 @@ async def test_loading_again_keeps_the_users_that_came_since(store: Organization
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_the_organisations_of_a_user_are_walked_by_name(
+async def test_pages_of_a_users_organisations_are_sorted_by_name(
     each_table: Table, *, backward: bool
 ) -> None:
     store = Stores(each_table).organizations
@@ -200,7 +202,7 @@ async def test_a_user_is_removed_and_changed_by_an_admin(store: OrganizationRepo
 
 
 @pytest.mark.parametrize("change", [removed(ADMIN, ADMIN), made(ADMIN, UserType.MEMBER, ADMIN)])
-async def test_the_last_admin_stays_except_for_staff(
+async def test_only_staff_remove_the_last_admin(
     store: OrganizationRepository, change: Change
 ) -> None:
     with pytest.raises(InvalidArgumentError, match="last admin: make another user an admin first"):
@@ -228,7 +230,7 @@ async def test_an_admin_is_found_among_many_users(
         (made(ADMIN, UserType.MEMBER, ADMIN), made(MEMBER, UserType.MEMBER, ADMIN)),
     ],
 )
-async def test_if_two_admins_leave_at_once_one_stays(
+async def test_if_two_admins_leave_concurrently_one_stays(
     each_table: Table, changes: tuple[Change, Change]
 ) -> None:
     """Each change happens completely between the other's reads and its write."""
@@ -243,7 +245,7 @@ async def test_if_two_admins_leave_at_once_one_stays(
         assert list((await types(store)).values()).count("ADMIN") == 1
 
 
-async def test_an_admin_who_is_demoted_meanwhile_takes_nothing_back(
+async def test_an_admin_who_is_demoted_meanwhile_cannot_undo_it(
     each_table: Table, store: OrganizationRepository
 ) -> None:
     demotion = partial(made(ADMIN, UserType.MEMBER, None), store)

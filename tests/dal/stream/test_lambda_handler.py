@@ -85,7 +85,9 @@ async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
 
 
 @SECOND_IN_SOAK
-async def test_lost_answers_count_once(streamed: Table, streams: Streams) -> None:
+async def test_after_lost_responses_each_change_is_counted_once(
+    streamed: Table, streams: Streams
+) -> None:
     found = await records(streamed, streams, seed=4)
     moody = Table(FaultyClient(streamed.service, *[let_pass, lose_answer] * 20), streamed.name)
     for batch in cut(found, random.Random(4)):

@@ -102,7 +102,7 @@ async def test_a_request_without_a_document_is_a_bad_request(table: Table) -> No
             assert sentence in answer.json()["errors"][0]["message"]
 
 
-async def test_an_impossible_id_is_refused(table: Table) -> None:
+async def test_an_invalid_id_is_refused(table: Table) -> None:
     async with serving(table) as client:
         assert code_of(await by_post(client, documentId="a\x00")) == "BAD_ARGUMENT"
 
