@@ -259,7 +259,7 @@ async def test_an_admin_who_is_demoted_meanwhile_cannot_undo_it(
     assert set((await types(store)).values()) == {"MEMBER"}
 
 
-async def test_an_admin_who_is_demoted_meanwhile_adds_no_user(
+async def test_an_admin_who_is_demoted_meanwhile_cannot_add_a_user(
     each_table: Table, store: OrganizationRepository
 ) -> None:
     meeting = Meeting(each_table.service, partial(made(ADMIN, UserType.MEMBER, None), store))
@@ -277,7 +277,9 @@ async def test_one_of_many_concurrent_removals_succeeds(store: OrganizationRepos
     assert await types(store) == {ADMIN: "ADMIN", COLLEAGUE: "MEMBER"}
 
 
-async def test_a_plan_needs_an_organisation(store: OrganizationRepository) -> None:
+async def test_the_subscription_plan_of_a_missing_organisation_cannot_change(
+    store: OrganizationRepository,
+) -> None:
     await store.set_plan(Organization(ACME.name, "Free"))
     assert await store.get(ACME.name) == Organization(ACME.name, "Free")
     with pytest.raises(NotFoundError, match="Organisation not found"):

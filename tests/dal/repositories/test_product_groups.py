@@ -46,7 +46,7 @@ loads = st.dictionaries(
 
 @FEW
 @given(files=st.lists(loads, min_size=1, max_size=4))
-async def test_products_join_move_and_leave(
+async def test_products_join_change_and_leave_groups(
     table: Table, files: list[Mapping[str, ProductDetails]]
 ) -> None:
     products = Stores(table).products
@@ -64,7 +64,7 @@ async def test_products_join_move_and_leave(
 
 @FEW
 @given(files=st.lists(loads, min_size=2, max_size=4))
-async def test_moves_at_once_keep_members_and_details_equal(
+async def test_after_concurrent_changes_of_groups_the_groups_and_the_details_agree(
     table: Table, files: list[Mapping[str, ProductDetails]]
 ) -> None:
     products = Stores(table).products
@@ -74,7 +74,7 @@ async def test_moves_at_once_keep_members_and_details_equal(
     await contents(products)
 
 
-async def test_the_same_file_again_changes_nothing(each_table: Table) -> None:
+async def test_loading_the_same_file_again_changes_nothing(each_table: Table) -> None:
     products = Stores(each_table).products
     file = {one: ProductDetails(title="Mug", group="mugs") for one in ("m1", "m2")}
     file["m3"] = ProductDetails(title="Jug")
@@ -87,7 +87,7 @@ async def test_the_same_file_again_changes_nothing(each_table: Table) -> None:
     assert await products.update("m1", {"title": "Cup"}) == ProductDetails("Cup", group="mugs")
 
 
-async def test_a_group_has_sixty_products_at_most(table: Table) -> None:
+async def test_a_group_has_at_most_sixty_products(table: Table) -> None:
     products = Stores(table).products
     names = [f"full {number:02}" for number in range(MAX_MEMBERS)]
     await products.put_many({one: ProductDetails(group="full") for one in names})

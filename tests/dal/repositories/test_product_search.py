@@ -68,7 +68,7 @@ async def products(each_table: Table) -> ProductRepository:
 ITEMS = list(enumerate(TITLES.items()))
 
 
-async def test_pages_are_the_oracles(products: ProductRepository) -> None:
+async def test_pages_equal_the_oracles(products: ProductRepository) -> None:
     for number, text in enumerate(TEXTS):
         for size in (1 + number % 4, 100):
             for backward in (False, True):
@@ -82,7 +82,7 @@ async def test_pages_are_the_oracles(products: ProductRepository) -> None:
     ]
 
 
-async def test_a_page_is_one_query_of_one_range(table: Table) -> None:
+async def test_a_page_of_a_search_is_one_query_of_one_range(table: Table) -> None:
     products = Stores(table).products
     await products.put_many({"1": ProductDetails("Red kettle"), "2": ProductDetails("Red#")})
     calls = calls_of(table)
@@ -145,7 +145,7 @@ async def test_each_page_is_exact_while_titles_are_set_changed_and_removed(
         del changed[:2]
 
 
-async def test_a_load_gives_older_products_their_keys(each_table: Table) -> None:
+async def test_a_load_adds_the_keys_that_older_products_lack(each_table: Table) -> None:
     products, details = Stores(each_table).products, {"1": ProductDetails("Red kettle")}
     item = PRODUCT_DETAILS.encode(("1", details["1"]))
     older = {name: value for name, value in item.items() if not name.startswith("GSI1")}

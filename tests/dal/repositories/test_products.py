@@ -9,7 +9,7 @@ from tests.calls import calls_of
 from tests.strategies import comment
 
 
-async def test_details_are_made_and_changed_field_by_field(each_table: Table) -> None:
+async def test_details_are_created_and_changed_field_by_field(each_table: Table) -> None:
     products = Stores(each_table).products
     assert await products.details(["a/b"]) == {}
     await products.update("a/b", {"title": "Kettle"})
@@ -19,14 +19,16 @@ async def test_details_are_made_and_changed_field_by_field(each_table: Table) ->
     assert await products.update("a/b", {"title": ""}) == ProductDetails(url="/kettle")
 
 
-async def test_changes_at_once_lose_none(table: Table) -> None:
+async def test_concurrent_changes_are_all_stored(table: Table) -> None:
     products = Stores(table).products
     fields = {"title": "Kettle", "picture_url": "/k.svg", "url": "/kettle"}
     await asyncio.gather(*(products.update("42", {name: text}) for name, text in fields.items()))
     assert await products.details(["42"]) == {"42": ProductDetails(**fields)}
 
 
-async def test_the_counters_query_brings_them_and_counts_none_of_them(each_table: Table) -> None:
+async def test_the_query_of_the_counters_returns_the_details_and_does_not_count_them(
+    each_table: Table,
+) -> None:
     comments, products = Stores(each_table), Stores(each_table).products
     await comments.comments.put_many([comment("1", product_id="42", rating=5)])
     details = ProductDetails(title="Kettle")

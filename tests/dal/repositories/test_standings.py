@@ -16,7 +16,7 @@ from tests.strategies import order
 NAMES = ["ana", "a/b", "a#b", "ü", *(f"user{number}" for number in range(9))]
 
 
-async def test_what_a_user_may_write_is_read_at_once(each_table: Table) -> None:
+async def test_all_permissions_of_a_user_are_read_by_one_request(each_table: Table) -> None:
     stores = Stores(each_table)
     assert await stores.standings.permission("a/b", "42") == Permission(False, False, False)
     await stores.orders.put_many([order("7", username="a/b", status=OrderStatus.DELIVERED)])
@@ -32,7 +32,7 @@ async def test_what_a_user_may_write_is_read_at_once(each_table: Table) -> None:
     assert await stores.standings.permission("a/b", "42") == Permission(False, False, True)
 
 
-async def test_the_blocked_users_are_the_oracles(each_table: Table) -> None:
+async def test_the_list_of_blocked_users_equals_the_oracles(each_table: Table) -> None:
     standings = Stores(each_table).standings
     made = [await standings.block(name, f"why {name}", by=None) for name in NAMES]
     for backward in (False, True):
@@ -43,7 +43,7 @@ async def test_the_blocked_users_are_the_oracles(each_table: Table) -> None:
     assert await each_table.get(standing_key(NAMES[0])) is None, "nothing is left"
 
 
-async def test_a_block_is_repeated_replaced_and_keeps_the_rest(table: Table) -> None:
+async def test_a_repeated_block_replaces_the_reason_and_nothing_else(table: Table) -> None:
     standings = Stores(table).standings
     first = await standings.block("ana", "Spam", by="mo")
     assert await standings.block("ana", "Spam", by="max") == first
@@ -59,7 +59,7 @@ async def test_a_block_is_repeated_replaced_and_keeps_the_rest(table: Table) -> 
     assert await standings.permission("ana") == Permission(False, True, False)
 
 
-async def test_blocks_and_an_erase_at_once_lose_nothing(table: Table) -> None:
+async def test_concurrent_blocks_and_an_erase_are_all_stored(table: Table) -> None:
     standings = Stores(table).standings
     await asyncio.gather(
         standings.rewrite("ana", lambda one: replace(one, erasing={})),

@@ -45,7 +45,7 @@ MINE = newest_first(
 )
 
 
-async def test_a_user_comes_with_the_newest_tickets_in_one_query(
+async def test_a_user_and_the_newest_tickets_are_read_by_one_query(
     each_table: Table, stores: Stores
 ) -> None:
     calls = calls_of(each_table)
@@ -144,7 +144,7 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("backward", [False, True])
-async def test_open_tickets_of_everyone_are_walked_in_both_orders(
+async def test_open_tickets_of_all_users_are_read_in_both_orders(
     stores: Stores, *, backward: bool, reverse: bool
 ) -> None:
     """A ticket leaves the list when it is closed."""
@@ -166,7 +166,7 @@ async def test_open_tickets_of_everyone_are_walked_in_both_orders(
             assert found == (rows[::-1] if reverse else rows)
 
 
-async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
+async def test_a_user_without_tickets_and_a_missing_user_have_no_tickets(stores: Stores) -> None:
     await stores.organizations.add_user(OrganizationUser(ACME.name, "zoe"), by=None)
     user, page = await stores.tickets.with_user(ACME.name, "zoe", Slice(20))
     assert (user, page.nodes) == (OrganizationUser(ACME.name, "zoe"), [])
@@ -174,7 +174,7 @@ async def test_a_user_without_tickets_and_nobody(stores: Stores) -> None:
     assert (user, page.nodes) == (None, [])
 
 
-async def test_a_user_sees_only_the_own_tickets(stores: Stores) -> None:
+async def test_users_see_only_their_own_tickets(stores: Stores) -> None:
     page = await stores.tickets.page(TicketSelection(ACME.name, COLLEAGUE), Slice(100))
     assert {one.username for one in page.nodes} == {COLLEAGUE}
     page = await stores.tickets.page(TicketSelection(OTHER.name, MEMBER), Slice(100))
@@ -215,7 +215,7 @@ async def test_one_of_many_concurrent_closes_succeeds(stores: Stores) -> None:
     assert await stores.tickets.get(one.ticket_id) == closed[0]
 
 
-async def test_a_ticket_that_became_anothers_is_not_closed(stores: Stores) -> None:
+async def test_a_ticket_whose_user_has_changed_is_not_closed(stores: Stores) -> None:
     one = MINE[0]
     await stores.tickets.put_many([replace(one, username=COLLEAGUE)])
     with pytest.raises(ConflictError):

@@ -6,7 +6,7 @@ from dal.stores import Stores
 from tests.strategies import order
 
 
-async def test_a_profile_is_made_and_changed_field_by_field(each_table: Table) -> None:
+async def test_a_profile_is_created_and_changed_field_by_field(each_table: Table) -> None:
     users = Stores(each_table).users
     assert await users.profile("a/b") is None
     await users.update_profile("a/b", {"full_name": "Ana"})
@@ -17,7 +17,7 @@ async def test_a_profile_is_made_and_changed_field_by_field(each_table: Table) -
     assert await users.profile("a") is None
 
 
-async def test_changes_at_once_lose_none(table: Table) -> None:
+async def test_concurrent_changes_are_all_stored(table: Table) -> None:
     users = Stores(table).users
     fields = {"full_name": "Ana", "email": "ana@b.org"}
     for number in range(10):
@@ -27,7 +27,7 @@ async def test_changes_at_once_lose_none(table: Table) -> None:
         assert await users.profile(name) == Profile(**fields)
 
 
-async def test_profiles_are_written_over_what_is_there(table: Table) -> None:
+async def test_a_load_overwrites_profiles(table: Table) -> None:
     users = Stores(table).users
     await users.update_profile("ana", {"email": "ana@b.org"})
     await users.put_profiles({"ana": Profile(full_name="Ana"), "bob": Profile(full_name="Bob")})

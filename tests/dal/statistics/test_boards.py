@@ -53,7 +53,7 @@ async def settled(table: Table, product_id: str) -> None:
     assert await recount.stored(table, product_id) == recount.expected(product_id, rows)
 
 
-async def test_a_product_whose_fives_change_is_remembered_and_no_other(table: Table) -> None:
+async def test_only_a_product_whose_number_of_fives_changes_must_move(table: Table) -> None:
     store = Stores(table)
     await store.comments.add(comment("4", product_id="four", rating=4))
     await store.comments.add(comment("5", product_id="five", rating=5))
@@ -66,7 +66,7 @@ async def test_a_product_whose_fives_change_is_remembered_and_no_other(table: Ta
     assert store.boards.pending == {"five", "four"}
 
 
-async def test_many_changes_are_one_move(each_table: Table) -> None:
+async def test_many_changes_of_a_product_are_one_move(each_table: Table) -> None:
     table, client = watched(each_table)
     store = Stores(table)
     for row in FIVES:
@@ -80,7 +80,7 @@ async def test_many_changes_are_one_move(each_table: Table) -> None:
     assert asked(client, "query") == 2, "and a look at what was done"
 
 
-async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_is_right(
+async def test_after_writes_and_moves_of_two_processes_every_rank_is_correct(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "WORK_SECONDS", 0.01)
@@ -95,7 +95,7 @@ async def test_after_writes_of_two_processes_that_move_all_the_while_each_place_
         await settled(each_table, product)
 
 
-async def test_a_late_move_by_older_counts_reads_the_counts_again(table: Table) -> None:
+async def test_a_late_move_by_outdated_counts_reads_the_counts_again(table: Table) -> None:
     """A comment rated 5 is added and deleted. The process that read the older counts moves last."""
     store = Stores(table)
     await store.comments.put_many(FIVES[:3])
@@ -117,7 +117,7 @@ async def test_a_late_move_by_older_counts_reads_the_counts_again(table: Table) 
     await settled(table, "42")
 
 
-async def test_a_lost_answer_leaves_the_place_right(each_table: Table) -> None:
+async def test_after_a_lost_response_the_rank_is_correct(each_table: Table) -> None:
     table, client = watched(each_table)
     store = Stores(table)
     await store.comments.add(FIVES[0])
@@ -126,7 +126,7 @@ async def test_a_lost_answer_leaves_the_place_right(each_table: Table) -> None:
     await settled(each_table, "42")
 
 
-async def test_a_read_corrects_the_places_that_a_killed_process_left(each_table: Table) -> None:
+async def test_a_read_corrects_the_ranks_that_a_killed_process_left(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(FIVES)
     reader = Stores(each_table)
     await reader.statistics.read("42", consistent=False)
@@ -166,7 +166,7 @@ async def test_a_move_that_failed_is_repeated_later(
     await settled(table, "42")
 
 
-async def test_a_refused_move_is_left_to_the_next_reader(table: Table) -> None:
+async def test_the_next_read_repeats_a_refused_move(table: Table) -> None:
     refusing, client = watched(table)
     store = Stores(refusing)
     await store.comments.add(FIVES[0])
@@ -252,7 +252,7 @@ async def test_a_process_moves_a_limited_number_of_products_at_a_time(
     assert rounds == [3, 3, 2]
 
 
-async def test_a_client_that_closes_has_moved_what_it_changed(
+async def test_a_client_moves_the_products_that_it_changed_before_it_closes(
     table: Table, dynoxide_url: str
 ) -> None:
     async with connect(TableAddress(table.name, dynoxide_url, embedded=True)) as opened:
@@ -261,7 +261,7 @@ async def test_a_client_that_closes_has_moved_what_it_changed(
 
 
 @pytest.mark.parametrize("strange", [{"count_5": {"S": "x"}}, {"SK": {"S": "S#%FF"}}], ids=str)
-async def test_items_of_other_programs_do_not_stop_moves(
+async def test_items_of_other_programs_do_not_prevent_moves(
     table: Table, strange: dict[str, object]
 ) -> None:
     await Stores(table).comments.put_many(FIVES)

@@ -41,7 +41,7 @@ def stamped(generation: int) -> Item:
 
 
 @pytest.mark.parametrize(("old", "new"), [(None, NEW), (HELD, NEW), (HELD, None)])
-def test_writers_count_what_changes(old: Item | None, new: object) -> None:
+def test_in_transactional_mode_writers_count_their_changes(old: Item | None, new: object) -> None:
     one = CommentChange(old, NEXT if new else None)
     assert one.write(WRITERS).changes == deltas(OLD if old else None, one.after)
     assert one.after == (NEW if new else None)
@@ -49,7 +49,7 @@ def test_writers_count_what_changes(old: Item | None, new: object) -> None:
 
 
 @pytest.mark.parametrize("counting", [FOLLOWER, REBUILT_STREAM])
-def test_where_the_stream_is_counted_writers_count_nothing(counting: Maintenance) -> None:
+def test_in_stream_mode_writers_count_nothing(counting: Maintenance) -> None:
     for one in (CommentChange(None, NEXT), CommentChange(HELD, NEXT), CommentChange(HELD, None)):
         assert one.write(counting).changes == {}
         assert one.write(counting).actions == one.write(WRITERS).actions
@@ -58,7 +58,9 @@ def test_where_the_stream_is_counted_writers_count_nothing(counting: Maintenance
 @pytest.mark.parametrize(
     ("held", "taken_out"), [(HELD, False), (stamped(6), False), (stamped(7), True)]
 )
-def test_a_rebuild_gets_the_new_and_loses_what_it_had(held: Item, *, taken_out: bool) -> None:
+def test_during_a_rebuild_writers_add_the_new_comment_and_subtract_the_old_one_if_it_was_counted(
+    held: Item, *, taken_out: bool
+) -> None:
     for new in (NEW, OLD._replace(text="other"), None):
         changes = CommentChange(held, new and COMMENT.encode(new)).write(REBUILD).changes
         recount = {key: counts for key, counts in changes.items() if key.generation == 7}
@@ -68,7 +70,7 @@ def test_a_rebuild_gets_the_new_and_loses_what_it_had(held: Item, *, taken_out: 
         )
 
 
-def test_a_rebuilds_stamp_is_on_what_is_written_while_it_runs() -> None:
+def test_comments_written_during_a_rebuild_have_its_generation() -> None:
     (put,) = CommentChange(HELD, NEXT).write(REBUILD).actions
     assert put["Put"]["Item"] == COMMENT.encode(NEW) | {"counted": {"N": "7"}}
     (put,) = CommentChange(stamped(7), NEXT).write(WRITERS).actions
@@ -93,14 +95,14 @@ def test_a_tombstone_counts_as_a_deletion_and_gets_no_stamp() -> None:
 
 
 @pytest.mark.parametrize("counting", [WRITERS, FOLLOWER, REBUILD])
-def test_actions_beside_are_of_the_same_transaction_in_every_mode(counting: Maintenance) -> None:
+def test_further_actions_are_in_the_same_transaction_in_every_mode(counting: Maintenance) -> None:
     other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
     change = CommentChange(HELD, NEXT, [other])
     assert change.write(counting).actions[1:] == [other]
     assert change.keys(names=False) == [("COMMENT#1", "COMMENT#1"), ("CASE#1", "CASE")]
 
 
-def test_a_comment_without_a_date_gets_that_of_each_write() -> None:
+def test_a_comment_without_a_date_gets_the_date_of_each_write() -> None:
     change = CommentChange(None, Undated(OLD, COMMENT.encode, published=True))
     dates = []
     for counting in (WRITERS, REBUILD, FOLLOWER):
@@ -132,7 +134,7 @@ def test_an_undated_comment_is_encoded_once_for_each_write() -> None:
     assert change.after == OLD._replace(created_at=encoded[-1])
 
 
-def test_a_change_that_a_batch_refuses_gets_its_date_later() -> None:
+def test_a_change_that_a_batch_refuses_is_dated_later() -> None:
     encoded = []
 
     def image(new: Comment) -> Item:
@@ -154,7 +156,7 @@ def test_a_change_that_a_batch_refuses_gets_its_date_later() -> None:
 
 
 @pytest.mark.parametrize("published", [True, False])
-def test_a_batch_has_space_for_the_reservations_of_undated_comments(*, published: bool) -> None:
+def test_a_batch_leaves_space_for_the_reservations_of_undated_comments(*, published: bool) -> None:
     new = [comment(f"c{number}", username=f"u{number}") for number in range(MOST_ACTIONS)]
     changes = [CommentChange(None, Undated(one, COMMENT.encode, published)) for one in new]
     batch = TransactionBatch(names=True)
@@ -194,14 +196,14 @@ def actions(edits: list[CommentChange]) -> int:
     return len(write.actions) + len(write.changes)
 
 
-def test_a_bundle_has_room_for_its_counters_and_those_of_a_rebuild() -> None:
+def test_a_batch_leaves_space_for_its_counters_and_those_of_a_rebuild() -> None:
     """All rows of one language need two statistics items."""
     edits = [edit(number) for number in range(150)]
     assert taken(edits) == MOST_ACTIONS - 2
     assert actions(edits[: taken(edits)]) == MOST_ACTIONS
 
 
-def test_actions_beside_take_room_too() -> None:
+def test_further_actions_take_space_too() -> None:
     others = [{"Put": {"Item": {"PK": {"S": f"CASE#{n}"}, "SK": {"S": "CASE"}}}} for n in range(90)]
     edits = [edit(number, [others[number]]) for number in range(90)]
     assert taken(edits) == (MOST_ACTIONS - 2) // 2
@@ -209,7 +211,7 @@ def test_actions_beside_take_room_too() -> None:
     assert taken([edit(1, [others[1]]), edit(2, [others[1]])]) == 1
 
 
-def test_a_change_knows_which_of_its_own_actions_failed() -> None:
+def test_a_failed_change_contains_the_indexes_of_its_own_failed_actions() -> None:
     other = {"Put": {"Item": {"PK": {"S": "CASE#1"}, "SK": {"S": "CASE"}}}}
     changes = [edit(1), edit(2, [other]), edit(3)]
     joined([change.write(WRITERS) for change in changes])
@@ -223,7 +225,7 @@ def test_a_change_knows_which_of_its_own_actions_failed() -> None:
     assert [one and one[0] for one in failed(0, 1, 3)] == [[0], [0], [0]]
 
 
-def test_every_language_takes_other_places() -> None:
+def test_every_language_needs_its_own_counters() -> None:
     tags = [f"en-{number:03}" for number in range(100, 200)]
     edits = [edit(n, language=tag) for n, tag in enumerate(tags)]
     assert taken(edits) == 33
@@ -240,11 +242,11 @@ def test_a_changed_text_may_be_counted_by_a_rebuild() -> None:
     assert actions(edits[: taken(edits)]) <= MOST_ACTIONS
 
 
-def test_a_group_has_a_maximum_of_bytes() -> None:
+def test_a_batch_has_a_maximum_size_in_bytes() -> None:
     assert taken([edit(number, text="x" * 40_000) for number in range(40)]) == 22
 
 
-def test_bytes_count_as_they_are_sent() -> None:
+def test_the_size_of_a_batch_is_counted_in_the_bytes_that_are_sent() -> None:
     """A character outside the basic multilingual plane is 4 bytes in a request."""
     assert taken([edit(number, text="\U0001f600" * 10_000) for number in range(40)]) == 22
 
@@ -256,11 +258,11 @@ def test_no_item_is_written_twice_in_one_transaction() -> None:
     assert bundle.add(edit(2))
 
 
-def test_a_first_edit_is_always_taken() -> None:
+def test_the_first_edit_of_a_batch_is_always_accepted() -> None:
     assert TransactionBatch().add(edit(1, text="x" * (MOST_BYTES + 1)))
 
 
-def test_joined_writes_keep_their_order_and_sum_their_changes() -> None:
+def test_combined_writes_keep_their_order_and_add_up_their_changes() -> None:
     news = comment("c1", language="en", rating=5), comment("c2", language="de", rating=5)
     one, two = (
         CountedWrite([{"Put": {"Item": COMMENT.encode(new)}}], deltas(None, new)) for new in news

@@ -26,7 +26,7 @@ changes = st.builds(RatingCounts, st.tuples(*[st.integers(-3, 4)] * 5)).filter(
 )
 
 
-def test_an_item_reads_like_the_access_patterns_say() -> None:
+def test_a_counter_item_has_the_attributes_that_the_access_patterns_describe() -> None:
     assert counter_items.encode(StatisticsKey("4/2", "pt-BR"), RatingCounts((1, 0, 0, 2, 10))) == {
         "PK": {"S": "PRODUCT#4%2F2"},
         "SK": {"S": "S#pt-BR"},
@@ -41,7 +41,7 @@ def test_an_item_reads_like_the_access_patterns_say() -> None:
     }
 
 
-def test_an_item_over_all_languages_is_on_the_common_board_and_holds_no_count() -> None:
+def test_an_item_for_all_languages_is_on_the_common_leaderboard_and_has_no_count() -> None:
     assert counter_items.encode(StatisticsKey("42"), RatingCounts((0, 0, 0, 1, 9))) == {
         "PK": {"S": "PRODUCT#42"},
         "SK": {"S": "S"},
@@ -50,7 +50,7 @@ def test_an_item_over_all_languages_is_on_the_common_board_and_holds_no_count() 
     }
 
 
-def test_without_fives_an_item_is_on_no_board() -> None:
+def test_an_item_without_fives_is_on_no_leaderboard() -> None:
     item = counter_items.encode(StatisticsKey("42"), RatingCounts((3, 0, 0, 0, 0)))
     assert not {"GSIPK", "GSISK"} & item.keys()
 
@@ -63,12 +63,12 @@ def test_decode_undoes_encode(key: StatisticsKey, held: RatingCounts) -> None:
     assert decoded == (key, held if counted else RatingCounts())
 
 
-def test_an_attribute_that_was_never_touched_is_zero() -> None:
+def test_a_missing_attribute_counts_as_zero() -> None:
     item = counter_items.item_key(StatisticsKey("42", "en")) | {"count_2": {"N": "7"}}
     assert counter_items.decode(item) == (StatisticsKey("42", "en"), RatingCounts((0, 7, 0, 0, 0)))
 
 
-def test_the_items_of_some_counts_are_those_of_languages_and_the_products_place() -> None:
+def test_a_products_items_are_those_of_its_languages_and_its_leaderboard_item() -> None:
     counted = {EN: RatingCounts((0, 0, 0, 0, 2)), StatisticsKey("42", "de"): ONE_FIVE}
     assert list(counter_items.encode_all(counted)) == [
         *(counter_items.encode(key, held) for key, held in counted.items()),
@@ -86,7 +86,7 @@ EN, ALL = StatisticsKey("42", "en"), StatisticsKey("42")
 ONE_FIVE = RatingCounts((0, 0, 0, 0, 1))
 
 
-def test_statistics_that_agree_are_sound() -> None:
+def test_consistent_statistics_are_valid() -> None:
     assert statistics_of([]).sound
     items = [counter_items.encode(ALL, ONE_FIVE), counter_items.encode(EN, ONE_FIVE)]
     assert statistics_of(items).sound
@@ -102,17 +102,17 @@ def test_statistics_that_agree_are_sound() -> None:
     ],
     ids=["negative", "total", "count"],
 )
-def test_statistics_that_disagree_are_not_sound(item: Item) -> None:
+def test_inconsistent_statistics_are_not_valid(item: Item) -> None:
     assert not statistics_of([item]).sound
 
 
-def test_no_change_has_a_condition() -> None:
+def test_no_change_of_counters_has_a_condition() -> None:
     changes = {EN: RatingCounts((1, 0, 0, 0, -1)), EN._replace(generation=3): RatingCounts()}
     assert not any("ConditionExpression" in one["Update"] for one in counter_items.actions(changes))
 
 
 @given(language=st.sampled_from(LANGUAGES), steps=st.lists(changes, max_size=6))
-async def test_actions_make_of_the_item_what_the_sum_says(
+async def test_actions_change_the_item_to_the_sum_of_the_changes(
     each_table: Table, language: str, steps: list[RatingCounts]
 ) -> None:
     """Also below zero, where a count is wrong but its changes must go on."""

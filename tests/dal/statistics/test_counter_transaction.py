@@ -52,7 +52,7 @@ async def test_waiting_writes_of_one_product_share_a_transaction(each_table: Tab
     assert len(transactions(client)) == 2, "the first, and all that came meanwhile"
 
 
-async def test_a_group_leaves_room_for_the_counters_of_a_rebuild(table: Table) -> None:
+async def test_a_group_of_writes_leaves_space_for_the_counters_of_a_rebuild(table: Table) -> None:
     rows = oracle.make_comments("42", 150, seed=4)
     store, client = await watched(table)
     await asyncio.gather(*map(store.add, rows))
@@ -93,7 +93,7 @@ async def test_a_failed_add_costs_its_group_one_further_transaction(each_table: 
     assert set(await recount.check(each_table, "42")) == set(rows)
 
 
-async def test_an_unnamed_failed_write_is_found_by_halving_its_group(table: Table) -> None:
+async def test_a_failed_write_without_an_index_is_found_by_halving_its_group(table: Table) -> None:
     rows = [*SAME_LANGUAGE]
     rows[50] = rows[50]._replace(text="x" * 450_000)
     ends, sizes = await together(table, rows)
@@ -111,7 +111,7 @@ async def test_a_permanent_refusal_is_not_repeated_for_each_write(table: Table) 
     assert len(transactions(client)) <= 2
 
 
-async def test_the_same_add_twice_at_once_counts_once(each_table: Table) -> None:
+async def test_two_concurrent_equal_adds_count_once(each_table: Table) -> None:
     store, _ = await watched(each_table)
     edges = await asyncio.gather(*(store.add(ROWS[0]) for _ in range(5)))
     assert {edge_of(one).node for one in edges} == {ROWS[0]}
@@ -139,7 +139,7 @@ class Gate:
         return await real(**arguments)
 
 
-async def test_a_client_that_leaves_does_not_cancel_its_group(table: Table) -> None:
+async def test_a_client_that_disconnects_does_not_cancel_its_group(table: Table) -> None:
     """Neither the client that writes the group, nor a client that waits."""
     first, second = Gate(), Gate()
     store, _ = await watched(table, first, second)
@@ -194,7 +194,7 @@ async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
     assert set(await recount.check(table, "42")) == set(ROWS[:5])
 
 
-async def test_concurrent_counts_are_not_a_conflict(each_table: Table) -> None:
+async def test_concurrent_changes_of_counters_do_not_conflict(each_table: Table) -> None:
     """A five of another process, after the mode was read and before the transaction."""
 
     async def others_add(real: Operation, arguments: Answer) -> Answer:
@@ -221,14 +221,14 @@ async def test_conflicts_until_the_deadline_are_an_error(
 
 
 @pytest.mark.parametrize("lost", [1, 3])
-async def test_a_lost_answer_counts_once(each_table: Table, lost: int) -> None:
+async def test_after_a_lost_response_the_write_counts_once(each_table: Table, lost: int) -> None:
     store, _ = await watched(each_table, *[lose_answer] * lost)
     first, again = await store.add(ROWS[0], "key"), await store.add(ROWS[0], "key")
     assert await recount.check(each_table, "42") == [edge_of(first).node]
     assert first == again
 
 
-async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
+async def test_after_lost_responses_until_the_deadline_and_a_retry_the_write_counts_once(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, client = await watched(each_table, *[lose_answer] * 1000)
@@ -245,7 +245,7 @@ async def test_answers_lost_until_the_deadline_and_the_retry_count_once(
     assert len(await recount.check(each_table, "42")) == 4
 
 
-async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table: Table) -> None:
+async def test_after_a_lost_response_an_update_and_a_deletion_count_once(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS[:3])
     # An update reads its comment, and is one transaction, and so is a deletion.
     store, _ = await watched(each_table, let_pass, lose_answer, lose_answer)
@@ -256,7 +256,7 @@ async def test_a_lost_answer_of_an_update_and_of_a_delete_counts_once(each_table
     assert {row.comment_id for row in left} == {ROWS[0].comment_id, ROWS[2].comment_id}
 
 
-async def test_conflicts_that_pass_count_once(each_table: Table) -> None:
+async def test_after_temporary_conflicts_the_write_counts_once(each_table: Table) -> None:
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
     store, client = await watched(each_table, refuse(conflict), refuse(conflict))
     await store.add(ROWS[0])

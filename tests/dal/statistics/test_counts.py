@@ -33,7 +33,7 @@ def counts(*by_rating: int) -> RatingCounts:
     return RatingCounts(by_rating)
 
 
-def test_another_text_changes_nothing() -> None:
+def test_a_new_text_changes_no_count() -> None:
     assert deltas(FIVE_EN, FIVE_EN._replace(text="Other", username="bob")) == {}
     assert deltas(None, None) == {}
 
@@ -49,7 +49,7 @@ rows = st.builds(
 
 @MORE
 @given(st.lists(rows, max_size=8))
-def test_changes_in_any_order_sum_up_to_what_is_there_in_the_end(history: list[Comment]) -> None:
+def test_changes_in_any_order_add_up_to_the_final_counts(history: list[Comment]) -> None:
     """One comment's life, and the sum taken backwards."""
     steps = [deltas(old, new) for old, new in pairwise([None, *history])]
     assert summed(reversed(steps)) == deltas(None, history[-1] if history else None)
@@ -57,7 +57,7 @@ def test_changes_in_any_order_sum_up_to_what_is_there_in_the_end(history: list[C
 
 @MORE
 @given(st.lists(rows, max_size=30))
-def test_the_sum_of_adds_is_a_recount(added: list[Comment]) -> None:
+def test_the_sum_of_adds_equals_a_recount(added: list[Comment]) -> None:
     wanted = Counter((StatisticsKey(row.product_id, row.language), row.rating) for row in added)
     sums = summed(deltas(None, row) for row in added)
     found = {(key, r): change.of([r]) for key, change in sums.items() for r in RATINGS}
@@ -72,7 +72,7 @@ def statistics(rows: list[Comment]) -> CommentStatistics:
     return CommentStatistics.summed({key.language or "": one for key, one in sums.items()})
 
 
-def test_counts_of_every_selection() -> None:
+def test_counts_of_every_selection_equal_the_oracles() -> None:
     whole = statistics(DATA)
     for selection in oracle.selections("p"):
         wanted = len(oracle.selected(DATA, selection))
@@ -98,7 +98,9 @@ def test_with_dates_counts_prove_only_zero() -> None:
 
 
 @pytest.mark.parametrize("languages", [None, frozenset({"en"}), frozenset({"de", "ar", "xx"})])
-def test_average_and_histogram(languages: frozenset[str] | None) -> None:
+def test_average_and_histogram_are_computed_from_the_counts(
+    languages: frozenset[str] | None,
+) -> None:
     some = statistics(DATA).of(languages)
     rows = oracle.selected(DATA, Selection("p", languages=languages))
     assert some.total == len(rows)
@@ -108,7 +110,7 @@ def test_average_and_histogram(languages: frozenset[str] | None) -> None:
     assert {one.language for one in some.languages} == {row.language for row in rows}
 
 
-def test_no_comments_have_no_average_and_five_zeros() -> None:
+def test_a_product_without_comments_has_no_average_and_five_zeros() -> None:
     none = CommentStatistics(RatingCounts(), {"en": RatingCounts()})
     assert none.average is None
     assert none.histogram == [RatingCount(one, 0) for one in (5, 4, 3, 2, 1)]
@@ -141,7 +143,9 @@ filters = st.builds(
 
 @MORE
 @given(comments, filters)
-def test_a_facets_count_is_the_length_of_its_list(rows: list[Comment], chosen: Selection) -> None:
+def test_the_count_of_a_facet_is_the_length_of_its_list(
+    rows: list[Comment], chosen: Selection
+) -> None:
     rows = [row._replace(product_id="p") for row in rows]
     found = facets(statistics(rows), chosen.ratings, chosen.languages)
     shown = oracle.selected(rows, chosen)
@@ -159,7 +163,7 @@ def test_a_facets_count_is_the_length_of_its_list(rows: list[Comment], chosen: S
     assert {one.language for one in found.languages if one.selected} == (chosen.languages or set())
 
 
-def test_a_chosen_value_does_not_change_counts_of_its_own_facet() -> None:
+def test_a_selected_value_does_not_change_the_counts_of_its_own_facet() -> None:
     held = CommentStatistics.summed(
         {
             "en": RatingCounts((0, 0, 0, 0, 9)),

@@ -54,7 +54,7 @@ async def shown(table: Table, comment_id: str = "1") -> int:
     return one.votes
 
 
-async def test_a_vote_is_shown_after_a_fold_and_is_no_edit(each_table: Table) -> None:
+async def test_a_vote_is_shown_after_a_fold_and_is_not_an_edit(each_table: Table) -> None:
     stores = await added(each_table, votes_before=3)
     before = await stores.comments.get("1")
     assert before is not None
@@ -73,7 +73,7 @@ async def test_a_vote_is_shown_after_a_fold_and_is_no_edit(each_table: Table) ->
     assert (stores.folds.folded, await verify(each_table, ignore)) == (2, [])
 
 
-async def test_listeners_receive_no_vote(table: Table) -> None:
+async def test_listeners_receive_no_event_for_a_vote(table: Table) -> None:
     seen: list[object] = []
 
     class Observer:
@@ -143,7 +143,7 @@ async def test_approving_folds_the_votes(table: Table) -> None:
     assert await shown(table) == 1
 
 
-async def test_many_votes_are_counted_less_often(
+async def test_many_votes_are_folded_less_often(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stores = await added(table)
@@ -160,7 +160,9 @@ async def test_many_votes_are_counted_less_often(
 @pytest.mark.parametrize(
     "lost", ["a vote", "an unvote", "the comment"], ids=["vote", "unvote", "comment"]
 )
-async def test_verify_corrects_what_a_killed_process_left(table: Table, lost: str) -> None:
+async def test_verify_corrects_the_votes_that_a_killed_process_left(
+    table: Table, lost: str
+) -> None:
     stores = await added(table)
     await added(table, "2")
     await stores.votes.mark("1", "bob")
@@ -287,7 +289,7 @@ class Storm:
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_votes_next_to_edits_a_deletion_and_a_rebuild_are_exact(
+async def test_votes_during_edits_a_deletion_and_a_rebuild_are_exact(
     each_table: Table, streams: Streams, mode: MaintenanceMode
 ) -> None:
     storm = Storm(each_table, seed=1)
@@ -299,7 +301,7 @@ async def test_votes_next_to_edits_a_deletion_and_a_rebuild_are_exact(
 
 
 @pytest.mark.soak
-async def test_500_votes_next_to_edits_and_deletions_are_exact(
+async def test_500_votes_during_edits_and_deletions_are_exact(
     table: Table, capsys: pytest.CaptureFixture[str]
 ) -> None:
     storm = Storm(table, seed=2)

@@ -52,7 +52,7 @@ async def say(table: Table, **changes: Any) -> Maintenance:
     return await store.announce(await store.read(), **changes)
 
 
-async def test_a_table_that_we_created_is_complete(clients: Clients, dynoxide_url: str) -> None:
+async def test_a_new_table_is_complete(clients: Clients, dynoxide_url: str) -> None:
     table = Table(await clients.of(dynoxide_url), "created")
     assert await create_table(table)
     assert (await MaintenanceStore(table).read()).exact
@@ -76,7 +76,7 @@ async def test_a_restored_table_is_not_complete(table: Table) -> None:
     assert not again.copied
 
 
-async def test_without_the_item_writers_count_and_zero_proves_nothing(table: Table) -> None:
+async def test_without_the_item_writers_count_and_a_zero_proves_nothing(table: Table) -> None:
     await table.write([{"Delete": {"Key": mode.KEY}}])
     read = await MaintenanceStore(table).read()
     assert read == Maintenance()
@@ -116,7 +116,9 @@ async def test_one_of_two_concurrent_announcements_is_refused(each_table: Table)
         await store.announce(read, generation=1, mode=MaintenanceMode.STREAM)
 
 
-async def test_the_mode_is_read_once_in_five_seconds(table: Table, clock: list[float]) -> None:
+async def test_the_mode_is_read_at_most_every_five_seconds(
+    table: Table, clock: list[float]
+) -> None:
     store = MaintenanceStore(table)
     first = await store.current()
     await say(table, generation=1)
@@ -126,7 +128,7 @@ async def test_the_mode_is_read_once_in_five_seconds(table: Table, clock: list[f
     assert (await store.current()).generation == 1
 
 
-def test_settling_outlasts_every_unfinished_write() -> None:
+def test_the_wait_for_writers_is_longer_than_any_unfinished_write() -> None:
     """A write may ask just before an announcement, keep the answer, and take its whole deadline.
 
     Its last attempt may have been sent just before that.
@@ -150,7 +152,7 @@ async def test_a_mode_that_took_too_long_to_read_is_read_again(
     assert took == []
 
 
-def test_zero_is_trusted_in_only_one_state() -> None:
+def test_a_zero_is_trusted_in_only_one_state() -> None:
     trusted = [state for state in STATES if state.exact]
     assert {(one.mode, one.rebuilding, one.complete) for one in trusted} == {
         (MaintenanceMode.TRANSACTIONAL, False, True)
@@ -178,7 +180,9 @@ async def test_in_stream_mode_the_store_writes_no_counter(each_table: Table) -> 
     }
 
 
-async def test_a_waiting_write_obeys_a_later_announcement(table: Table, clock: list[float]) -> None:
+async def test_a_waiting_write_uses_a_mode_that_is_announced_later(
+    table: Table, clock: list[float]
+) -> None:
     store = Stores(table).comments
     await store.add(ROWS[0])
     async with store._writes._locks.hold(["42"], deadline=5):
@@ -190,7 +194,9 @@ async def test_a_waiting_write_obeys_a_later_announcement(table: Table, clock: l
     assert (await recount.stored(table, "42"))[f"S#{ROWS[0].language}"]["count_total"] == "1"
 
 
-async def test_a_rebuilds_stamp_does_not_make_a_row_another(each_table: Table) -> None:
+async def test_the_generation_of_a_rebuild_does_not_count_as_a_change_of_a_row(
+    each_table: Table,
+) -> None:
     stores = Stores(each_table)
     store = stores.comments
     await store.put_many(ROWS)
@@ -208,7 +214,7 @@ async def test_a_rebuilds_stamp_does_not_make_a_row_another(each_table: Table) -
     await recount.check(each_table, "42")
 
 
-async def test_a_stamp_between_reading_and_writing_is_seen(table: Table) -> None:
+async def test_a_rebuild_between_read_and_write_fails_the_condition(table: Table) -> None:
     """Comments that a rebuild has counted must be subtracted from its counters again."""
     await Stores(table).comments.add(ROWS[0])
     held = await table.get(comment_key(ROWS[0].comment_id)) or {}

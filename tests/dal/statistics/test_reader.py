@@ -82,7 +82,7 @@ async def test_one_query_reads_all_items_of_the_product(each_table: Table) -> No
     assert len(spent) == 1
 
 
-async def test_statistics_are_read_from_the_table_and_no_index() -> None:
+async def test_statistics_are_read_from_the_table_and_not_from_an_index() -> None:
     run = Counted()
     await StatisticsReader(run).read("42", consistent=True)
     (request,) = run.requests
@@ -100,7 +100,7 @@ async def test_statistics_are_read_to_the_end_of_the_range() -> None:
     assert [request.start is None for request in run.requests] == [True, False, False]
 
 
-async def test_recent_statistics_are_read_once_in_a_while(clock: list[float]) -> None:
+async def test_recent_statistics_are_cached_for_some_seconds(clock: list[float]) -> None:
     run = Counted()
     store = StatisticsReader(run)
     spent: list[float] = []
@@ -113,7 +113,7 @@ async def test_recent_statistics_are_read_once_in_a_while(clock: list[float]) ->
     assert len(run.requests) == 2
 
 
-async def test_a_read_is_never_answered_from_memory() -> None:
+async def test_a_consistent_read_is_never_answered_from_memory() -> None:
     run = Counted()
     store = StatisticsReader(run)
     await store.recent("42")
@@ -121,7 +121,7 @@ async def test_a_read_is_never_answered_from_memory() -> None:
     assert len(run.requests) == 2
 
 
-async def test_an_own_write_is_seen_at_once() -> None:
+async def test_a_read_includes_the_process_own_writes() -> None:
     run = Counted()
     store = StatisticsReader(run)
     first = await store.recent("42")
@@ -161,7 +161,7 @@ async def test_the_number_of_cached_products_is_limited() -> None:
     assert len(run.requests) == KEPT_PRODUCTS + 2
 
 
-async def test_a_stores_own_writes_reach_its_planning(table: Table) -> None:
+async def test_planning_uses_the_process_own_writes(table: Table) -> None:
     store = Stores(table)
     rows = oracle.make_comments("42", 3, seed=1)
     totals = []
@@ -221,7 +221,7 @@ async def known(
     return statistics
 
 
-async def test_only_the_first_read_of_a_product_samples_rows(table: Table) -> None:
+async def test_only_the_first_read_of_a_product_reads_rows_for_their_size(table: Table) -> None:
     rows = [comment(f"{n}", product_id="42", text="x" * 1_000, language="en") for n in range(9)]
     await Stores(table).comments.put_many(rows)
     provider, first, second = (
@@ -237,7 +237,7 @@ async def test_only_the_first_read_of_a_product_samples_rows(table: Table) -> No
     assert second.planning_requests == 0
 
 
-async def test_a_row_has_one_size_whichever_index_it_is_read_from(table: Table) -> None:
+async def test_a_row_has_the_same_size_in_every_index(table: Table) -> None:
     """Otherwise the pages of one list would be planned by sizes that creep."""
     one = comment(product_id="42", language="en", rating=1, verified_purchase=True)
     one = one._replace(photos=(Photo("https://shop.example/kettle.jpg"),))
@@ -255,13 +255,13 @@ async def test_a_row_has_one_size_whichever_index_it_is_read_from(table: Table) 
         assert (await known(provider, ExecutionStatistics("AP3a"))).row_bytes == before
 
 
-async def test_nothing_is_known_of_a_product_without_statistics(table: Table) -> None:
+async def test_a_product_without_statistics_has_no_estimate(table: Table) -> None:
     reading = ExecutionStatistics("AP3a")
     assert await provider_of(table).inexact(QUERY, reading) is None
     assert reading.planning_requests == 1
 
 
-async def test_what_was_read_is_remembered_of_the_products_read_last(
+async def test_row_locations_are_remembered_for_the_products_that_were_read_last(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.statistics.reader.KEPT_LOCATIONS", 50)  # two lists' weight
@@ -280,7 +280,7 @@ async def test_what_was_read_is_remembered_of_the_products_read_last(
         assert (page is not None) == known
 
 
-async def test_sizes_are_those_that_the_engine_counts(table: Table) -> None:
+async def test_sizes_equal_those_of_the_engine(table: Table) -> None:
     """A page of rows remembered to fill a block costs just that block."""
     rows = [
         comment(f"é{n}", product_id="42", text="日本" * 100, rating=5, language="ja")
@@ -319,7 +319,9 @@ async def test_uncounted_fields_are_neither_remembered_nor_proved_empty(table: T
     assert (page.rows, page.until) == (len(read), None)
 
 
-async def test_the_part_of_a_time_is_guessed_from_the_oldest_and_the_newest(table: Table) -> None:
+async def test_the_fraction_of_rows_in_a_period_is_estimated_from_the_oldest_and_the_newest_row(
+    table: Table,
+) -> None:
     start = TIES[0]
     rows = [
         comment(f"{n}", product_id="42", created_at=start + timedelta(days=n)) for n in range(11)

@@ -37,7 +37,7 @@ def watched(table: Table) -> tuple[CommentRepository, FaultyClient]:
     return Stores(Table(client, table.name)).comments, client
 
 
-async def test_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
+async def test_in_stream_mode_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
     calls = calls_of(streamed)
     store = Stores(streamed).comments
     edges = await asyncio.gather(*(store.add(row, row.comment_id) for row in ROWS[:20]))
@@ -50,14 +50,14 @@ async def test_no_write_of_comments_is_a_transaction(streamed: Table) -> None:
     assert calls.operations["DeleteItem"] == 1
 
 
-async def test_an_add_costs_what_its_rows_cost(table: Table) -> None:
+async def test_in_stream_mode_an_add_costs_only_its_rows(table: Table) -> None:
     store = Stores(await in_stream_mode(table)).comments
     with opened() as account:
         await store.add(ROWS[0]._replace(text="short"), "key")
     assert account.wcu == 6, "the comment, and its rows of five indexes"
 
 
-async def test_a_write_that_hangs_does_not_delay_others_of_its_product(table: Table) -> None:
+async def test_a_slow_write_does_not_delay_other_writes_on_its_product(table: Table) -> None:
     await in_stream_mode(table)
     store, client = watched(table)
     reached, release = asyncio.Event(), asyncio.Event()
@@ -113,7 +113,7 @@ async def test_observers_receive_the_writes_of_a_comment_in_order(
     assert texts == ["first", "second"]
 
 
-async def test_of_many_only_those_that_others_changed_are_looked_at_again(
+async def test_of_many_rows_only_those_that_other_clients_changed_are_read_again(
     streamed: Table,
 ) -> None:
     store, client = watched(streamed)
@@ -126,7 +126,7 @@ async def test_of_many_only_those_that_others_changed_are_looked_at_again(
     assert set(await recount.comments_of(store, "42")) == set(ROWS)
 
 
-async def test_lost_answers_of_several_writes_are_not_failures(streamed: Table) -> None:
+async def test_several_writes_with_lost_responses_succeed(streamed: Table) -> None:
     store, client = watched(streamed)
     client._faults = [let_pass, *[lose_answer] * 20]  # it looks first whether they are there
     assert await store.put_many(ROWS[:40]) == Outcome(new=40)
@@ -149,7 +149,7 @@ async def test_a_refused_item_does_not_fail_other_items(table: Table) -> None:
     assert len(await recount.comments_of(store, "42")) == 8
 
 
-async def test_a_process_that_has_not_seen_the_mode_yet_learns_it_before_it_writes(
+async def test_a_process_reads_the_mode_before_its_first_write(
     table: Table,
 ) -> None:
     await in_stream_mode(table)

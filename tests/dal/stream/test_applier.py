@@ -35,7 +35,7 @@ async def records(table: Table, streams: Streams, seed: int, length: int = 60) -
     return found
 
 
-async def test_a_history_is_counted(streamed: Table, streams: Streams) -> None:
+async def test_the_records_of_a_history_are_counted(streamed: Table, streams: Streams) -> None:
     found = await records(streamed, streams, seed=1, length=100)
     moved = await applier(streamed).apply(Checkpoint(SHARD), found)
     assert moved == await checkpoint(streamed)
@@ -44,9 +44,7 @@ async def test_a_history_is_counted(streamed: Table, streams: Streams) -> None:
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", range(3))
-async def test_duplicates_and_replays_count_once(
-    streamed: Table, streams: Streams, seed: int
-) -> None:
+async def test_repeated_records_count_once(streamed: Table, streams: Streams, seed: int) -> None:
     """Batches begin anywhere before the checkpoint, and the caller's checkpoint is always stale."""
     found = await records(streamed, streams, seed=10 + seed)
     chance = random.Random(seed)
@@ -62,7 +60,7 @@ async def test_duplicates_and_replays_count_once(
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1, 2])
-async def test_a_transaction_that_is_refused_leaves_nothing_behind(
+async def test_a_refused_transaction_writes_nothing(
     streamed: Table, streams: Streams, at: int
 ) -> None:
     found = await records(streamed, streams, seed=20)
@@ -76,7 +74,9 @@ async def test_a_transaction_that_is_refused_leaves_nothing_behind(
 
 
 @SECOND_IN_SOAK
-async def test_lost_answers_and_conflicts_count_once(streamed: Table, streams: Streams) -> None:
+async def test_after_lost_responses_and_conflicts_records_count_once(
+    streamed: Table, streams: Streams
+) -> None:
     found = await records(streamed, streams, seed=30)
     conflict = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
     faults = [let_pass, lose_answer, let_pass, refuse(conflict), lose_answer, let_pass] * 20
@@ -88,7 +88,7 @@ async def test_lost_answers_and_conflicts_count_once(streamed: Table, streams: S
 
 
 @SECOND_IN_SOAK
-async def test_many_appliers_of_the_same_records_count_once(
+async def test_concurrent_appliers_of_the_same_records_count_once(
     streamed: Table, streams: Streams
 ) -> None:
     found = await records(streamed, streams, seed=40)
@@ -102,7 +102,7 @@ async def test_many_appliers_of_the_same_records_count_once(
     await check_all(streamed)
 
 
-async def test_changes_that_cancel_out_still_move_the_checkpoint(
+async def test_changes_that_cancel_each_other_out_still_move_the_checkpoint(
     streamed: Table, streams: Streams
 ) -> None:
     """Else another applier that knows the first half only would make us lose the second."""
@@ -134,7 +134,7 @@ async def test_sequence_numbers_compare_as_numbers(table: Table) -> None:
     assert item["count_total"] == {"N": "5"}
 
 
-async def test_what_is_no_comment_changes_nothing(table: Table) -> None:
+async def test_items_that_are_not_comments_change_nothing(table: Table) -> None:
     strange = made(1, "42")
     del strange["dynamodb"]["NewImage"]["data"]
     other = made(2, "42")
@@ -160,7 +160,7 @@ async def test_a_shard_without_records_finishes(table: Table) -> None:
     assert done == await checkpoint(table) == Checkpoint(SHARD, None, done=True)
 
 
-async def test_a_shard_of_which_a_recount_read_nothing_begins_at_its_first_record(
+async def test_a_shard_that_a_recount_has_not_read_begins_at_its_first_record(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The applier of the record stores its checkpoint, and no other applier before."""
@@ -171,7 +171,7 @@ async def test_a_shard_of_which_a_recount_read_nothing_begins_at_its_first_recor
     assert moved == await checkpoint(table) == Checkpoint(SHARD, "1")
 
 
-async def test_skipping_never_goes_back(table: Table) -> None:
+async def test_skipping_records_never_moves_the_checkpoint_back(table: Table) -> None:
     mine = applier(table)
     held = await mine.skip(Checkpoint(SHARD), "12")
     assert held == await mine.skip(Checkpoint(SHARD), "9") == await checkpoint(table)

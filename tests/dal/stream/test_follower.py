@@ -83,16 +83,14 @@ def anybody(_: object) -> None:
     """Refuse nobody."""
 
 
-async def test_counters_follow_a_program_that_knows_nothing_of_them(
-    streamed: Table, streams: Streams
-) -> None:
+async def test_writes_of_another_program_are_counted(streamed: Table, streams: Streams) -> None:
     await write_raw(streamed, history(1, 60))
     await catch_up(streamed, streams)
     assert await check_all(streamed) > 10
 
 
 @SECOND_IN_SOAK
-async def test_both_modes_make_the_same_items(streamed: Table, streams: Streams) -> None:
+async def test_both_modes_write_equal_items(streamed: Table, streams: Streams) -> None:
     counting = MaintenanceStore(streamed)
     transactional = await counting.announce(
         await counting.read(), mode=MaintenanceMode.TRANSACTIONAL
@@ -128,7 +126,7 @@ async def test_a_follower_counts_nothing_in_transactional_mode(
 
 
 @SECOND_IN_SOAK
-async def test_two_followers_at_once_count_once(streamed: Table, streams: Streams) -> None:
+async def test_two_concurrent_followers_count_once(streamed: Table, streams: Streams) -> None:
     following = [asyncio.create_task(follow(streamed, streams)) for _ in range(2)]
     await write_raw(streamed, history(3, 80))
     for one in following:
@@ -141,7 +139,7 @@ async def test_two_followers_at_once_count_once(streamed: Table, streams: Stream
 
 
 @SECOND_IN_SOAK
-async def test_cancelled_at_any_moment_and_started_again_it_is_exact(
+async def test_a_follower_cancelled_at_any_moment_and_started_again_is_exact(
     streamed: Table, streams: Streams
 ) -> None:
     writing = asyncio.create_task(write_raw(streamed, history(4, 160)))
@@ -157,12 +155,12 @@ async def test_cancelled_at_any_moment_and_started_again_it_is_exact(
     await check_all(streamed)
 
 
-async def test_without_a_stream_it_says_what_to_do(table: Table, streams: Streams) -> None:
+async def test_without_a_stream_the_error_says_what_to_do(table: Table, streams: Streams) -> None:
     with pytest.raises(errors.StoreRefusedError, match="marginalia stats rebuild"):
         await open_follower(table, streams)
 
 
-async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams: Streams) -> None:
+async def test_the_counts_of_a_new_stream_start_at_zero(streamed: Table, streams: Streams) -> None:
     """So a recount may start from the table, wherever the old stream was."""
     before = await admin.stream(streamed)
     olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
@@ -176,7 +174,7 @@ async def test_a_stream_that_begins_again_starts_empty(streamed: Table, streams:
     assert await count_of(streamed, "42") == 1
 
 
-async def test_a_stream_that_was_not_begun_is_refused(each_table: Table, streams: Streams) -> None:
+async def test_a_stream_without_a_rebuild_is_refused(each_table: Table, streams: Streams) -> None:
     await admin.renew_stream(each_table)
     settle(each_table)
     follower = await open_follower(each_table, streams)
@@ -184,7 +182,7 @@ async def test_a_stream_that_was_not_begun_is_refused(each_table: Table, streams
         await follower.round()
 
 
-async def test_a_stream_of_keys_alone_is_refused(each_table: Table) -> None:
+async def test_a_stream_that_contains_only_keys_is_refused(each_table: Table) -> None:
     await admin._switch_stream(each_table, {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
     with pytest.raises(errors.StoreRefusedError, match="lacks images"):
         await admin.stream(each_table)
@@ -220,7 +218,7 @@ async def test_an_idle_follower_writes_no_records(streamed: Table, streams: Stre
     assert busy[1:] == [False] * 4  # the watermark's own record came once
 
 
-async def test_an_idle_follower_notices_that_its_stream_is_counted_no_longer(
+async def test_an_idle_follower_notices_a_change_to_transactional_mode(
     begun: Table,
 ) -> None:
     """No record comes that would have it ask who counts."""
@@ -257,7 +255,7 @@ async def test_parent_shards_are_read_before_their_children(begun: Table) -> Non
     assert not (await stored(begun, "d")).done
 
 
-async def test_a_record_that_comes_twice_in_one_answer_counts_once(begun: Table) -> None:
+async def test_a_record_that_is_twice_in_a_response_counts_once(begun: Table) -> None:
     one, two = made(1, "42"), made(2, "42")
     fake, clock = FakeStreams({"a": shard_of([one, two, one])}), Clock()
     await exhaust(follower_of(begun, fake, clock), clock)
@@ -266,7 +264,7 @@ async def test_a_record_that_comes_twice_in_one_answer_counts_once(begun: Table)
     assert (await stored(begun, "a")).sequence == "2"
 
 
-async def test_a_child_waits_for_the_parent_also_after_a_restart(begun: Table) -> None:
+async def test_a_child_shard_waits_for_its_parent_also_after_a_restart(begun: Table) -> None:
     family = {
         "a": shard_of([made(n, "42") for n in range(1, 9)], closed=True),
         "b": shard_of([made(n, "42") for n in range(9, 12)], "a"),
@@ -284,7 +282,7 @@ async def test_a_child_waits_for_the_parent_also_after_a_restart(begun: Table) -
     assert await count_of(begun, "42") == 11
 
 
-async def test_shards_that_appear_while_it_runs_are_followed(begun: Table) -> None:
+async def test_new_shards_are_read(begun: Table) -> None:
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -295,7 +293,7 @@ async def test_shards_that_appear_while_it_runs_are_followed(begun: Table) -> No
     assert await count_of(begun, "42") == 3
 
 
-async def test_a_child_follows_at_once(begun: Table) -> None:
+async def test_a_child_shard_is_read_in_the_round_of_its_parent(begun: Table) -> None:
     family = {
         "a": shard_of([made(1, "42")], closed=True),
         "b": shard_of([made(2, "42")], "a", closed=True),
@@ -307,7 +305,7 @@ async def test_a_child_follows_at_once(begun: Table) -> None:
     assert await count_of(begun, "42") == 3
 
 
-async def test_no_watermark_while_a_child_may_be_missing(begun: Table) -> None:
+async def test_there_is_no_watermark_while_a_child_shard_may_be_missing(begun: Table) -> None:
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")], closed=True)}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -326,7 +324,7 @@ async def test_an_expired_iterator_is_replaced(begun: Table) -> None:
 
 
 @pytest.mark.parametrize("running", [True, False])
-async def test_lost_changes_stop_it(begun: Table, *, running: bool) -> None:
+async def test_lost_changes_stop_the_follower(begun: Table, *, running: bool) -> None:
     fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 4)])}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -338,7 +336,7 @@ async def test_lost_changes_stop_it(begun: Table, *, running: bool) -> None:
 
 
 @pytest.mark.parametrize("started", [True, False])
-async def test_a_shard_whose_first_records_may_be_gone_stops_it(
+async def test_a_shard_whose_first_records_may_have_expired_stops_the_follower(
     begun: Table, *, started: bool
 ) -> None:
     """The service does not report it: a shard that was never read has nothing to compare with."""
@@ -351,7 +349,7 @@ async def test_a_shard_whose_first_records_may_be_gone_stops_it(
         await follower_of(begun, fake, clock).round()
 
 
-async def test_a_shard_that_it_missed_within_the_day_is_read(begun: Table) -> None:
+async def test_a_shard_that_the_follower_missed_within_a_day_is_read(begun: Table) -> None:
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     await exhaust(follower_of(begun, fake, clock), clock)
     fake.shards["a"].closed = True
@@ -361,7 +359,7 @@ async def test_a_shard_that_it_missed_within_the_day_is_read(begun: Table) -> No
     assert await count_of(begun, "42") == 2
 
 
-async def test_records_that_change_nothing_do_not_age_the_checkpoint(begun: Table) -> None:
+async def test_records_that_change_no_count_still_move_the_checkpoint(begun: Table) -> None:
     """A day of them would look like lost changes after a restart."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     follower = follower_of(begun, fake, clock)

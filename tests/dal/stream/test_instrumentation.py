@@ -22,7 +22,7 @@ def late(sequence: int, seconds: int) -> Record:
 COUNTED_UNTIL = "marginalia_follower_counted_until_timestamp_seconds"
 
 
-async def test_a_follower_shows_until_when_it_has_counted(begun: Table) -> None:
+async def test_a_follower_reports_the_time_up_to_which_it_has_counted(begun: Table) -> None:
     shards = {
         "a": shard_of([late(1, 90), late(2, 70)]),
         "b": shard_of([late(3, 20)]),
@@ -39,7 +39,7 @@ async def test_a_follower_shows_until_when_it_has_counted(begun: Table) -> None:
     assert written > 0
 
 
-def test_a_record_tells_when_it_was_made_in_either_form() -> None:
+def test_the_time_of_a_record_is_read_in_both_formats() -> None:
     record = made(1, "42")
     assert made_at(record) is None
     record["dynamodb"]["ApproximateCreationDateTime"] = START

@@ -44,7 +44,7 @@ async def check(table: Table) -> None:
 
 
 @pytest.mark.parametrize("failed_at", range(len(RECORDS) + 1))
-async def test_a_delivery_that_failed_anywhere_comes_again_whole(
+async def test_a_delivery_that_failed_at_any_record_is_counted_when_it_is_repeated(
     table: Table, failed_at: int
 ) -> None:
     await apply(table, RECORDS[:failed_at])
@@ -52,7 +52,7 @@ async def test_a_delivery_that_failed_anywhere_comes_again_whole(
     await check(table)
 
 
-async def test_a_delivery_that_is_halved_again_and_again_counts_once(table: Table) -> None:
+async def test_a_delivery_that_is_halved_repeatedly_counts_once(table: Table) -> None:
     """As a mapping does that bisects what fails; each half comes after the whole, too."""
 
     async def deliver(records: list[Record]) -> None:
@@ -65,7 +65,7 @@ async def test_a_delivery_that_is_halved_again_and_again_counts_once(table: Tabl
     await check(table)
 
 
-async def test_a_record_twice_in_one_delivery_counts_once(table: Table) -> None:
+async def test_a_record_that_is_twice_in_a_delivery_counts_once(table: Table) -> None:
     await apply(table, [copy.deepcopy(record) for record in RECORDS for _ in range(2)])
     await check(table)
 
@@ -101,7 +101,7 @@ async def test_a_stream_without_both_images_is_refused_and_counts_nothing(
 @pytest.mark.parametrize(
     "event", [{}, {"key1": "value1"}, {"Records": [{"eventSource": "aws:s3"}]}]
 )
-def test_another_event_is_refused_in_a_sentence(
+def test_an_event_of_another_kind_is_refused_in_a_sentence(
     event: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MARGINALIA_TABLE", "nowhere")

@@ -55,7 +55,7 @@ async def test_deliveries_that_repeat_and_overlap_count_once(
 
 
 @SECOND_IN_SOAK
-async def test_the_same_delivery_in_several_places_at_once_counts_once(
+async def test_concurrent_invocations_with_the_same_delivery_count_once(
     streamed: Table, streams: Streams
 ) -> None:
     found = await records(streamed, streams, seed=2)
@@ -71,7 +71,7 @@ async def test_the_same_delivery_in_several_places_at_once_counts_once(
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("at", [0, 1])
-async def test_a_delivery_fails_at_a_record_and_counts_nothing_after_it(
+async def test_a_delivery_that_fails_at_a_record_does_not_count_the_records_after_it(
     streamed: Table, streams: Streams, at: int
 ) -> None:
     found = await records(streamed, streams, seed=3)
@@ -104,7 +104,7 @@ async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
     assert max(sizes) == 99
 
 
-async def test_a_marker_expires_after_the_stream_has_forgotten_its_record(table: Table) -> None:
+async def test_a_marker_expires_after_its_record(table: Table) -> None:
     await apply(table, delivered([made(1, "42")]))
     key = {"S": "EVENT#2026-01-01T00:00:00.000#event-1"}
     marker = await table.get({"PK": key, "SK": key})
@@ -112,7 +112,7 @@ async def test_a_marker_expires_after_the_stream_has_forgotten_its_record(table:
     assert set(marker) == {"PK", "SK", EXPIRES}
 
 
-async def test_nothing_to_count_writes_nothing(table: Table) -> None:
+async def test_a_delivery_without_comments_writes_nothing(table: Table) -> None:
     client = FaultyClient(table.service)
     other = made(1, "42")
     other["dynamodb"]["Keys"]["PK"] = {"S": "PRODUCT#42"}
@@ -122,7 +122,7 @@ async def test_nothing_to_count_writes_nothing(table: Table) -> None:
 
 
 @pytest.mark.usefixtures("invocations")
-async def test_the_handler_takes_its_settings_from_the_environment(
+async def test_the_handler_reads_its_settings_from_the_environment(
     streamed: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {

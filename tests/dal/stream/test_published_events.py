@@ -50,7 +50,7 @@ def through_the_pipe(records: Sequence[dict[str, Any]]) -> Iterator[dict[str, An
     return (one for one in records if any(passes(pattern, one) for pattern in patterns))
 
 
-async def test_every_change_of_a_comment_is_an_event_and_nothing_else(
+async def test_every_change_of_a_comment_is_an_event_and_no_other_change_is(
     streamed: Table, streams: Streams
 ) -> None:
     stores = Stores(streamed)
@@ -100,7 +100,7 @@ def changed(record: Mapping[str, Any]) -> tuple[str, str, str]:
     return record["eventName"], before, after
 
 
-def test_the_pipe_may_do_no_more_than_it_needs() -> None:
+def test_the_pipe_has_only_the_rights_that_it_needs() -> None:
     (policy,) = resources()["EventsRole"]["Properties"]["Policies"]
     allowed = {
         action: one["Resource"]
@@ -130,7 +130,7 @@ def test_a_change_before_the_pipe_reads_a_new_stream_is_an_event() -> None:
     assert source["MaximumRetryAttempts"] == source["MaximumRecordAgeInSeconds"] == -1
 
 
-def test_the_webhook_s_rule_takes_the_documented_event() -> None:
+def test_the_rule_of_the_webhook_matches_the_documented_event() -> None:
     rule = load("deploy/webhook.yaml")["Resources"]["Rule"]["Properties"]
     target = resources()["Events"]["Properties"]["TargetParameters"][
         "EventBridgeEventBusParameters"
