@@ -71,12 +71,12 @@ def test_every_failure_of_the_store_has_an_alert() -> None:
     assert alerted == set(_OUTCOMES.values()) - everyday
 
 
-def test_every_metric_is_on_the_dashboard() -> None:
+def test_every_metric_is_shown_on_the_dashboard() -> None:
     shown = set(_NAME.findall(" ".join(expressions(DASHBOARD["panels"]))))
     assert [one for one in METRICS if not series_of(one) & shown] == []
 
 
-def test_the_page_has_every_metric_with_its_labels() -> None:
+def test_the_documentation_has_every_metric_with_its_labels() -> None:
     page = (ROOT / "docs/monitoring.md").read_text("utf-8")
     rows = []
     for metric in METRICS:

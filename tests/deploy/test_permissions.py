@@ -116,7 +116,9 @@ def check(asked: Asked, role: str) -> None:
     assert asked == allowed(role), f"{role}Policy of deploy/cloudformation.yaml says something else"
 
 
-async def test_serve(settings: Settings, asked: Asked, table: Table) -> None:
+async def test_a_server_works_with_the_serve_policy_alone(
+    settings: Settings, asked: Asked, table: Table
+) -> None:
     await fill(Stores(table))
     asked.clear()
     async with open_table(settings, share=False) as opened:
@@ -153,7 +155,7 @@ async def test_a_restored_table_is_served_by_the_same_role(
     assert asked <= allowed("Serve")
 
 
-async def test_an_export_is_loaded_under_another_policy(
+async def test_an_export_is_loaded_with_the_load_policy_alone(
     settings: Settings, asked: Asked, table: Table, clients: Clients, tmp_path: Path
 ) -> None:
     await fill(Stores(table))
@@ -177,7 +179,7 @@ async def test_an_export_is_loaded_under_another_policy(
     check(asked, "Load")
 
 
-async def test_commands_without_a_policy_work_with_the_named_policy(
+async def test_commands_without_their_own_policy_work_with_the_documented_policy(
     settings: Settings, asked: Asked, tmp_path: Path
 ) -> None:
     manifest = tmp_path / "manifest.json"
@@ -190,7 +192,7 @@ async def test_commands_without_a_policy_work_with_the_named_policy(
     assert asked <= allowed("Export")
 
 
-async def test_exporting_and_erasing_a_user(
+async def test_a_user_is_exported_and_erased_with_the_documented_policies(
     settings: Settings, asked: Asked, table: Table, tmp_path: Path
 ) -> None:
     for name in ("zoe", "zoey"):
@@ -213,7 +215,7 @@ async def test_the_read_policy_changes_nothing(
     check(asked, "Read")
 
 
-async def test_rebuilding_following_and_counting(
+async def test_a_rebuild_the_follower_and_the_function_work_with_their_policies(
     settings: Settings, asked: Asked, table: Table
 ) -> None:
     await write_raw(table, history(1, 30))
@@ -255,7 +257,7 @@ async def test_rebuilding_following_and_counting(
     check(asked, "Count")
 
 
-async def test_a_table_is_created_and_upgraded_under_its_policy(
+async def test_a_table_is_created_and_upgraded_with_its_policy_alone(
     settings: Settings, asked: Asked, table: Table, dynoxide_url: str
 ) -> None:
     older = Table(table.service, f"{table.name}-older")

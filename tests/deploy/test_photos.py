@@ -3,7 +3,7 @@
 from tests.deploy.template import load, resources
 
 
-def test_the_bucket_deletes_uploads_and_shows_photos_alone() -> None:
+def test_the_bucket_deletes_uploads_and_publishes_only_photos() -> None:
     made = load("deploy/photos.yaml")["Resources"]
     (rule,) = made["Bucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
     assert (rule["Prefix"], rule["ExpirationInDays"]) == ("uploads/", 1)
@@ -17,7 +17,7 @@ def test_the_bucket_deletes_uploads_and_shows_photos_alone() -> None:
     assert cors["AllowedMethods"] == ["POST"]
 
 
-def test_servers_have_the_rights_of_uploads_alone() -> None:
+def test_servers_have_only_the_rights_for_uploads() -> None:
     policy = load("deploy/photos.yaml")["Resources"]["Policy"]["Properties"]["PolicyDocument"]
     rights = {one["Resource"]["Sub"]: one["Action"] for one in policy["Statement"]}
     assert rights == {

@@ -56,12 +56,12 @@ def test_the_stream_is_delivered_as_the_function_expects() -> None:
     assert resources()["Function"]["Properties"]["Timeout"] >= 60
 
 
-def test_the_function_is_where_the_template_says() -> None:
+def test_the_templates_handler_is_the_function() -> None:
     module, _, name = resources()["Function"]["Properties"]["Handler"].rpartition(".")
     assert callable(getattr(pytest.importorskip(module), name))
 
 
-def test_the_filter_passes_only_comments() -> None:
+def test_the_filter_selects_only_comments() -> None:
     (one,) = resources()["Mapping"]["Properties"]["FilterCriteria"]["Filters"]
     (rule,) = yaml.safe_load(one["Pattern"])["dynamodb"]["Keys"]["PK"]["S"]
 
@@ -72,7 +72,7 @@ def test_the_filter_passes_only_comments() -> None:
     assert not passes(order_key("ann", "1"))
 
 
-def test_an_alarm_sums_no_more_metrics_than_cloudwatch_allows() -> None:
+def test_no_alarm_sums_more_metrics_than_cloudwatch_allows() -> None:
     sums = [one["Properties"]["Metrics"] for one in of_type("CloudWatch::Alarm") if sums_up(one)]
     assert len(sums) > 1
     for metrics in sums:
@@ -80,7 +80,7 @@ def test_an_alarm_sums_no_more_metrics_than_cloudwatch_allows() -> None:
         assert 1 < len(figures) <= 10
 
 
-def test_faults_that_readiness_ignores_have_alarms() -> None:
+def test_every_fault_that_readiness_ignores_has_an_alarm() -> None:
     watched = {
         metric["MetricName"]
         for one in of_type("CloudWatch::Alarm")
@@ -93,12 +93,12 @@ def test_faults_that_readiness_ignores_have_alarms() -> None:
     assert {"TransactionConflict", "SystemErrors"} <= watched
 
 
-def test_the_template_can_be_sent_without_a_bucket() -> None:
+def test_the_template_is_small_enough_to_be_sent_without_a_bucket() -> None:
     """CloudFormation accepts a template body of 51,200 bytes."""
     assert (ROOT / "deploy/cloudformation.yaml").stat().st_size < 51_200
 
 
-def test_an_update_leaves_the_number_of_servers_to_scaling() -> None:
+def test_an_update_does_not_change_the_number_of_servers() -> None:
     scaled = {
         one["Properties"]["ScalableDimension"] for one in of_type("AutoScaling::ScalableTarget")
     }
@@ -106,7 +106,7 @@ def test_an_update_leaves_the_number_of_servers_to_scaling() -> None:
     assert all("DesiredCount" not in one["Properties"] for one in of_type("ECS::Service"))
 
 
-def test_balancer_and_image_ask_whether_a_server_lives() -> None:
+def test_load_balancer_and_image_check_liveness_and_not_readiness() -> None:
     """Both replace what fails; ``/health/ready`` would have all servers replaced at once."""
     (targets,) = of_type("ElasticLoadBalancingV2::TargetGroup")
     assert targets["Properties"]["HealthCheckPath"] == "/health/live"
@@ -116,7 +116,7 @@ def test_balancer_and_image_ask_whether_a_server_lives() -> None:
 
 
 @pytest.mark.parametrize("encrypted", [True, False])
-def test_listeners_never_meet_on_a_port(encrypted: bool) -> None:
+def test_no_two_listeners_have_the_same_port(encrypted: bool) -> None:
     """An update creates and changes first and deletes last, so no listener may change its port."""
     listeners = of_type("ElasticLoadBalancingV2::Listener")
     ports = [one["Properties"]["Port"] for one in listeners]
@@ -150,7 +150,7 @@ def environment() -> dict[str, Any]:
     return {one["Name"]: one["Value"] for one in container["Environment"]}
 
 
-def test_servers_trust_the_networks_of_a_vpc() -> None:
+def test_servers_trust_proxies_in_private_networks() -> None:
     value = environment()["MARGINALIA_TRUSTED_PROXY"]
     assert chosen(value, True) == {"Ref": "VpcCidr"}
     trusted = [ip_network(one) for one in chosen(value, False).split()]
@@ -159,7 +159,7 @@ def test_servers_trust_the_networks_of_a_vpc() -> None:
     assert not any(ip_address("8.8.8.8") in network for network in trusted)
 
 
-def test_servers_get_every_setting_of_sign_in() -> None:
+def test_servers_receive_every_setting_for_sign_in() -> None:
     (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
     asked, secrets = environment(), [one["If"] for one in container["Secrets"]]
     assert {name for name in asked if name.startswith("MARGINALIA_")} <= variables()
@@ -214,7 +214,7 @@ def accepts(**given: str) -> bool:
     )
 
 
-def test_sign_in_of_the_pages_needs_a_client_its_issuer_and_both_secrets() -> None:
+def test_sign_in_on_pages_requires_a_client_an_issuer_and_both_secrets() -> None:
     """Every task verifies the sessions that another one has signed, so they need one secret."""
     issuer = {"JwtIssuer": "https://login.shop.example", "JwtAudience": "shop"}
     client = {"SignInClientId": "pages", "SignInClientSecretArn": "arn:1", "JwtSecretArn": "arn:2"}
@@ -238,7 +238,7 @@ def test_limits_of_throughput_are_set_together() -> None:
     assert holds(caps, {"MaxReadUnits": "100"})
 
 
-def test_a_limit_of_throughput_holds_for_the_table_and_each_index() -> None:
+def test_a_limit_of_throughput_applies_to_the_table_and_each_index() -> None:
     made = resources()["Table"]["Properties"]
     units = {"MaxReadRequestUnits": "MaxReadUnits", "MaxWriteRequestUnits": "MaxWriteUnits"}
     limit = {name: {"Ref": parameter} for name, parameter in units.items()}
@@ -247,7 +247,7 @@ def test_a_limit_of_throughput_holds_for_the_table_and_each_index() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Read", "Write"])
-def test_throttling_of_the_table_and_of_every_index_is_watched(kind: str) -> None:
+def test_alarms_watch_throttling_of_the_table_and_of_every_index(kind: str) -> None:
     """A query that names the table alone includes its indexes, with which metrics add a dimension.
 
     A sum of metrics would name each index, and has room for nine.
@@ -260,11 +260,11 @@ def test_throttling_of_the_table_and_of_every_index_is_watched(kind: str) -> Non
     assert names == {"Name": {"If": ["OwnTable", {"Ref": "Table"}, {"Ref": "ServedTable"}]}}
 
 
-def test_the_parameters_need_nothing_but_a_name() -> None:
+def test_every_parameter_has_a_default() -> None:
     assert all("Default" in one for one in template()["Parameters"].values())
 
 
-def test_faults_of_every_operation_of_servers_are_watched() -> None:
+def test_alarms_watch_the_faults_of_every_operation_of_servers() -> None:
     figures = resources()["SystemErrorsAlarm"]["Properties"]["Metrics"]
     watched = {
         dimension["Value"]

@@ -30,7 +30,7 @@ def fault(page: str, link: str) -> str | None:
     return None
 
 
-def test_the_targets_of_links_exist() -> None:
+def test_every_link_has_a_target() -> None:
     found = {(page, fault(page, link)) for page, text in sources().items() for link in links(text)}
     assert [(page, why) for page, why in found if why is not None] == []
 

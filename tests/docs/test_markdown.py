@@ -42,6 +42,6 @@ def test_a_block_has_only_the_comment_directly_before_it() -> None:
     ]
 
 
-def test_anchors_are_those_of_github() -> None:
+def test_anchors_equal_those_of_github() -> None:
     assert anchors(PAGE) == {"a-page", "a-page-1", "make-docs-links--more"}
     assert slug_of("Other services with DynamoDB's API") == "other-services-with-dynamodbs-api"

@@ -106,11 +106,11 @@ def test_every_code_has_a_cause_and_a_next_step() -> None:
 
 
 @pytest.mark.parametrize("page", living())
-def test_commands_and_settings_of_prose_exist(page: str) -> None:
+def test_commands_and_settings_in_the_documentation_exist(page: str) -> None:
     assert [code for code in _INLINE.findall(living()[page]) if unknown(code)] == []
 
 
-def test_the_paths_of_contributing_exist() -> None:
+def test_the_paths_in_contributing_exist() -> None:
     text = living()["CONTRIBUTING.md"]
     tree = next(one.text for one in fences(text) if one.text.startswith("schema/"))
     named = [line.split()[0] for line in tree.splitlines() if line[0] != " "]
@@ -122,7 +122,7 @@ def test_the_paths_of_contributing_exist() -> None:
     assert [one for one in paths if not (ROOT / one).exists()] == []
 
 
-def test_unknown_names_are_found() -> None:
+def test_a_name_that_does_not_exist_is_found() -> None:
     wrong = [
         *(
             "make nothing",

@@ -171,7 +171,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
             os.chdir(before)
 
 
-def test_readme_shows_a_merge_and_then_one_partition(reader: Reader) -> None:
+def test_the_plans_of_the_readme_read_two_partitions_and_then_one(reader: Reader) -> None:
     """The plans that README describes in prose, before its snippets run."""
     page = """{ product(productId: "1") { comments(rating: %s, language: "en", first: 3) {
       plan { index segments { limit } } } } }"""
@@ -187,7 +187,7 @@ def test_readme_shows_a_merge_and_then_one_partition(reader: Reader) -> None:
 
 
 @pytest.mark.parametrize("page", living())
-def test_the_blocks_of_a_page_work(reader: Reader, page: str) -> None:
+def test_every_block_of_a_page_runs(reader: Reader, page: str) -> None:
     reader.answer = None
     wrong = []
     for fence in fences(living()[page]):

@@ -54,12 +54,12 @@ def sdl() -> str:
 
 
 @pytest.mark.parametrize("example", OPERATIONS)
-def test_every_operation_is_valid(example: str) -> None:
+def test_every_operation_of_the_examples_is_valid(example: str) -> None:
     assert faults(example, build_schema(sdl())) == []
 
 
 @pytest.mark.parametrize("example", OPERATIONS)
-def test_the_operations_are_found(example: str) -> None:
+def test_the_operations_in_the_examples_sources_are_found(example: str) -> None:
     definitions = documents(example).definitions
     operations = [one for one in definitions if isinstance(one, OperationDefinitionNode)]
     assert {one.name.value for one in operations if one.name} == OPERATIONS[example]

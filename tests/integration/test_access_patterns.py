@@ -45,7 +45,9 @@ def calls(table: Table) -> Calls:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-async def test_an_example_asks_what_the_page_says(table: Table, calls: Calls, name: str) -> None:
+async def test_an_example_sends_the_documented_requests(
+    table: Table, calls: Calls, name: str
+) -> None:
     pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
     stores = Stores(table)  # nothing is remembered of the examples before
     await stores.comments.counted()  # every 30 seconds, not with every page
@@ -88,7 +90,7 @@ def _condition(call: Call) -> str:
     return re.sub(r"(PLACED#|QUEUE#\w+#)\d", rf"\g<1>0…{QUEUE_SHARDS - 1}", shown)
 
 
-def test_the_page_is_made_of_the_access_patterns() -> None:
+def test_the_page_of_access_patterns_is_up_to_date() -> None:
     written = PAGE.read_text("utf-8")
     assert written == page(written), "run `make docs`"
     assert all(f"| **{name}** |" in written for name in EXAMPLES)
@@ -100,7 +102,7 @@ def test_every_access_pattern_has_an_example_and_no_other() -> None:
     assert len(names) == len(set(names))
 
 
-def test_an_access_pattern_names_the_index_of_its_fields() -> None:
+def test_the_index_of_an_access_pattern_has_its_fields() -> None:
     for pattern in ACCESS_PATTERNS:
         if (index := pattern.index) is not None:
             needed = {one.rstrip("+*") for one in pattern.filters.split() if one[-1] != "?"}
@@ -120,13 +122,13 @@ def test_a_query_without_an_access_pattern_is_refused_with_the_place_to_add_it()
         query_of({"product": frozenset({"42"}), "mood": frozenset({"good"})})
 
 
-def test_patterns_without_an_index_read_by_key() -> None:
+def test_access_patterns_without_an_index_read_by_key() -> None:
     for example in EXAMPLES.values():
         reads = example.reads
         assert ("Query" in reads.requests) == bool(reads.indexes) == bool(reads.conditions)
 
 
-def test_each_pattern_names_an_existing_test() -> None:
+def test_each_access_pattern_names_an_existing_test() -> None:
     for name, example in EXAMPLES.items():
         path, _, test = example.shown_by.partition("::")
         assert f"def {test}(" in (ROOT / path).read_text("utf-8"), name

@@ -70,7 +70,7 @@ AWAY: dict[str, Step] = {
 
 @pytest.mark.parametrize("back", [published_by_edit, published_by_file])
 @pytest.mark.parametrize("away", AWAY)
-async def test_an_open_case_is_hidden_with_its_comment_and_listed_again(
+async def test_an_open_case_is_hidden_while_its_comment_is_unpublished_and_then_listed_again(
     table: Table, away: str, back: Step
 ) -> None:
     stores = await reported(table, "bob")
@@ -87,7 +87,9 @@ async def test_an_open_case_is_hidden_with_its_comment_and_listed_again(
     await check_cases(table)
 
 
-async def test_a_comment_that_reports_hid_and_a_file_publishes_is_listed(table: Table) -> None:
+async def test_a_comment_that_reports_have_hidden_and_a_file_publishes_is_listed(
+    table: Table,
+) -> None:
     stores = await reported(table, "bob", "cy", review_at=2)
     assert await listed(stores) == []
     await published_by_file(stores)
@@ -95,7 +97,7 @@ async def test_a_comment_that_reports_hid_and_a_file_publishes_is_listed(table: 
     await check_cases(table)
 
 
-async def test_a_page_does_not_read_past_hundreds_of_hidden_cases(table: Table) -> None:
+async def test_a_page_does_not_read_hidden_cases(table: Table) -> None:
     """A page of reported comments costs as much as before authors edited 60 of them."""
     stores = Stores(table)
     rows = [comment(f"c{number:03}", username="ann") for number in range(65)]
@@ -142,7 +144,7 @@ async def test_erasing_the_only_reporter_closes_the_case(table: Table, *, decide
     await check_cases(table)
 
 
-async def test_a_load_of_cases_lists_no_comment_that_waits(table: Table) -> None:
+async def test_a_load_of_cases_does_not_list_unpublished_comments(table: Table) -> None:
     stores = await reported(table, "bob")
     opened = (await read_case(table, "one")).case
     await edited(stores)

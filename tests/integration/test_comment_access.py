@@ -279,7 +279,7 @@ def operation(path: SchemaPath, given: dict[str, str], who: str) -> str:
     return Template(whole).substitute(TEXT=text)
 
 
-def test_every_path_of_the_schema_has_a_row() -> None:
+def test_the_table_of_access_has_a_row_for_every_path_of_the_schema() -> None:
     assert PATHS.keys() == FIELDS.keys()
     assert {path.parent for path in PATHS.values()} == PARENTS.keys()
 
@@ -288,7 +288,7 @@ READS = [name for name in PATHS if not name.startswith(("Mutation", "Subscriptio
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_a_read_shows_a_comment_to_whom_it_may(world: World, name: str) -> None:
+async def test_a_read_shows_a_comment_only_to_permitted_users(world: World, name: str) -> None:
     rating = 1 if name.endswith(("Negative", "Critical")) else 5
     there = await world.all_states(f"read {next(world.numbers)}", rating)
     found: Cells = {}
@@ -300,7 +300,7 @@ async def test_a_read_shows_a_comment_to_whom_it_may(world: World, name: str) ->
 
 
 @pytest.mark.parametrize("name", [name for name in PATHS if name.startswith("Mutation")])
-async def test_a_mutation_shows_a_comment_to_whom_it_may(world: World, name: str) -> None:
+async def test_a_mutation_shows_a_comment_only_to_permitted_users(world: World, name: str) -> None:
     found: Cells = {}
     for who, viewer in WHO.items():
         for state in STATES:
@@ -312,7 +312,9 @@ async def test_a_mutation_shows_a_comment_to_whom_it_may(world: World, name: str
 
 @pytest.mark.parametrize("name", [name for name in PATHS if name.startswith("Subscription")])
 @pytest.mark.parametrize("who", WHO)
-async def test_events_show_a_comment_to_whom_they_may(world: World, name: str, who: str) -> None:
+async def test_events_show_a_comment_only_to_permitted_users(
+    world: World, name: str, who: str
+) -> None:
     product = f"events {next(world.numbers)}"
     given = {"PRODUCT": product, "MARK": ""}
     context = partial(world.context, WHO[who])
@@ -338,7 +340,7 @@ async def app(shared: World) -> ASGIApp:
     return app_of(shared.table, explain=True)
 
 
-def test_every_route_of_the_pages_has_a_row() -> None:
+def test_the_table_of_access_has_a_row_for_every_route_of_the_pages() -> None:
     routes = {f"{method} {path}" for method, path, _ in _ROUTES}
     assert {name.removesuffix(LINKED).partition("?")[0] for name in PAGES} == routes
 
@@ -371,7 +373,9 @@ def lists_in(html: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", PAGES)
-async def test_a_page_shows_a_comment_to_whom_it_may(world: World, app: ASGIApp, name: str) -> None:
+async def test_a_page_shows_a_comment_only_to_permitted_users(
+    world: World, app: ASGIApp, name: str
+) -> None:
     there = await world.all_states(f"mug-{next(world.numbers)}")
     method = name.partition(" ")[0]
     found: Cells = {}
@@ -392,7 +396,7 @@ async def test_a_page_shows_a_comment_to_whom_it_may(world: World, app: ASGIApp,
     ("all_states", "exported"),
     [(False, {"published"}), (True, {"published", "pending", "rejected"})],
 )
-async def test_an_export_has_the_states_that_it_names(
+async def test_an_export_has_only_comments_in_the_exported_states(
     world: World, all_states: bool, exported: set[str]
 ) -> None:
     there = await world.all_states(f"exported {next(world.numbers)}")

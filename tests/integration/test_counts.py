@@ -149,7 +149,9 @@ async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
     assert {product: shown.get(product) for product in stored} == fives
 
 
-async def test_after_random_writes_of_two_processes_nothing_differs(each_table: Table) -> None:
+async def test_after_random_writes_of_two_processes_counters_equal_a_recount(
+    each_table: Table,
+) -> None:
     """Adds, the same adds again, edits, deletes and loads, all at once."""
     async with Writers(each_table, seed=2) as writers:
         await writers.until(60)
@@ -161,7 +163,7 @@ async def test_after_random_writes_of_two_processes_nothing_differs(each_table: 
     [("dynoxide_url", 1), ("dynoxide_url", 4), ("ministack_url", 4)],
     indirect=["each_table"],
 )
-async def test_adds_of_many_clients_to_one_product_all_count(
+async def test_concurrent_adds_of_many_clients_to_one_product_are_all_counted(
     each_table: Table, processes: int
 ) -> None:
     rows = [row._replace(rating=5) for row in oracle.make_comments("hot", 96, seed=8)]
@@ -199,7 +201,7 @@ async def test_adds_of_many_clients_to_one_product_all_count(
         assert conflicts == 0
 
 
-async def test_writes_of_clients_that_left_are_counted_if_they_happened(
+async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deadlines pass, clients disconnect, answers get lost; then all of them try once more."""

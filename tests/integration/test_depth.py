@@ -49,7 +49,9 @@ SELECTIONS = (
         pytest.param(20_000, 200, marks=pytest.mark.soak, id="20000-comments"),
     ],
 )
-async def test_depth_costs_nothing(table: Table, count: int, pages: int) -> None:
+async def test_the_cost_of_a_page_does_not_depend_on_its_depth(
+    table: Table, count: int, pages: int
+) -> None:
     """Neither where rows are read for the first time, nor where they were read before."""
     await fill(table, deep(count))
     start = Slice(20, next_page=True)

@@ -51,7 +51,7 @@ def amazon(table: Table) -> Amazon:
     remembers=st.booleans(),
     seed=st.integers(0, 10**9),
 )
-async def test_rows_that_keep_their_partition_come_once_and_in_order(
+async def test_rows_that_stay_in_their_partition_are_returned_once_and_in_order(
     amazon: Amazon,
     table: Table,
     size: int,
@@ -130,7 +130,7 @@ async def _write(
             pass
 
 
-async def test_a_row_whose_rating_changes_is_in_no_partition_or_in_both(
+async def test_a_row_whose_rating_changes_may_be_missing_but_is_never_returned_twice(
     amazon: Amazon, table: Table
 ) -> None:
     """Which the fake is for: a page of both ratings may lack it, and never has it twice."""
@@ -193,7 +193,7 @@ async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_
     assert amazon.lag.hidden
 
 
-async def test_counts_and_verify_do_not_lag(amazon: Amazon, table: Table) -> None:
+async def test_counts_and_verify_do_not_depend_on_index_lag(amazon: Amazon, table: Table) -> None:
     store = Stores(table).comments
     rows = oracle.make_comments("42", 40, seed=4)
     await store.put_many(rows)
@@ -208,7 +208,7 @@ async def test_counts_and_verify_do_not_lag(amazon: Amazon, table: Table) -> Non
     assert len(await recount.check(table, "42")) == left
 
 
-async def test_a_cursor_of_a_row_that_the_index_lacks_continues_behind_it(
+async def test_a_cursor_of_a_row_that_the_index_lacks_continues_after_its_position(
     amazon: Amazon, table: Table
 ) -> None:
     """As a mutation's payload gives it: the list that it is put into goes on from there."""

@@ -105,7 +105,9 @@ async def test_a_load_without_states_changes_no_state(table: Table, history: str
 
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("state", CommentState)
-async def test_a_row_with_a_state_takes_it(table: Table, history: str, state: CommentState) -> None:
+async def test_a_load_sets_the_state_of_the_row(
+    table: Table, history: str, state: CommentState
+) -> None:
     for step in HISTORIES[history]:
         await step(table)
     before = await there(table)
@@ -120,7 +122,7 @@ async def test_a_row_with_a_state_takes_it(table: Table, history: str, state: Co
     assert (await load(table, row(state=state))).outcome == Outcome(0, 0, 1)
 
 
-async def test_a_deleted_comment_comes_back_in_the_files_state(table: Table) -> None:
+async def test_a_load_restores_a_deleted_comment_in_the_state_of_the_row(table: Table) -> None:
     await load(table, row(**WAITS))
     await Stores(table).comments.delete("1", anybody)
     await load(table, row(state="REJECTED", reason="Spam.", decided_at="2024-01-01"))
@@ -134,7 +136,7 @@ async def test_a_deleted_comment_comes_back_in_the_files_state(table: Table) -> 
 
 
 @pytest.mark.parametrize("decide", [approve, reject])
-async def test_a_moderator_who_decides_meanwhile_is_not_overruled(
+async def test_a_load_does_not_undo_a_concurrent_decision_of_a_moderator(
     table: Table, decide: Step
 ) -> None:
     """The load has read the comment, and writes it after the decision."""
@@ -157,7 +159,7 @@ async def test_a_moderator_who_decides_meanwhile_is_not_overruled(
     assert state_of(other) == PENDING
 
 
-async def test_of_two_rows_with_one_id_the_later_keeps_the_earlier_ones_state(
+async def test_of_two_rows_with_one_id_the_later_keeps_the_state_of_the_earlier(
     table: Table,
 ) -> None:
     tally = await load(table, row(state="REJECTED"), row(text="later"))
@@ -168,7 +170,7 @@ async def test_of_two_rows_with_one_id_the_later_keeps_the_earlier_ones_state(
     await check(table, after)
 
 
-async def test_helpful_votes_of_an_earlier_shop_come_with_the_file_that_has_them(
+async def test_helpful_votes_of_an_earlier_shop_change_only_by_files_with_votes(
     table: Table,
 ) -> None:
     await load(table, row(helpful_before="1,204"), row("2"))
@@ -184,7 +186,7 @@ async def test_helpful_votes_of_an_earlier_shop_come_with_the_file_that_has_them
     assert (await load(table, row(helpful_before="-1"))).rejected == 1
 
 
-async def test_replies_come_with_the_file_that_has_them(table: Table) -> None:
+async def test_replies_change_only_by_files_with_replies(table: Table) -> None:
     replied = {"reply": "Thank you.", "replied_at": "2021-01-01"}
     await load(table, row(**replied))
     one = await there(table)
@@ -226,7 +228,7 @@ def test_a_cell_of_photos_is_loaded(cell: object) -> None:
     assert field_parsers.photos("photos", cell) == (KETTLE, Photo("https://p.example/2.jpg"))
 
 
-async def test_photos_stay_unless_the_file_has_them(table: Table) -> None:
+async def test_photos_change_only_by_files_with_photos(table: Table) -> None:
     await load(table, row(photos=[{"url": KETTLE.url, "alt": "Mine"}]))
     one = await there(table)
     assert one is not None

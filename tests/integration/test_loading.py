@@ -109,7 +109,7 @@ async def edit(table: Table, prefix: str, todo: Sequence[tuple[int, int | None]]
 @FEW
 @SECOND_IN_SOAK
 @given(first=files, second=files, live=st.lists(edits, max_size=2), met=faults)
-async def test_two_loads_and_live_writers_leave_what_one_of_them_wrote_exactly_counted(
+async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
     each_table: Table,
     tmp_path_factory: pytest.TempPathFactory,
     first: list[tuple[int, str, int, str, str]],

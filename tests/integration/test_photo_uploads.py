@@ -76,7 +76,7 @@ def shop(table: Table, uploads: tuple[PhotoUploads, httpx.AsyncClient]) -> Shop:
     return Shop(table, *uploads)
 
 
-async def test_an_upload_becomes_the_photo_of_a_comment(shop: Shop) -> None:
+async def test_an_uploaded_file_becomes_the_photo_of_a_comment(shop: Shop) -> None:
     """A retry is the same comment. A later upload by the same form changes no photo."""
     (form,) = await shop.forms("image/jpeg")
     assert (form["maxBytes"], form["photoUrl"][: len(URL)]) == (MAX_UPLOAD, URL)
@@ -94,7 +94,7 @@ async def test_an_upload_becomes_the_photo_of_a_comment(shop: Shop) -> None:
     assert (stored.content, stored.headers["content-type"]) == (b"first", "image/jpeg")
 
 
-async def test_the_store_refuses_what_the_form_does_not_allow(shop: Shop) -> None:
+async def test_the_bucket_refuses_uploads_that_the_form_does_not_allow(shop: Shop) -> None:
     """Too large, empty, another type, another key, a changed policy, and an expired form."""
     (form,) = await shop.forms("image/png")
     refused = {
@@ -119,7 +119,7 @@ async def test_the_store_refuses_what_the_form_does_not_allow(shop: Shop) -> Non
     assert (await shop.send(form, b"x" * MAX_UPLOAD)).status_code == 204
 
 
-async def test_only_ones_own_uploads_become_photos(shop: Shop) -> None:
+async def test_only_the_users_own_uploads_become_photos(shop: Shop) -> None:
     (mine,) = await shop.forms("image/webp")
     (theirs,) = await shop.forms("image/webp", user="bob")
     await shop.send(theirs, b"x")
@@ -143,7 +143,7 @@ async def test_only_ones_own_uploads_become_photos(shop: Shop) -> None:
         assert (error["code"], error["field"]) == ("BAD_ARGUMENT", ["input", "photos", "0", "url"])
 
 
-async def test_a_refused_edit_copies_no_photo(shop: Shop) -> None:
+async def test_a_refused_edit_does_not_copy_a_photo(shop: Shop) -> None:
     comment = {"productId": "q", "rating": 5, "language": "en", "text": "Mine."}
     document = (
         "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
@@ -168,7 +168,7 @@ async def test_a_refused_edit_copies_no_photo(shop: Shop) -> None:
     assert (await shop.bucket.get(copies)).text.count("<Key>") == before + 1
 
 
-async def test_who_gets_forms(shop: Shop, table: Table) -> None:
+async def test_only_users_get_forms_and_only_for_photos(shop: Shop, table: Table) -> None:
     result = await shop.run(CREATE, None, types=["image/png"])
     assert result.errors[0].extensions["code"] == "UNAUTHENTICATED"
     for types, field in (

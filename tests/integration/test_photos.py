@@ -116,7 +116,7 @@ async def test_photos_that_break_a_rule_are_refused(
     ]
 
 
-async def test_a_retry_with_other_photos_is_another_comment(client: Client) -> None:
+async def test_a_retry_with_other_photos_is_refused(client: Client) -> None:
     first = await client.add(photos=[ONE], idempotencyKey="photographed")
     again = await client.add(photos=[ONE], idempotencyKey="photographed")
     assert again == first
@@ -125,7 +125,9 @@ async def test_a_retry_with_other_photos_is_another_comment(client: Client) -> N
 
 
 @pytest.mark.parametrize("photo", [ONE | {"alt": "Spam!"}, {"url": "https://spam.example/1.jpg"}])
-async def test_texts_of_photos_wait_for_a_moderator(client: Client, photo: dict[str, str]) -> None:
+async def test_a_comment_whose_photo_text_has_a_listed_word_waits_for_a_moderator(
+    client: Client, photo: dict[str, str]
+) -> None:
     client.rule = Moderation(words=WordList(["spam"]))
     held = await client.add(photos=[photo])
     assert held["comment"] is None

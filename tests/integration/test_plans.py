@@ -47,7 +47,7 @@ async def lie(table: Table, product: str, said: dict[str | None, RatingCounts]) 
 
 @FEW
 @given(said=wrong, ratings=some_ratings, languages=some_languages, size=st.sampled_from([3, 20]))
-async def test_wrong_statistics_change_no_page(
+async def test_wrong_statistics_do_not_change_a_page(
     table: Table,
     said: dict[str | None, RatingCounts],
     ratings: frozenset[int] | None,
@@ -67,7 +67,7 @@ async def test_wrong_statistics_change_no_page(
 
 
 @pytest.mark.parametrize("factor", [0, 3], ids=["too low", "too high"])
-async def test_statistics_changed_by_hand_change_no_page(table: Table, factor: int) -> None:
+async def test_statistics_changed_by_hand_do_not_change_a_page(table: Table, factor: int) -> None:
     """Two ratings seem to have none, and the totals are not what their counts add up to."""
     data = oracle.make_comments("42", 60, seed=1)
     await Stores(table).comments.put_many(data)
@@ -88,7 +88,7 @@ async def test_statistics_changed_by_hand_change_no_page(table: Table, factor: i
 @pytest.mark.parametrize(
     "said", [{"mode": MaintenanceMode.STREAM}, {"rebuilding": True}, {"complete": False}], ids=str
 )
-async def test_a_count_of_zero_skips_no_range_with_uncounted_comments(
+async def test_a_count_of_zero_does_not_skip_a_range_with_uncounted_comments(
     table: Table, said: dict[str, Any]
 ) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
@@ -104,7 +104,7 @@ async def test_a_count_of_zero_skips_no_range_with_uncounted_comments(
     assert not any(segment.skipped for segment in page.stats.segments)
 
 
-async def test_missing_statistics_change_no_page(table: Table) -> None:
+async def test_missing_statistics_do_not_change_a_page(table: Table) -> None:
     data = oracle.make_comments("42", 60, seed=1)
     store = Stores(table).comments
     await store.put_many(data)
@@ -116,7 +116,7 @@ async def test_missing_statistics_change_no_page(table: Table) -> None:
         assert page.stats.estimated_capacity is None
 
 
-async def test_a_comment_of_another_process_is_read_at_once(table: Table) -> None:
+async def test_a_page_includes_a_comment_that_another_process_has_just_added(table: Table) -> None:
     """Where a rating had none, and the reader's statistics are from before."""
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     here, there = Stores(table).comments, Stores(table).comments
@@ -132,7 +132,7 @@ async def test_a_comment_of_another_process_is_read_at_once(table: Table) -> Non
             assert page.nodes == oracle.selected(data, selection)[:20]
 
 
-async def test_empty_segments_are_skipped_where_that_is_proved(table: Table) -> None:
+async def test_segments_are_skipped_if_exact_statistics_prove_them_empty(table: Table) -> None:
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     store = Stores(table).comments
     await store.put_many(data)
@@ -160,7 +160,7 @@ async def test_a_read_that_drops_too_many_rows_is_planned_again(table: Table, sh
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_a_page_that_was_read_before_costs_only_its_rows(
+async def test_a_page_that_was_read_before_reads_only_its_rows(
     table: Table, *, backward: bool
 ) -> None:
     data = oracle.make_comments("42", 200, seed=3)
@@ -182,7 +182,7 @@ async def test_a_page_that_was_read_before_costs_only_its_rows(
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_outdated_row_locations_change_no_page(table: Table, *, backward: bool) -> None:
+async def test_outdated_row_locations_do_not_change_a_page(table: Table, *, backward: bool) -> None:
     """The remembered rows at either end are deleted; then more rows replace them."""
     data = oracle.make_comments("42", 120, seed=5)
     writer = Stores(table).comments

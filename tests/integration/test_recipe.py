@@ -34,7 +34,7 @@ def carry_out(text: str, diff: str) -> str:
     return text
 
 
-def test_the_recipe_of_contributing_works(tmp_path: Path, dynoxide_url: str) -> None:
+def test_the_recipe_in_contributing_works(tmp_path: Path, dynoxide_url: str) -> None:
     for package in ("dal", "resolvers", "schema"):
         shutil.copytree(ROOT / package, tmp_path / package)
     changed = [path for path, _ in blocks()]

@@ -85,7 +85,7 @@ async def test_a_reply_is_shown_replaced_and_removed(run: Run, stores: Stores) -
     assert (await stores.comments.get("one")) is not None
 
 
-async def test_the_same_reply_again_writes_nothing(
+async def test_an_equal_reply_writes_nothing(
     run: Run, table: Table, stores: Stores, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "audit")
@@ -111,7 +111,7 @@ async def test_the_same_reply_again_writes_nothing(
     ],
     ids=["empty", "blank", "too long"],
 )
-async def test_a_text_that_is_no_reply_is_refused(
+async def test_an_invalid_reply_is_refused(
     run: Run, stores: Stores, text: str, message: str
 ) -> None:
     await stores.comments.add(ONE)
@@ -152,7 +152,7 @@ async def unknown(_: Stores) -> str:
 
 
 @pytest.mark.parametrize("missing", [pending_one, submission, rejected_one, deleted_one, unknown])
-async def test_only_a_published_comment_gets_a_reply(
+async def test_only_published_comments_can_be_replied_to(
     run: Run, schema: Schema, table: Table, missing: Callable[[Stores], Awaitable[str]]
 ) -> None:
     """Every other comment looks missing, also by its cost."""
@@ -168,7 +168,7 @@ async def test_only_a_published_comment_gets_a_reply(
 
 
 @pytest.mark.parametrize("viewer", [ANN, MODERATOR, STAFF])
-async def test_only_merchants_reply(run: Run, stores: Stores, viewer: Viewer) -> None:
+async def test_only_merchants_may_reply(run: Run, stores: Stores, viewer: Viewer) -> None:
     await stores.comments.add(ONE)
     for operation, more in ((REPLY, {"text": "x"}), (REMOVE, {})):
         answer = await run(operation, viewer, input={"id": NODE_ID, **more})
@@ -176,7 +176,7 @@ async def test_only_merchants_reply(run: Run, stores: Stores, viewer: Viewer) ->
     assert await stores.comments.get("one") == ONE
 
 
-async def test_a_reply_outlives_edits_reviews_and_loads(
+async def test_a_reply_is_kept_by_edits_reviews_and_loads(
     run: Run, schema: Schema, stores: Stores
 ) -> None:
     await stores.comments.add(ONE)
@@ -227,7 +227,7 @@ async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
     ]
 
 
-async def test_events_that_arrive_in_the_wrong_order_end_at_the_latest(table: Table) -> None:
+async def test_events_that_arrive_in_the_wrong_order_lead_to_the_latest_reply(table: Table) -> None:
     recorder = Recorder()
     stores = Stores(table, recorder)
     await stores.comments.add(ONE)
@@ -310,7 +310,7 @@ NUMBERS = count()
 
 @FEW
 @given(order=st.lists(st.integers(0, 3), max_size=30))
-async def test_edits_and_replies_at_once_lose_neither(table: Table, order: list[int]) -> None:
+async def test_concurrent_edits_and_replies_are_both_stored(table: Table, order: list[int]) -> None:
     comment_id = f"one-{next(NUMBERS)}"
     await Stores(table).comments.add(comment(comment_id))
     _, _, replied, decided = await interleaved(table, comment_id, order)

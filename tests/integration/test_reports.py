@@ -83,7 +83,7 @@ async def reports_in(table: Table) -> list[Item]:
 
 
 @pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_two_hundred_people_at_once_are_counted_once_each(
+async def test_two_hundred_concurrent_reports_are_counted_once_each(
     table: Table, mode: MaintenanceMode
 ) -> None:
     await in_mode(table, mode)
@@ -112,7 +112,7 @@ async def test_two_hundred_people_at_once_are_counted_once_each(
     await check_cases(table)
 
 
-async def test_a_person_reports_once_however_often_they_ask(table: Table) -> None:
+async def test_repeated_reports_of_a_person_count_once(table: Table) -> None:
     stores = Stores(table)
     await stores.comments.add(ONE)
     await asyncio.gather(*(stores.reports.report("one", "bob", SPAM, "", 2) for _ in range(20)))
@@ -123,7 +123,7 @@ async def test_a_person_reports_once_however_often_they_ask(table: Table) -> Non
     assert (await stores.reports.reports("one")).total == 1
 
 
-async def test_reports_never_undo_a_decision_on_the_same_text(each_table: Table) -> None:
+async def test_reports_do_not_undo_a_decision_on_the_same_text(each_table: Table) -> None:
     stores = Stores(each_table)
     await stores.comments.add(ONE)
     store = stores.reports
@@ -222,7 +222,7 @@ def _held_by_its_words(*_: object) -> ReviewCause:
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_the_reported_are_the_oracles_while_states_change(
+async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_change(
     each_table: Table, *, backward: bool
 ) -> None:
     stores = Stores(each_table)
@@ -274,7 +274,7 @@ async def test_a_deleted_comment_leaves_no_reports(each_table: Table) -> None:
     assert not [item for item in await everything(each_table) if commented_id(item)]
 
 
-async def test_verify_removes_what_a_report_left_of_a_deleted_comment(table: Table) -> None:
+async def test_verify_removes_reports_of_a_deleted_comment(table: Table) -> None:
     stores = Stores(table)
     await stores.comments.add(ONE)
     now = datetime.now(UTC)
@@ -320,7 +320,9 @@ async def test_reports_are_removed_after_the_deadline_of_the_deletion(table: Tab
     assert await reports_in(table) == []
 
 
-async def test_thousands_of_reports_of_an_approved_comment_break_nothing(table: Table) -> None:
+async def test_thousands_of_reports_of_an_approved_comment_do_not_exceed_a_limit(
+    table: Table,
+) -> None:
     stores = Stores(table)
     await stores.comments.add(ONE)
     await stores.reports.report("one", "first", SPAM, "", 5)
@@ -399,7 +401,7 @@ def client(schema: Schema, table: Table) -> Asking:
     return Asking(schema, table)
 
 
-async def test_a_report_is_answered_listed_and_decided(client: Asking) -> None:
+async def test_a_report_is_stored_listed_and_decided(client: Asking) -> None:
     await client.stores.comments.add(ONE)
     node_id = to_base64("Comment", "one")
     for _ in range(2):
@@ -475,7 +477,7 @@ async def test_a_decision_while_the_author_edits_is_a_conflict(client: Asking) -
 
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_after_any_history_the_queue_has_what_is_undecided(
+async def test_after_any_history_the_queue_has_exactly_the_undecided_comments(
     each_table: Table, mode: MaintenanceMode
 ) -> None:
     await in_mode(each_table, mode)

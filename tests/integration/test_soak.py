@@ -17,7 +17,7 @@ SMALL = 500
 
 @pytest.mark.soak
 @pytest.mark.parametrize("size", [1, 3, 20, 100])
-async def test_the_demo_data_walks_as_the_oracle_says(
+async def test_walks_over_the_demo_data_equal_the_oracles(
     comments: CommentRepository, size: int
 ) -> None:
     data = list(demo_comments())

@@ -49,7 +49,7 @@ WORDS = Moderation(words=WordList(["spam"]))
 BEFORE = Moderation(before_publishing=True)
 
 
-async def test_a_users_pages_are_the_oracles(each_table: Table) -> None:
+async def test_a_users_pages_of_submissions_equal_the_oracles(each_table: Table) -> None:
     stores = Stores(each_table)
     for number, one in enumerate(COMMENTS):
         await stores.comments.add(one, cause=ReviewCause.SETTING if number % 3 else None)
@@ -70,7 +70,7 @@ async def test_a_users_pages_are_the_oracles(each_table: Table) -> None:
     assert found == [one for one in of("ana", held) if TEN[0] <= one.created_at < TEN[1]]
 
 
-async def test_the_queue_is_the_oracles(each_table: Table) -> None:
+async def test_the_queue_equals_the_oracles(each_table: Table) -> None:
     stores = Stores(each_table)
     held = COMMENTS[::2]
     for one in COMMENTS:
@@ -137,7 +137,7 @@ def by_wait(one: Submission) -> object:
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("which", ["an author's", "a user's submissions", "the queue"])
-async def test_a_list_is_the_oracles_while_states_change(
+async def test_a_list_equals_the_oracles_while_states_change(
     each_table: Table, which: str, *, backward: bool
 ) -> None:
     there = Changing(each_table)
@@ -215,7 +215,7 @@ def client(schema: Schema, table: Table) -> Client:
     return Client(schema, table, WORDS)
 
 
-async def test_an_add_answers_with_an_edge_or_a_submission(client: Client) -> None:
+async def test_an_add_returns_an_edge_or_a_submission(client: Client) -> None:
     added = await client.add("good")
     assert (added["commentEdge"], added["submission"]) == ({"node": {"text": "good"}}, None)
     held = await client.add("Spam!")
@@ -228,7 +228,9 @@ async def test_an_add_answers_with_an_edge_or_a_submission(client: Client) -> No
     assert (await client.add("spam"))["submission"] is None
 
 
-async def test_an_edit_goes_to_review_and_comes_back(client: Client) -> None:
+async def test_an_edit_sends_a_comment_to_review_and_another_edit_publishes_it(
+    client: Client,
+) -> None:
     node_id = (await client.add("good"))["comment"]["id"]
     held = (await client.edit(node_id, "spam"))["submission"]
     assert held["text"] == "spam"
@@ -238,7 +240,7 @@ async def test_an_edit_goes_to_review_and_comes_back(client: Client) -> None:
     assert await client.stores.comments.total(Selection("42")) == 1
 
 
-async def test_an_edit_waits_if_all_comments_wait(client: Client) -> None:
+async def test_an_edit_waits_for_a_moderator_if_all_comments_do(client: Client) -> None:
     node_id = (await client.add("good"))["comment"]["id"]
     client.rule = BEFORE
     held = (await client.edit(node_id, "better"))["submission"]
@@ -257,7 +259,7 @@ async def test_a_moderators_comment_is_published_at_once(client: Client, rule: M
     assert edited["comment"]["text"] == "more spam"
 
 
-async def test_a_blocked_users_texts_wait_under_any_rule(client: Client) -> None:
+async def test_a_blocked_users_texts_wait_for_a_moderator_under_any_rule(client: Client) -> None:
     client.rule = Moderation()
     node_id = (await client.add("good"))["comment"]["id"]
     await client.stores.standings.block("ann", "Insults", by="mo")
@@ -294,7 +296,7 @@ REJECT = """mutation Reject($input: RejectCommentInput!) { rejectComment(input: 
   submission { id state reason } userErrors { code } } }"""
 
 
-async def test_a_moderator_decides_and_the_author_hands_in_again(client: Client) -> None:
+async def test_after_a_rejection_the_author_can_submit_the_comment_again(client: Client) -> None:
     stores = client.stores
     held = await stores.comments.add(COMMENTS[0], cause=ReviewCause.SETTING)
     assert isinstance(held, Submission)
@@ -323,7 +325,9 @@ async def test_a_moderator_decides_and_the_author_hands_in_again(client: Client)
     assert back.node._replace(touched_at=None) == again.published()
 
 
-async def test_decisions_are_moderators_and_name_what_they_saw(client: Client) -> None:
+async def test_only_moderators_decide_and_only_on_the_version_that_they_have_read(
+    client: Client,
+) -> None:
     held = (await client.add("spam"))["submission"]
     (row,) = (await client.stores.moderation.queue(Slice(9))).nodes
     assert row.submission is not None
@@ -343,7 +347,9 @@ async def test_decisions_are_moderators_and_name_what_they_saw(client: Client) -
 
 
 @pytest.mark.parametrize("mode", MaintenanceMode)
-async def test_events_are_the_difference_of_the_lists(table: Table, mode: MaintenanceMode) -> None:
+async def test_events_equal_the_differences_of_the_lists(
+    table: Table, mode: MaintenanceMode
+) -> None:
     """Whatever happens to comments, those told of as published are those that the list shows."""
     store = MaintenanceStore(table)
     await store.announce(await store.read(), mode=mode)
@@ -426,7 +432,7 @@ async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) ->
     assert await verify(client.stores.comments._table, ignore) == []
 
 
-async def test_listeners_receive_an_event_for_a_comment_that_is_published_again(
+async def test_listeners_receive_an_event_when_a_comment_is_published_again(
     table: Table,
 ) -> None:
     """Its text is as before: the log must not take the return for a late message of the add."""
@@ -442,7 +448,7 @@ async def test_listeners_receive_an_event_for_a_comment_that_is_published_again(
     assert kinds == ["READY", "ADDED", "DELETED", "ADDED", "DELETED", "ADDED"]
 
 
-async def test_a_load_keeps_when_a_comment_was_published(table: Table) -> None:
+async def test_a_load_keeps_the_time_of_publication(table: Table) -> None:
     stores = Stores(table)
     one = COMMENTS[0]
     await stores.comments.add(one, cause=ReviewCause.SETTING)

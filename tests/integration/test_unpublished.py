@@ -176,14 +176,14 @@ PLACES: dict[str, tuple[Check, str, Any]] = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_no_reader_takes_a_submission_for_a_comment(
+async def test_no_read_returns_a_submission_as_a_comment(
     table: Table, tmp_path: Path, place: str
 ) -> None:
     await PLACES[place][0](table, tmp_path)
 
 
 @pytest.mark.parametrize("place", PLACES)
-async def test_each_reader_fails_if_it_lacks_the_rule(
+async def test_each_of_these_checks_fails_without_the_rule_that_it_checks(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     check, name, broken = PLACES[place]
@@ -192,7 +192,9 @@ async def test_each_reader_fails_if_it_lacks_the_rule(
         await check(table, tmp_path)
 
 
-async def test_a_submission_is_in_its_authors_and_the_queues_index_alone(table: Table) -> None:
+async def test_a_submission_is_only_in_the_indexes_of_its_author_and_of_the_queue(
+    table: Table,
+) -> None:
     item = await hold(Stores(table))
     assert {name for name in item if name.startswith("GSI")} == {
         *("GSI5PK", "GSISK", "GSI1PK", "GSI1SK")
@@ -202,7 +204,7 @@ async def test_a_submission_is_in_its_authors_and_the_queues_index_alone(table: 
     assert page.nodes == [SHOWN]
 
 
-async def test_a_load_keeps_the_state_and_takes_the_files_text(table: Table) -> None:
+async def test_a_load_keeps_the_state_and_changes_the_text(table: Table) -> None:
     stores = Stores(table)
     await hold(stores)
     outcome = await stores.comments.put_many([SHOWN, HELD._replace(text="loaded")])

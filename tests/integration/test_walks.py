@@ -87,7 +87,7 @@ WALKS = [
 
 @pytest.mark.parametrize("backward", [False, True], ids=["forward", "backward"])
 @pytest.mark.parametrize(("each_table", "size", "stride"), WALKS, indirect=["each_table"])
-async def test_every_selection_walks_as_the_oracle_says(
+async def test_walks_over_every_selection_equal_the_oracles(
     store: CommentRepository, data: list[Comment], size: int, stride: int, *, backward: bool
 ) -> None:
     """Every one of them in `make soak`; one in ``stride`` in `make test`."""
@@ -136,7 +136,7 @@ def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
     products=st.sampled_from([1, 3]),
     seed=st.integers(0, 10**9),
 )
-async def test_rows_present_throughout_appear_once_in_order(
+async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_order(
     each_table: Table,
     happenings: list[list[tuple[str, int]]],
     size: int,
@@ -263,7 +263,7 @@ async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comm
 
 
 @pytest.mark.parametrize("depth_first", [False, True])
-async def test_every_cursor_resumes_at_its_own_row(
+async def test_every_cursor_continues_after_its_row(
     store: CommentRepository, data: list[Comment], *, depth_first: bool
 ) -> None:
     """Under its own filter, others, other dates and the other order, and after its row is gone."""

@@ -61,7 +61,9 @@ async def test_a_page_costs_one_request_per_segment_and_the_requests_of_its_flag
 
 @pytest.mark.parametrize("selection", [ANY, SEVERAL])
 @pytest.mark.parametrize("backward", [False, True])
-async def test_depth_costs_nothing(selection: Selection, backward: bool) -> None:
+async def test_the_cost_of_a_page_does_not_depend_on_its_depth(
+    selection: Selection, backward: bool
+) -> None:
     engine = engine_of(MANY)
     shown = listed(MANY, selection)
     costs = set()
