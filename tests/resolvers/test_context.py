@@ -26,7 +26,7 @@ class Store:
         return of
 
 
-async def test_fields_at_once_and_later_share_one_read() -> None:
+async def test_concurrent_and_later_fields_share_one_read() -> None:
     store, once = Store(), RequestCache()
     answers = await asyncio.gather(*(once.read(store.get, "a", "b") for _ in range(5)))
     assert [*answers, await once.read(store.get, "a", "b")] == 6 * [("a", "b")]
@@ -34,7 +34,7 @@ async def test_fields_at_once_and_later_share_one_read() -> None:
     assert store.asked == [("a", "b"), ("a",)]
 
 
-async def test_each_request_and_each_store_reads_for_itself() -> None:
+async def test_each_request_and_each_repository_has_its_own_reads() -> None:
     store, other = Store(), Store()
     once = RequestCache()
     for read in (
@@ -46,7 +46,7 @@ async def test_each_request_and_each_store_reads_for_itself() -> None:
     assert (store.asked, other.asked) == ([("a",), ("a",)], [("a",)])
 
 
-async def test_a_written_object_is_read_again() -> None:
+async def test_an_object_is_read_again_after_a_write() -> None:
     store, once = Store(), RequestCache()
     await once.read(store.get, "a")
     once.forget()
@@ -54,7 +54,7 @@ async def test_a_written_object_is_read_again() -> None:
     assert store.asked == [("a",), ("a",)]
 
 
-async def test_a_fault_reaches_every_waiting_field() -> None:
+async def test_an_error_is_raised_in_every_waiting_field() -> None:
     store, once = Store(), RequestCache()
     outcomes = await asyncio.gather(
         *(once.read(store.get, "broken") for _ in range(3)), return_exceptions=True
@@ -74,7 +74,7 @@ async def test_a_cancelled_field_does_not_cancel_others() -> None:
         await leaving
 
 
-async def test_a_read_without_waiting_fields_stops() -> None:
+async def test_a_read_without_waiting_fields_is_cancelled() -> None:
     ended = asyncio.Event()
 
     async def endless(of: str) -> None:
@@ -98,7 +98,7 @@ async def test_a_read_without_waiting_fields_stops() -> None:
     asking.cancel()
 
 
-def test_a_prefetched_page_is_shown_once_and_only_for_its_slice() -> None:
+def test_a_prefetched_page_is_used_once_and_only_for_its_slice() -> None:
     prefetched = PrefetchedPages()
     prefetched.keep("acme", Slice(20, next_page=True), PAGE)
     assert prefetched.take("acme", Slice(20)) is None
@@ -107,7 +107,7 @@ def test_a_prefetched_page_is_shown_once_and_only_for_its_slice() -> None:
     assert prefetched.take("acme", Slice(20, next_page=True)) is None
 
 
-def test_equal_owners_have_a_page_each() -> None:
+def test_two_equal_owners_have_separate_pages() -> None:
     """Two fields of one request that read the same organisation."""
     prefetched, owners = (
         PrefetchedPages(),

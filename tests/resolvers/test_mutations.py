@@ -73,13 +73,13 @@ async def test_an_error_that_a_user_can_fix_is_a_user_error(
     ],
     ids=lambda fault: type(fault).__name__,
 )
-async def test_everything_else_is_an_error_of_the_request(fault: Exception) -> None:
+async def test_every_other_error_is_an_error_of_the_request(fault: Exception) -> None:
     with pytest.raises(type(fault)) as caught:
         await commenting(INFO, fault)
     assert caught.value is fault
 
 
-async def test_a_success_passes_through() -> None:
+async def test_a_successful_payload_is_returned_unchanged() -> None:
     payload = await commenting(INFO)
     assert (payload.comment, payload.comment_edge, payload.user_errors) == (ORDINARY, EDGE, [])
     assert await deleting(INFO) == DeletePayload("Q29tbWVudDox")

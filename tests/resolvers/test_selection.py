@@ -26,7 +26,7 @@ CURSOR = encode_cursor(POSITION)
         (3, None, None, CURSOR, Slice(3, before=POSITION)),
     ],
 )
-def test_four_arguments_make_a_slice(
+def test_the_four_arguments_of_relay_become_a_slice(
     first: int | None, after: str | None, last: int | None, before: str | None, cut: Slice
 ) -> None:
     assert plain_slice(first, after, last, before) == cut
@@ -43,7 +43,7 @@ def test_four_arguments_make_a_slice(
         (0, 0, "last", "Pass first or last, not both."),
     ],
 )
-def test_a_size_out_of_bounds_is_refused_by_name(
+def test_an_invalid_size_is_refused_with_the_name_of_the_argument(
     first: int | None, last: int | None, argument: str, sentence: str
 ) -> None:
     with pytest.raises(InvalidArgumentError) as caught:
@@ -53,7 +53,7 @@ def test_a_size_out_of_bounds_is_refused_by_name(
 
 @pytest.mark.parametrize("argument", ["after", "before"])
 @pytest.mark.parametrize("cursor", ["", "nonsense", CURSOR[:-1], CURSOR + "=", "é", "\ud800"])
-def test_a_bad_cursor_names_its_argument(argument: str, cursor: str) -> None:
+def test_the_error_of_a_bad_cursor_has_the_name_of_the_argument(argument: str, cursor: str) -> None:
     after, before = (cursor, None) if argument == "after" else (None, cursor)
     with pytest.raises(InvalidCursorError, match=f"^{argument}: The cursor does not belong"):
         plain_slice(None, after, None, before)
@@ -72,7 +72,7 @@ def test_a_bad_cursor_names_its_argument(argument: str, cursor: str) -> None:
         ('language: ["EN", "en"]', Selection("42", None, frozenset({"en"}))),
     ],
 )
-async def test_filters_reach_the_store_in_canonical_form(
+async def test_filters_are_passed_to_the_repository_in_canonical_form(
     arguments: str, selection: Selection
 ) -> None:
     field = f"comments({arguments})" if arguments else "comments"
@@ -95,7 +95,7 @@ async def test_filters_reach_the_store_in_canonical_form(
         ('before: ""', "BAD_CURSOR", None),
     ],
 )
-async def test_bad_arguments_have_a_code_and_cause_no_read(
+async def test_a_bad_argument_has_a_code_and_nothing_is_read(
     arguments: str, code: str, argument: str | None
 ) -> None:
     asked, (error,) = await ask(
@@ -106,7 +106,7 @@ async def test_bad_arguments_have_a_code_and_cause_no_read(
     assert error["extensions"].get("argument") == argument
 
 
-async def test_cursors_reach_the_store_as_positions() -> None:
+async def test_cursors_are_passed_to_the_repository_as_positions() -> None:
     ((_, cut),), errors = await ask(
         """query Q($cursor: String) { product(productId: "42") {
             comments(last: 3, after: $cursor, before: $cursor) { nodes { id } } } }""",
@@ -157,7 +157,7 @@ def used(body: str) -> str:
 
 
 @pytest.mark.parametrize(("body", "flags"), CASES.items(), ids=CASES)
-async def test_a_flag_is_computed_when_the_request_selects_it(
+async def test_a_flag_is_computed_only_if_the_request_selects_it(
     body: str, flags: tuple[bool, bool]
 ) -> None:
     operation = f"""query Q($yes: Boolean = true) {{
@@ -187,7 +187,7 @@ async def test_the_selections_of_each_connection_are_separate() -> None:
     ]
 
 
-async def test_selections_of_one_field_that_are_merged_all_count() -> None:
+async def test_all_merged_selections_of_a_field_are_considered() -> None:
     ((_, cut),), errors = await ask("""{
         product(productId: "42") { comments { nodes { id } } }
         product(productId: "42") { comments { pageInfo { hasNextPage } } }

@@ -244,7 +244,9 @@ async def test_an_object_that_a_role_may_not_see_looks_missing(
             await looks_missing(schema, world.table, row.operation, viewer, missing)
 
 
-def test_every_field_that_leads_to_a_private_type_has_a_row(schema: Schema) -> None:
+def test_the_table_of_access_has_a_row_for_every_field_that_returns_a_private_type(
+    schema: Schema,
+) -> None:
     leading = {field for field in leading_to(schema, PRIVATE) if field[0] not in OWN_PAYLOADS}
     assert len(leading) > 23
     assert leading - TO_ONESELF <= asked_by(schema, (row.operation for row in ROWS.values()))
@@ -264,7 +266,7 @@ PUBLIC_READS = {
 
 
 @pytest.mark.parametrize("path", PUBLIC_READS)
-async def test_no_public_read_shows_a_submission_to_anybody(
+async def test_no_public_read_returns_a_submission(
     run: Run, schema: Schema, world: World, path: str
 ) -> None:
     operation = PUBLIC_READS[path].replace("$ID", to_base64("Comment", "held"))
@@ -299,7 +301,7 @@ async def test_the_viewer_is_the_user_of_the_request(run: Run, role: str) -> Non
     assert [secret in shown for secret in SECRETS[:4]] == [role == "owner"] * 4
 
 
-async def test_a_users_profile_is_seen_in_an_organisation_by_that_user_and_staff(run: Run) -> None:
+async def test_in_an_organisation_only_the_user_and_staff_see_the_users_profile(run: Run) -> None:
     seeing = set()
     for role, viewer in ROLES["organizations"].items():
         answer = await run(
@@ -313,7 +315,7 @@ async def test_a_users_profile_is_seen_in_an_organisation_by_that_user_and_staff
     assert seeing == {"member", "staff"}
 
 
-async def test_a_user_who_left_no_longer_sees_the_own_tickets(run: Run, world: World) -> None:
+async def test_a_user_who_has_left_no_longer_sees_the_tickets(run: Run, world: World) -> None:
     world.intact = False
     await world.table.write([{"Delete": {"Key": user_key(ACME.name, MEMBER)}}])
     for path in ("ticket", "node(Ticket)", "organization", "createTicket"):
@@ -339,7 +341,7 @@ async def test_a_user_who_left_no_longer_sees_the_own_tickets(run: Run, world: W
     ],
     ids=["orders", "organizations"],
 )
-async def test_among_many_nodes_only_the_refused_are_null(
+async def test_among_many_nodes_only_those_the_user_may_not_see_are_null(
     run: Run, viewer: Viewer, ids: list[str], seen: list[bool]
 ) -> None:
     operation = "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }"
@@ -357,14 +359,14 @@ async def test_a_missing_object_is_null_without_an_error(run: Run) -> None:
     assert await run(operation, BOB) == {"data": {"order": None, "node": None}, "errors": []}
 
 
-async def test_without_a_user_nothing_shows_whether_an_order_exists(run: Run) -> None:
+async def test_without_a_user_no_response_shows_whether_an_order_exists(run: Run) -> None:
     for order_id in ("none", "secret-order"):
         assert codes(await run(f'{{ order(orderId: "{order_id}") {{ id }} }}')) == [
             "UNAUTHENTICATED"
         ]
 
 
-async def test_a_profile_is_the_viewers_own_and_orders_are_placed_by_staff(run: Run) -> None:
+async def test_users_change_only_their_own_profile_and_only_staff_place_orders(run: Run) -> None:
     line = '{ productId: "1", quantity: 1, unitPrice: { amount: "1", currencyCode: "EUR" } }'
     place = (
         f'mutation {{ placeOrder(input: {{ username: "bob", lines: [{line}] }})'

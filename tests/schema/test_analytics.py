@@ -74,7 +74,7 @@ def asking(schema: Schema, stores: Stores, analytics: Analytics) -> Ask:
     return ask
 
 
-async def test_one_document_reads_both_stores(ask: Ask) -> None:
+async def test_one_document_reads_dynamodb_and_the_analytics_store(ask: Ask) -> None:
     answer = await ask(BOTH)
     assert answer["errors"] == []
     product = answer["data"]["product"]
@@ -89,7 +89,7 @@ async def test_one_document_reads_both_stores(ask: Ask) -> None:
     ]
 
 
-async def test_an_unavailable_store_does_not_fail_other_fields(
+async def test_an_unavailable_analytics_store_does_not_fail_other_fields(
     schema: Schema, stores: Stores, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def away() -> AnalyticsStore:
@@ -105,7 +105,7 @@ async def test_an_unavailable_store_does_not_fail_other_fields(
     assert caplog.text.count("ClickHouse at 127.0.0.1 cannot be reached") == 1
 
 
-async def test_errors_do_not_tell_clients_how_to_fill_the_store(
+async def test_errors_do_not_show_clients_the_commands_of_the_store(
     schema: Schema, stores: Stores, tmp_path: Path
 ) -> None:
     async def empty() -> AnalyticsStore:
@@ -115,7 +115,7 @@ async def test_errors_do_not_tell_clients_how_to_fill_the_store(
     assert (error["message"], error["extensions"]["code"]) == (NOT_SET_UP, "NOT_AVAILABLE")
 
 
-async def test_errors_do_not_tell_clients_paths(
+async def test_errors_do_not_show_clients_paths(
     ask: Ask, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (parquet,) = (tmp_path / "analytics").glob("base-*")
@@ -130,7 +130,7 @@ MOVERS = """{ movers(interval: MONTH, to: "2024-02-10T00:00Z", by: %s, atLeast: 
         product { productId statistics { total } } earlier { count average } } } }"""
 
 
-async def test_movers_are_for_staff_and_lead_to_products(ask: Ask) -> None:
+async def test_only_staff_see_movers_and_their_products(ask: Ask) -> None:
     for viewer, code in ((None, "UNAUTHENTICATED"), (ANN, "FORBIDDEN")):
         (error,) = (await ask(MOVERS % "VOLUME", viewer))["errors"]
         assert error["extensions"]["code"] == code
@@ -172,7 +172,7 @@ TREND = '{ product(productId: "42") { trend(%s) { points { start } } } }'
         ('interval: MONTH, language: ["en", "no language"]', "language", "BCP 47"),
     ],
 )
-async def test_bad_arguments_of_a_trend(
+async def test_bad_arguments_of_a_trend_are_reported(
     ask: Ask, arguments: str, argument: str, sentence: str
 ) -> None:
     answer = await ask(TREND % arguments)
@@ -192,7 +192,9 @@ async def test_bad_arguments_of_a_trend(
         ("atLeast: 0", "atLeast"),
     ],
 )
-async def test_bad_arguments_of_movers(ask: Ask, arguments: str, argument: str) -> None:
+async def test_bad_arguments_of_movers_are_reported(
+    ask: Ask, arguments: str, argument: str
+) -> None:
     answer = await ask(f"{{ movers(interval: MONTH, {arguments}) {{ asOf }} }}", STAFF)
     (error,) = answer["errors"]
     assert error["extensions"] == {"code": "BAD_ARGUMENT", "argument": argument}

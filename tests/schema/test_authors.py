@@ -44,7 +44,7 @@ async def listing(schema: Schema, table: Table) -> Run:
     return runner(schema, Stores(table))
 
 
-async def test_cursors_page_an_authors_comments_in_both_directions(listing: Run) -> None:
+async def test_an_authors_comments_are_paged_in_both_directions(listing: Run) -> None:
     found, after = [], None
     while True:
         answer = await listing(PAGE, None, username=NAME, first=9, after=after)
@@ -65,7 +65,7 @@ async def test_cursors_page_an_authors_comments_in_both_directions(listing: Run)
     assert edges[0]["node"]["author"] == {"username": NAME}
 
 
-async def test_a_page_with_products_and_a_plan_is_one_query(
+async def test_an_authors_page_with_products_and_a_plan_is_one_query(
     schema: Schema, listing: Run, table: Table
 ) -> None:
     noted = Table(table.service, table.name)
@@ -111,7 +111,7 @@ mutation ($input: AddCommentInput!) {
 NEW = {"productId": "42", "rating": 4, "language": "en", "text": "It boils."}
 
 
-async def test_the_viewers_name_is_that_of_the_jwt(run: Run) -> None:
+async def test_the_viewers_name_is_that_in_the_jwt(run: Run) -> None:
     text = "{ viewer { username name } user(username: $name) { name } }"
     text = f"query ($name: String!) {text}"
     data = (await run(text, ANA, name=ANA.user_id))["data"]
@@ -120,7 +120,7 @@ async def test_the_viewers_name_is_that_of_the_jwt(run: Run) -> None:
     assert (await run(text, STAFF, name="none"))["data"]["user"] == {"name": "none"}
 
 
-async def test_an_author_is_found_by_the_id_and_shown_by_the_name(run: Run) -> None:
+async def test_an_author_is_found_by_id_and_shown_with_the_display_name(run: Run) -> None:
     async def added(viewer: Viewer, **given: str) -> dict[str, Any]:
         payload = (await run(ADD, viewer, input=NEW | given))["data"]["addComment"]
         assert payload["userErrors"] == []
@@ -165,7 +165,7 @@ async def test_an_author_is_found_by_the_id_and_shown_by_the_name(run: Run) -> N
         ('{ author(username: "bob") { comments { nodes { author { name } } } } }', 1, 1),
     ],
 )
-async def test_a_name_is_read_only_if_no_comment_has_it(
+async def test_a_display_name_is_read_only_if_no_comment_contains_it(
     schema: Schema,
     listing: Run,
     table: Table,
@@ -192,7 +192,7 @@ async def test_a_name_is_read_only_if_no_comment_has_it(
     assert is_public(schema._schema, document, operation)
 
 
-def test_an_authors_page_costs_one_read_and_is_public(schema: Schema) -> None:
+def test_an_authors_page_is_public_and_costs_one_read(schema: Schema) -> None:
     inner = "comments(first: 100) { nodes { author { comments(first: 5) { nodes { text } } } } }"
     document = parse(f'{{ author(username: "a") {{ {inner} }} }}')
     (operation,) = document.definitions

@@ -41,7 +41,7 @@ def unintended(released: str, sdl: str) -> list[str]:
     return [one for one in found if not any(re.fullmatch(known, one) for known in INTENDED)]
 
 
-def test_every_break_since_the_last_release_is_intended() -> None:
+def test_every_breaking_change_since_the_last_release_is_intended() -> None:
     assert unintended(LAST_RELEASE, SDL) == []
 
 
@@ -54,11 +54,11 @@ def test_every_break_since_the_last_release_is_intended() -> None:
         ("  NEWEST\n", ""),
     ],
 )
-def test_a_further_break_is_found(now: str, then: str) -> None:
+def test_another_breaking_change_is_found(now: str, then: str) -> None:
     assert unintended(LAST_RELEASE, LAST_RELEASE.replace(now, then))
 
 
 @pytest.mark.parametrize("pattern", INTENDED)
-def test_the_list_of_breaks_has_no_stale_entry(pattern: str) -> None:
+def test_the_list_of_breaking_changes_has_no_stale_entry(pattern: str) -> None:
     found = [change.description for change in breaks(LAST_RELEASE, SDL)]
     assert any(re.fullmatch(pattern, one) for one in found)

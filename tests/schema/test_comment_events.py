@@ -87,7 +87,7 @@ async def told(answers: AsyncGenerator[EventResult, None], count: int) -> list[d
     return [result.data["commentEvents"] for result in found if result.data]
 
 
-async def test_events_carry_edges_and_cursors(api: Api) -> None:
+async def test_events_have_edges_and_cursors(api: Api) -> None:
     async with aclosing(await api.listen()) as answers:
         added = (await api.run(ADD, rating=5))["addComment"]
         node_id = added["comment"]["id"]
@@ -129,7 +129,7 @@ async def test_an_edit_moves_a_comment_between_filtered_lists(api: Api) -> None:
         ({"photos": True}, {"photos": (Photo("https://a.example/1"),)}, {"photos": ()}),
     ],
 )
-async def test_a_filtered_list_gets_only_its_own_events(
+async def test_a_filtered_list_receives_only_its_own_events(
     api: Api, asked: dict[str, Any], kept: dict[str, Any], dropped: dict[str, Any]
 ) -> None:
     store = api.context().stores.comments
@@ -176,7 +176,7 @@ async def test_a_subscription_over_plain_http_is_refused(api: Api) -> None:
     assert "text/event-stream" in result.errors[0].message
 
 
-async def test_a_field_that_reads_is_read_for_each_event(api: Api) -> None:
+async def test_a_field_below_an_event_is_read_for_each_event(api: Api) -> None:
     document = """subscription { commentEvents(productId: "42") { kind commentEdge { node {
       product { statistics { total } } } } } }"""
     async with aclosing(await api.listen(document)) as answers:
@@ -185,13 +185,13 @@ async def test_a_field_that_reads_is_read_for_each_event(api: Api) -> None:
     assert added["commentEdge"]["node"]["product"]["statistics"]["total"] == 1
 
 
-async def test_a_page_and_the_events_after_it_are_the_whole_list(table: Table) -> None:
+async def test_a_page_and_the_events_after_it_form_the_whole_list(table: Table) -> None:
     api = Api(table)
     await assert_nothing_is_lost(api, api)
 
 
 @NEEDS_REDIS
-async def test_a_page_of_one_process_is_followed_by_a_subscription_at_another(table: Table) -> None:
+async def test_a_subscription_at_another_process_continues_after_a_page(table: Table) -> None:
     with redis_server() as redis:
         async with joined(redis.url, "t") as one, joined(redis.url, "t") as other:
             await assert_nothing_is_lost(Api(table, one), Api(table, other))

@@ -51,7 +51,7 @@ async def asked(table: Table, text: str, of: object) -> tuple[Answer, dict[str, 
     return await run(text, of=of), calls.operations
 
 
-async def test_entities_are_nodes_for_as_many_reads(table: Table) -> None:
+async def test_entities_equal_nodes_and_cost_as_many_reads(table: Table) -> None:
     await Stores(table).comments.put_many(COMMENTS)
     keys = [product(f"p{n}") for n in range(COUNT)]
     keys += [node("Comment", one.comment_id) for one in COMMENTS[::3]]
@@ -85,7 +85,7 @@ async def test_a_representation_costs_what_a_node_costs() -> None:
         (100, FIELDS, "QUERY_TOO_COSTLY"),
     ],
 )
-async def test_too_many_are_refused_before_a_read(
+async def test_too_many_representations_are_refused_before_a_read(
     table: Table, count: int, fields: str, code: str
 ) -> None:
     answer, reads = await asked(
@@ -162,7 +162,7 @@ json = st.recursive(
         max_size=6,
     )
 )
-async def test_any_json_is_a_product_or_an_error_of_the_client(representations: list[Any]) -> None:
+async def test_any_json_is_a_product_or_a_client_error(representations: list[Any]) -> None:
     run = runner(SUBGRAPH, Stores(Table(None, "none")))  # type: ignore[arg-type]
     text = ENTITIES.replace(FIELDS, "{ ... on Product { productId } }")
     answer = await run(text, of=representations)
@@ -171,7 +171,7 @@ async def test_any_json_is_a_product_or_an_error_of_the_client(representations: 
         assert found is None or found["productId"] == representation["productId"]
 
 
-def test_no_field_of_federation_leads_to_private_types() -> None:
+def test_no_field_of_federation_returns_a_private_type() -> None:
     assert leading_to(SUBGRAPH, PRIVATE) == leading_to(PUBLIC, PRIVATE)
     entity: Any = SUBGRAPH._schema.type_map["_Entity"]
     assert {type_.name for type_ in entity.types} == {
@@ -182,7 +182,7 @@ def test_no_field_of_federation_leads_to_private_types() -> None:
     }
 
 
-async def test_the_sdl_is_the_public_schema_with_keys() -> None:
+async def test_the_subgraphs_sdl_is_the_public_schema_with_keys() -> None:
     run = runner(SUBGRAPH, None)  # type: ignore[arg-type]
     sdl = (await run("{ _service { sdl } }"))["data"]["_service"]["sdl"]
     public = (ROOT / "schema.graphql").read_text("utf-8")

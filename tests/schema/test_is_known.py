@@ -48,7 +48,7 @@ async def test_a_product_is_known_by_details_or_comments(schema: Schema, each_ta
         ("title", {"BatchGetItem": 1}),
     ],
 )
-async def test_details_are_read_for_all_and_a_comment_only_without_them(
+async def test_a_comment_is_read_only_for_products_without_details(
     schema: Schema, table: Table, selected: str, calls: dict[str, int]
 ) -> None:
     stores = Stores(table)

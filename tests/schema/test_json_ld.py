@@ -47,7 +47,7 @@ async def linked(schema: Schema, stores: Stores, product_id: str) -> dict[str, A
     return found
 
 
-async def test_a_page_has_what_google_requires_and_recommends(
+async def test_a_pages_json_ld_has_the_fields_that_google_requires_and_recommends(
     schema: Schema, stores: Stores
 ) -> None:
     product = await linked(schema, stores, "p1")
@@ -72,7 +72,9 @@ async def test_a_page_has_what_google_requires_and_recommends(
         assert review["reviewBody"] == HOSTILE
 
 
-async def test_one_comments_review_names_its_product(schema: Schema, stores: Stores) -> None:
+async def test_the_review_of_one_comment_contains_its_product(
+    schema: Schema, stores: Stores
+) -> None:
     data = await answered(schema, stores, '{ comment(commentId: "1-5") { jsonLd } }')
     review = json.loads(data["comment"]["jsonLd"])
     assert (review["@context"], review["@type"]) == ("https://schema.org", "Review")
@@ -81,7 +83,7 @@ async def test_one_comments_review_names_its_product(schema: Schema, stores: Sto
     assert "<" not in data["comment"]["jsonLd"]
 
 
-async def test_json_ld_without_a_known_site_has_no_address(schema: Schema, stores: Stores) -> None:
+async def test_json_ld_has_no_urls_if_the_site_is_unknown(schema: Schema, stores: Stores) -> None:
     data = await answered(schema, stores, PAGE % "p 2/x", site=None)
     product = json.loads(data["product"]["comments"]["jsonLd"])
     assert product["name"] == "p 2/x"
@@ -94,7 +96,7 @@ async def test_a_page_without_comments_has_no_json_ld(schema: Schema, stores: St
     assert data["product"]["comments"]["jsonLd"] is None
 
 
-async def test_json_ld_needs_only_the_read_of_the_statistics(
+async def test_json_ld_needs_only_the_read_of_statistics(
     schema: Schema, table: Table, stores: Stores
 ) -> None:
     await linked(schema, stores, "p1")  # what a process reads once
@@ -103,7 +105,7 @@ async def test_json_ld_needs_only_the_read_of_the_statistics(
     assert calls.operations == {"Query": 2}
 
 
-async def test_each_mutation_of_a_request_sees_its_own_count(
+async def test_each_mutation_of_a_request_returns_the_count_after_it(
     schema: Schema, stores: Stores
 ) -> None:
     new = '{ productId: "p9", rating: 5, language: "en", title: "t", text: "t" }'

@@ -78,7 +78,7 @@ def test_each_field_that_may_fail_is_nullable() -> None:
     ],
     ids=["comments", "leaderboard", "orders", "statistics", "nodes", "look-ups"],
 )
-async def test_one_bad_argument_leaves_the_rest_of_the_page(
+async def test_one_bad_argument_does_not_fail_the_rest_of_the_page(
     run: Run, fields: str, failing: list[list[str]]
 ) -> None:
     answer = await run(f"{{ {fields} }}", STAFF)
@@ -93,7 +93,7 @@ async def test_one_bad_argument_leaves_the_rest_of_the_page(
     assert any(value is not None for value in answer["data"].values())
 
 
-async def test_an_organisation_is_there_without_the_page_that_failed(run: Run) -> None:
+async def test_an_organisation_is_returned_although_its_page_failed(run: Run) -> None:
     await run(
         'mutation { createOrganization(input: {name: "x", subscriptionPlan: "Pro"})'
         " { userErrors { code } } }",
@@ -109,7 +109,7 @@ async def test_an_organisation_is_there_without_the_page_that_failed(run: Run) -
     assert error["extensions"]["code"] == "BAD_CURSOR"
 
 
-async def test_a_page_is_there_without_the_total_that_could_not_be_read(
+async def test_a_page_is_returned_although_its_total_could_not_be_read(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def failing(*_: object, **__: object) -> None:

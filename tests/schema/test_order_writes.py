@@ -9,7 +9,7 @@ from tests.schema.conftest import ANN, MODERATOR, STAFF, Run
 from tests.schema.ordering import LINES, PLACE, SET, codes, euros, listed, placed
 
 
-async def test_placing_again_with_the_key_is_the_same_order(run: Run) -> None:
+async def test_placing_an_order_again_with_its_key_returns_the_same_order(run: Run) -> None:
     first = await placed(run, idempotencyKey="k")
     assert await placed(run, idempotencyKey="k") == first
     await run(SET, STAFF, input={"id": first["id"], "status": "SHIPPED"})
@@ -24,7 +24,7 @@ async def test_placing_again_with_the_key_is_the_same_order(run: Run) -> None:
     assert (error["code"], error["field"]) == ("IDEMPOTENCY_KEY_REUSED", None)
 
 
-async def test_an_order_shows_the_customers_name_of_its_first_try(run: Run) -> None:
+async def test_a_retried_order_keeps_the_customers_name_of_the_first_request(run: Run) -> None:
     text = PLACE.replace("orderId", "orderId customerName", 1)
 
     async def name_of(**given: str | None) -> str:
@@ -50,7 +50,7 @@ async def test_customers_cannot_set_prices(run: Run, viewer: Viewer) -> None:
     assert (await listed(run))["nodes"] == []
 
 
-async def test_the_cursor_of_a_new_edge_is_its_place_in_the_list(run: Run) -> None:
+async def test_the_cursor_of_a_new_edge_is_its_position_in_the_list(run: Run) -> None:
     answer = await run(PLACE, STAFF, input={"username": "ann", "lines": LINES})
     edge = answer["data"]["placeOrder"]["orderEdge"]
     second = await placed(run)
@@ -87,7 +87,7 @@ async def test_an_order_that_breaks_a_rule_is_not_placed(
     assert (await listed(run))["nodes"] == []
 
 
-async def test_illegal_steps_and_misses_are_user_errors(run: Run) -> None:
+async def test_illegal_changes_of_status_and_missing_orders_are_user_errors(run: Run) -> None:
     made = await placed(run)
 
     async def errors(node_id: str, status: str) -> list[tuple[str, list[str] | None]]:
@@ -135,7 +135,7 @@ mutation ($input: UpdateCommentInput!) {
 """
 
 
-async def test_a_comment_on_a_delivered_product_is_verified(run_each: Run) -> None:
+async def test_a_comment_on_a_delivered_product_is_a_verified_purchase(run_each: Run) -> None:
     async def commented(product: str) -> dict[str, Any]:
         given = {"productId": product, "rating": 5, "language": "en", "text": "It boils."}
         answer = await run_each(ADD, ANN, input=given)

@@ -50,7 +50,7 @@ MANY = [
         ),
     ],
 )
-async def test_the_orders_of_a_user(
+async def test_a_users_orders_are_filtered_and_paged(
     run_each: Run,
     each_table: Table,
     variables: dict[str, object],
@@ -101,7 +101,7 @@ async def test_open_orders_are_one_query_for_each_shard(run_each: Run, each_tabl
     assert [one["orderId"] for one in rest["nodes"]] == [one for _, one in expected[25:]]
 
 
-async def test_a_shipped_order_leaves_the_open_ones_at_once(run_each: Run) -> None:
+async def test_a_shipped_order_leaves_the_open_orders_at_once(run_each: Run) -> None:
     made = await placed(run_each)
     answer = await run_each(SET, STAFF, input={"id": made["id"], "status": "SHIPPED"})
     assert answer["data"]["setOrderStatus"] == {
@@ -114,7 +114,7 @@ async def test_a_shipped_order_leaves_the_open_ones_at_once(run_each: Run) -> No
     assert (shipped["orderId"], shipped["status"]) == (made["orderId"], "SHIPPED")
 
 
-async def test_a_reversed_range_is_refused(run: Run) -> None:
+async def test_a_range_whose_end_precedes_its_start_is_refused(run: Run) -> None:
     answer = await run(
         ORDERS, ANN, explain=True, **{"from": "2020-02-28T01:00Z", "before": "2020-02-28T00:00Z"}
     )

@@ -103,7 +103,7 @@ async def test_a_name_that_is_taken_is_a_user_error(run: Run, stores: Stores) ->
     assert await stores.organizations.get_user(ACME.name, "bob") == bob
 
 
-async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
+async def test_the_error_of_an_invalid_organisation_has_its_field(run: Run) -> None:
     faulty: list[tuple[str, object]] = [
         ("name", ""),
         ("name", "n\n"),
@@ -126,7 +126,7 @@ async def test_a_fault_of_an_organisation_names_its_field(run: Run) -> None:
     ]
 
 
-async def test_an_added_user_is_there_at_once(run: Run, stores: Stores) -> None:
+async def test_an_added_user_can_be_read_at_once(run: Run, stores: Stores) -> None:
     given = {"organizationName": ACME.name, "username": "c/arl", "type": "ADMIN"}
     shown = await payload(run, ADD_USER, ANN, **given)
     assert shown["userErrors"] == []
@@ -145,7 +145,7 @@ async def test_an_added_user_is_there_at_once(run: Run, stores: Stores) -> None:
     assert await stores.organizations.get_user(ACME.name, "c/arl") == carl
 
 
-async def test_users_are_added_once_and_to_what_exists(run: Run) -> None:
+async def test_users_are_added_once_and_only_to_existing_organisations(run: Run) -> None:
     given = {"organizationName": ACME.name, "username": "bob"}
     assert faults(await payload(run, ADD_USER, ANN, **given)) == [(None, "ALREADY_EXISTS")]
     given = {"organizationName": "gone", "username": "bob"}
@@ -154,7 +154,7 @@ async def test_users_are_added_once_and_to_what_exists(run: Run) -> None:
     assert faults(await payload(run, ADD_USER, ANN, **given)) == [("username", "BAD_ARGUMENT")]
 
 
-async def test_one_request_sees_the_users_that_it_adds(run: Run) -> None:
+async def test_a_request_reads_the_users_that_it_has_added(run: Run) -> None:
     """A viewer's permissions are cached for a request, until the request changes them."""
     answer = await run(
         """mutation {
@@ -193,7 +193,7 @@ mutation ($input: SetSubscriptionPlanInput!) {
 """
 
 
-async def test_the_only_admin_hands_over_and_leaves(run: Run) -> None:
+async def test_the_last_admin_can_appoint_another_admin_and_leave(run: Run) -> None:
     me = {"organizationName": ACME.name, "username": "ann"}
     bob = {"organizationName": ACME.name, "username": "bob"}
     for operation, change in ((REMOVE, {}), (SET_TYPE, {"type": "MEMBER"})):
@@ -214,7 +214,7 @@ async def test_the_only_admin_hands_over_and_leaves(run: Run) -> None:
     assert faults(await payload(run, REMOVE, BOB, **me)) == [(None, "NOT_FOUND")]
 
 
-async def test_staff_change_a_plan_repeatedly(run: Run) -> None:
+async def test_staff_can_change_a_subscription_plan_repeatedly(run: Run) -> None:
     plan = {"organizationName": ACME.name, "subscriptionPlan": "Free"}
     for _ in range(2):
         organization = (await payload(run, SET_PLAN, STAFF, **plan))["organization"]
@@ -228,7 +228,7 @@ async def test_staff_change_a_plan_repeatedly(run: Run) -> None:
     ]
 
 
-async def test_a_ticket_is_its_viewers_and_the_newest(run: Run) -> None:
+async def test_a_new_ticket_belongs_to_the_viewer_and_is_the_newest(run: Run) -> None:
     shown = await payload(run, OPEN, BOB, **TICKET)
     ticket = shown["ticket"]
     assert {name: ticket[name] for name in ("subject", "text", "status", "username")} == {
@@ -253,7 +253,7 @@ async def test_a_ticket_is_its_viewers_and_the_newest(run: Run) -> None:
     assert user["older"]["pageInfo"] == {"hasNextPage": False, "hasPreviousPage": True}
 
 
-async def test_an_idempotency_key_makes_a_retry_the_same_ticket(run: Run) -> None:
+async def test_a_retry_with_the_idempotency_key_returns_the_same_ticket(run: Run) -> None:
     keyed = {**TICKET, "idempotencyKey": "once"}
     opened = await asyncio.gather(*(payload(run, OPEN, BOB, **keyed) for _ in range(5)))
     assert len({shown["ticket"]["ticketId"] for shown in opened}) == 1
@@ -271,7 +271,7 @@ async def test_an_idempotency_key_makes_a_retry_the_same_ticket(run: Run) -> Non
         assert elsewhere["ticket"]["ticketId"] != again["ticket"]["ticketId"]
 
 
-async def test_a_fault_of_a_ticket_names_its_field(run: Run) -> None:
+async def test_the_error_of_an_invalid_ticket_has_its_field(run: Run) -> None:
     faulty = [
         ("idempotencyKey", ""),
         ("subject", "x" * 201),
@@ -306,7 +306,7 @@ async def test_a_ticket_is_closed_once(run: Run, stores: Stores) -> None:
     assert stored.status is TicketStatus.CLOSED
 
 
-async def test_only_tickets_are_closed(run: Run) -> None:
+async def test_closing_the_id_of_another_type_is_refused(run: Run) -> None:
     for bad in ("", "nonsense", "T3JnYW5pemF0aW9uOmFj"):
         assert faults(await payload(run, CLOSE, STAFF, id=bad)) == [("id", "BAD_ARGUMENT")]
     gone = "VGlja2V0OmdvbmU="

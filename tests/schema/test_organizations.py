@@ -123,7 +123,7 @@ async def test_a_user_with_the_newest_tickets_is_one_query(run_each: Run, calls:
     }
 
 
-async def test_tickets_between_dates_in_both_orders(run_each: Run, calls: Calls) -> None:
+async def test_tickets_between_dates_are_read_in_both_orders(run_each: Run, calls: Calls) -> None:
     mine = {one.ticket_id: one.created_at for one in TICKETS}
     start, end = mine[MINE[20]], mine[MINE[10]]
     wanted = [one for one in MINE if start <= mine[one] < end]
@@ -143,7 +143,7 @@ async def test_tickets_between_dates_in_both_orders(run_each: Run, calls: Calls)
     }
 
 
-async def test_tickets_of_an_organisation_are_those_of_all_its_users(
+async def test_an_organisations_tickets_are_those_of_all_its_users(
     run_each: Run, calls: Calls
 ) -> None:
     operation = """query ($name: String!, $status: [TicketStatus!], $after: String) {
@@ -186,7 +186,7 @@ VIEWER = """query ($status: [TicketStatus!], $first: Int = 50, $after: String) {
         nodes { ticketId organization { name } } pageInfo { endCursor hasNextPage } } } }"""
 
 
-async def test_the_viewer_has_the_tickets_of_every_organisation(
+async def test_the_viewers_tickets_are_those_of_all_organisations(
     run_each: Run, each_table: Table, calls: Calls
 ) -> None:
     mine = comment("c1", username=MEMBER)
@@ -225,7 +225,7 @@ async def test_the_viewer_has_the_tickets_of_every_organisation(
     assert nothing["data"]["viewer"]["tickets"]["nodes"] == []
 
 
-async def test_a_user_of_many_organisations_has_the_tickets_of_the_first(
+async def test_the_tickets_of_a_user_of_many_organisations_are_those_of_the_first(
     run: Run, stores: Stores
 ) -> None:
     """Others put users into organisations: that must not break the user's list."""
@@ -241,7 +241,7 @@ async def test_a_user_of_many_organisations_has_the_tickets_of_the_first(
     assert sorted(shown) == ["of0", f"of{TICKET_ORGANIZATIONS - 1}"]
 
 
-async def test_tickets_of_all_organisations_are_charged_as_many_reads_as_they_may_take(
+async def test_the_predicted_cost_of_tickets_is_that_of_all_organisations(
     run: Run,
 ) -> None:
     lists = " ".join(f"list{number}: tickets {{ nodes {{ id }} }}" for number in range(12))
@@ -258,7 +258,7 @@ async def test_tickets_of_all_organisations_are_charged_as_many_reads_as_they_ma
         ("OLDEST", {"GetItem": 3, "Query": 1}),
     ],
 )
-async def test_a_user_comes_with_the_newest_tickets_alone(
+async def test_a_user_is_read_together_with_the_newest_tickets_only(
     run_each: Run, calls: Calls, order: str | None, operations: dict[str, int]
 ) -> None:
     """The user's item is next to the newest ticket."""
@@ -289,7 +289,7 @@ async def test_one_request_reads_each_membership_once(schema: Schema, table: Tab
     assert calls.operations == {"GetItem": 1, "Query": 2}
 
 
-async def test_the_organisation_of_many_is_read_once(schema: Schema, table: Table) -> None:
+async def test_the_organisation_of_many_rows_is_read_once(schema: Schema, table: Table) -> None:
     await fill(Stores(table))
     run, calls = runner(schema, Stores(table)), calls_of(table)
     operation = """query ($name: String!) { organization(organizationName: $name) {

@@ -82,7 +82,7 @@ def adds_up(page: dict[str, Any]) -> Counter[str]:
     ],
 )
 @pytest.mark.usefixtures("stored")
-async def test_a_plans_rows_and_figures_add_up(run: Run, filters: dict[str, Any]) -> None:
+async def test_the_rows_and_figures_of_a_plan_agree(run: Run, filters: dict[str, Any]) -> None:
     for _ in range(2):  # the second time by row locations
         answer = await run(COMMENTS, explain=True, **filters)
         assert not answer["errors"]
@@ -90,7 +90,9 @@ async def test_a_plans_rows_and_figures_add_up(run: Run, filters: dict[str, Any]
 
 
 @pytest.mark.usefixtures("stored")
-async def test_the_capacity_of_full_pages_is_what_they_take(run: Run, table: Table) -> None:
+async def test_the_capacity_of_full_pages_equals_that_of_reading_them(
+    run: Run, table: Table
+) -> None:
     """A process that knows nothing of a product asks each partition for a full page."""
     answer = await run(COMMENTS, explain=True, rating=[1, 5], language=["en", "de"])
     told = answer["data"]["product"]["comments"]["plan"]["fullPages"]
@@ -125,7 +127,7 @@ query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $planBy: P
     ],
 )
 @pytest.mark.usefixtures("stored")
-async def test_every_plan_gives_the_same_page(run: Run, filters: dict[str, Any]) -> None:
+async def test_every_plan_returns_the_same_page(run: Run, filters: dict[str, Any]) -> None:
     pages = {}
     for basis in BASES[::-1]:
         answer = await run(PLANNED, explain=True, planBy=basis, **filters)
@@ -170,7 +172,7 @@ EXPLAIN_TYPES = {
 }
 
 
-def test_only_a_server_that_explains_has_plans_in_its_schema(schema: Schema) -> None:
+def test_only_a_server_with_explain_has_plans_in_its_schema(schema: Schema) -> None:
     types, explained = schema._schema.type_map, explaining()._schema.type_map
     assert explained.keys() - types.keys() == EXPLAIN_TYPES
     document = """query ($by: PlanBasis) { product(productId: "42") {
@@ -184,7 +186,7 @@ def test_only_a_server_that_explains_has_plans_in_its_schema(schema: Schema) -> 
     assert validate(explaining()._schema, parse(document)) == []
 
 
-async def test_open_orders_are_drawn_by_shards(run: Run, table: Table) -> None:
+async def test_the_plan_of_open_orders_has_a_segment_for_each_shard(run: Run, table: Table) -> None:
     made = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(12)]
     await Stores(table).orders.put_many(made)
     answer = await run(
@@ -199,7 +201,7 @@ async def test_open_orders_are_drawn_by_shards(run: Run, table: Table) -> None:
 
 
 @pytest.mark.usefixtures("stored")
-async def test_a_plan_without_these_fields_traces_nothing(
+async def test_a_plan_without_traced_fields_needs_no_trace(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def weighed(*_: object) -> None:
@@ -213,7 +215,7 @@ async def test_a_plan_without_these_fields_traces_nothing(
     assert answer["errors"]
 
 
-def test_each_traced_field_is_in_the_schema_and_has_a_cost() -> None:
+def test_each_field_that_needs_a_trace_is_in_the_schema_and_has_a_cost() -> None:
     fields = {
         "steps": "steps { index }",
         "rows": "rows { outcome }",

@@ -30,7 +30,7 @@ async def stored(table: Table) -> None:
     await stores.products.put_many(mugs | {"jug": ProductDetails("Jug")})
 
 
-async def test_a_group_has_its_products_and_the_sums_of_their_counts(run: Run) -> None:
+async def test_a_group_has_its_products_and_the_sum_of_their_counts(run: Run) -> None:
     answer = await run(
         OF_GROUP % 'id groupId products { title } statistics(language: "de") { total average '
         "histogram { rating count } languages { language count } }"
@@ -49,7 +49,7 @@ async def test_a_group_has_its_products_and_the_sums_of_their_counts(run: Run) -
     }
 
 
-async def test_the_list_of_a_group_takes_the_arguments_of_a_products_list(run: Run) -> None:
+async def test_a_groups_list_has_the_arguments_of_a_products_list(run: Run) -> None:
     fields = "totalCount eventCursor nodes { commentId product { productId } }"
     fields += " pageInfo { hasNextPage hasPreviousPage endCursor }"
     seen, after = [], ""
@@ -67,7 +67,7 @@ async def test_the_list_of_a_group_takes_the_arguments_of_a_products_list(run: R
     assert found["totalCount"] == len(kept)
 
 
-async def test_a_page_shows_how_it_was_planned(table: Table) -> None:
+async def test_a_groups_page_has_a_plan(table: Table) -> None:
     run = runner(explaining(), Stores(table))
     plan = "accessPattern index requests segments { partitionKey } alternatives { index chosen }"
     answer = await run(OF_GROUP % f"comments(first: 3) {{ plan {{ {plan} }} }}")
@@ -91,7 +91,7 @@ async def test_groups_of_several_products_are_read_together(table: Table, schema
     assert calls.operations == {"BatchGetItem": 2}
 
 
-async def test_a_group_is_a_node_and_an_unknown_one_is_null(run: Run) -> None:
+async def test_a_group_is_a_node_and_an_unknown_group_is_null(run: Run) -> None:
     ids = [to_base64("ProductGroup", one) for one in ("mu/gs", "none")]
     answer = await run(
         "query($ids: [ID!]!) { nodes(ids: $ids) { ... on ProductGroup { groupId } } }", ids=ids
@@ -99,7 +99,7 @@ async def test_a_group_is_a_node_and_an_unknown_one_is_null(run: Run) -> None:
     assert answer["data"]["nodes"] == [{"groupId": "mu/gs"}, None]
 
 
-async def test_a_groups_list_has_no_events(table: Table, schema: Schema) -> None:
+async def test_a_groups_list_has_no_event_cursor(table: Table, schema: Schema) -> None:
     context = Context(None, Stores(table), broker=InProcessBroker())
     text = OF_GROUP % "comments { eventCursor }"
     result = await schema.execute(text, context_value=context)
@@ -112,7 +112,7 @@ async def test_a_groups_list_has_no_events(table: Table, schema: Schema) -> None
 @pytest.mark.parametrize(
     ("lists", "codes"), [(range(4), []), (range(5), ["QUERY_TOO_COSTLY"])], ids=len
 )
-async def test_the_number_of_products_limits_the_lists_of_an_operation(
+async def test_an_operation_may_read_a_limited_number_of_groups_products(
     table: Table, run: Run, lists: Sequence[int], codes: list[str]
 ) -> None:
     """Where the prediction, which takes ten products for a group, lets the operation pass."""

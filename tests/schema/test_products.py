@@ -40,7 +40,7 @@ async def stored(stores: Stores) -> None:
         ("title pictureUrl url", {"BatchGetItem": 1}),
     ],
 )
-async def test_details_come_with_the_query_of_the_statistics(
+async def test_details_are_read_by_the_query_of_the_statistics(
     schema: Schema, table: Table, selected: str, calls: Mapping[str, int]
 ) -> None:
     stores = Stores(table)
@@ -53,7 +53,9 @@ async def test_details_come_with_the_query_of_the_statistics(
     assert seen.operations == calls
 
 
-async def test_details_alone_are_one_request_for_all(schema: Schema, table: Table) -> None:
+async def test_details_without_statistics_are_one_request_for_all_products(
+    schema: Schema, table: Table
+) -> None:
     seen = calls_of(table)
     answer = await runner(schema, Stores(table))(
         "{ leaderboard { nodes { product { productId title pictureUrl } } } }"
@@ -70,7 +72,9 @@ async def test_details_alone_are_one_request_for_all(schema: Schema, table: Tabl
     assert "BatchGetItem" not in seen.operations
 
 
-async def test_the_stars_of_twenty_products_are_a_query_each(schema: Schema, table: Table) -> None:
+async def test_the_statistics_of_twenty_products_are_one_query_each(
+    schema: Schema, table: Table
+) -> None:
     """With titles, pictures and facets, also of products that are named twice or are not stored."""
     stores = Stores(table)
     await stores.comments.put_many(
@@ -105,7 +109,7 @@ async def test_the_stars_of_twenty_products_are_a_query_each(schema: Schema, tab
     assert (cost["predicted"]["requests"], cost["predicted"]["rcu"]) == (23, 23.0)
 
 
-async def test_a_hundred_products_are_the_most(run: Run) -> None:
+async def test_at_most_a_hundred_products_can_be_looked_up(run: Run) -> None:
     text = "query ($ids: [ID!]!) { products(productIds: $ids) { productId } }"
     ids = [f"p{number}" for number in range(101)]
     answer = await run(text, ids=ids[:100])
@@ -119,7 +123,9 @@ async def test_a_hundred_products_are_the_most(run: Run) -> None:
         assert answer["errors"][0]["extensions"]["code"] == "BAD_ARGUMENT"
 
 
-async def test_products_are_found_by_the_start_of_their_title(schema: Schema, table: Table) -> None:
+async def test_a_search_finds_products_by_the_start_of_their_titles(
+    schema: Schema, table: Table
+) -> None:
     stores = Stores(table)
     titles = {"p1": "Kettle", "p2": "Kettle, blue", "p3": "KETTLE", "p4": "Tea kettle"}
     await stores.products.put_many({one: ProductDetails(title) for one, title in titles.items()})
@@ -156,7 +162,7 @@ async def test_a_search_needs_a_text_and_its_own_cursors(run: Run, arguments: st
     assert code == ("BAD_CURSOR" if "after" in arguments else "BAD_ARGUMENT")
 
 
-async def test_statistics_that_fail_leave_the_details(
+async def test_details_are_returned_although_the_statistics_failed(
     schema: Schema, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stores = Stores(table)
@@ -171,7 +177,7 @@ async def test_statistics_that_fail_leave_the_details(
     assert answer["data"]["product"] == {"statistics": None, "title": "Kettle"}
 
 
-async def test_staff_set_the_given_fields_and_keep_the_others(run: Run) -> None:
+async def test_staff_set_the_given_details_and_keep_the_others(run: Run) -> None:
     changes = {"productId": "p1", "title": "Better kettle", "url": ""}
     answer = await run(UPDATE, STAFF, input=changes)
     assert answer["data"]["updateProduct"] == {
@@ -215,7 +221,7 @@ async def test_all_errors_of_an_input_are_returned_at_once(run: Run, stores: Sto
     assert await stores.products.details(["p1"]) == {"p1": DETAILS}
 
 
-async def test_a_mutation_sees_the_changes_of_an_earlier_one_in_the_request(run: Run) -> None:
+async def test_a_mutation_reads_the_changes_of_an_earlier_mutation_of_the_request(run: Run) -> None:
     """Also where statistics have brought the details before."""
     answer = await run(
         """mutation {

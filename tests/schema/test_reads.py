@@ -57,7 +57,9 @@ async def test_the_first_page_is_the_newest_twenty(run: Run) -> None:
 
 
 @pytest.mark.parametrize("filters", [{"rating": []}, {"language": []}])
-async def test_an_empty_list_selects_nothing(run: Run, filters: dict[str, object]) -> None:
+async def test_an_empty_list_of_values_selects_no_comment(
+    run: Run, filters: dict[str, object]
+) -> None:
     answer = await run(PAGE, product=PRODUCT, **filters)
     assert answer["data"]["product"]["comments"] == {
         "edges": [],
@@ -93,7 +95,9 @@ async def dated(run: Run, **variables: object) -> tuple[list[str], dict[str, Any
 
 
 @pytest.mark.parametrize("order", ["NEWEST", "OLDEST", None])
-async def test_dates_and_order(run: Run, order: str | None) -> None:
+async def test_comments_are_filtered_by_dates_and_sorted_in_both_orders(
+    run: Run, order: str | None
+) -> None:
     """The first date is an instant that two comments share, the second is one comment's."""
     start, end = oracle.START + timedelta(hours=7), oracle.START + timedelta(hours=29)
     selection = Selection(PRODUCT, None, None, start, end)
@@ -110,7 +114,7 @@ async def test_dates_and_order(run: Run, order: str | None) -> None:
 
 
 @pytest.mark.parametrize("order", ["HIGHEST_RATING", "LOWEST_RATING", "MOST_HELPFUL"])
-async def test_comments_in_another_order(run: Run, order: str) -> None:
+async def test_comments_are_sorted_by_rating_and_by_votes(run: Run, order: str) -> None:
     """With each filter, in both directions; and no other order accepts the cursors."""
     start = oracle.START + timedelta(hours=3)
     selection = Selection(PRODUCT, frozenset({1, 2, 5}), None, start, order=Order[order])
@@ -129,7 +133,7 @@ async def test_comments_in_another_order(run: Run, order: str) -> None:
         assert [error["extensions"]["code"] for error in answer["errors"]] == ["BAD_CURSOR"]
 
 
-async def test_a_cursor_survives_another_order_and_other_dates(run: Run) -> None:
+async def test_a_cursor_is_valid_in_the_reverse_order_and_with_other_dates(run: Run) -> None:
     newest = ids(oracle.newest_first(DATA))
     _, page = await dated(run, first=10)
     cursor = page["pageInfo"]["endCursor"]
@@ -163,7 +167,9 @@ async def test_a_total_with_dates_is_known_only_if_it_is_zero(run: Run) -> None:
         ("openOrders", STAFF),
     ],
 )
-async def test_impossible_dates_are_refused(run: Run, field: str, viewer: Viewer | None) -> None:
+async def test_a_start_date_after_the_end_date_is_refused(
+    run: Run, field: str, viewer: Viewer | None
+) -> None:
     """The first after the last is refused, the first at the last is a time without an instant."""
     close = "}" if "{" in field else ""
 
@@ -182,7 +188,7 @@ async def test_impossible_dates_are_refused(run: Run, field: str, viewer: Viewer
     assert (await ask("2024-01-02T00:00Z", "2024-01-02T00:00Z"))["errors"] == []
 
 
-async def test_a_product_without_comments_answers(run: Run) -> None:
+async def test_a_product_without_comments_has_an_empty_page(run: Run) -> None:
     answer = await run(
         '{ product(productId: "nothing") { productId lastCommentedAt mostRecentPositive { id }'
         " mostRecentNegative { id } comments { nodes { id } } } }"
@@ -201,7 +207,7 @@ async def test_a_product_without_comments_answers(run: Run) -> None:
     }
 
 
-async def test_most_recent_comments(run: Run) -> None:
+async def test_the_newest_positive_and_critical_comments_are_found(run: Run) -> None:
     answer = await run(
         f'{{ product(productId: "{PRODUCT}") {{ lastCommentedAt'
         " mostRecentPositive { commentId } mostRecentNegative { commentId } } }"
@@ -249,7 +255,7 @@ async def test_a_comment_by_its_id_and_as_a_node(run: Run) -> None:
     ]
 
 
-async def test_nodes_takes_100_ids_and_no_more(run: Run) -> None:
+async def test_nodes_accepts_at_most_100_ids(run: Run) -> None:
     query = "query ($ids: [ID!]!) { nodes(ids: $ids) { id } }"
     gone = "Q29tbWVudDpnb25l"
     assert await run(query, ids=[gone] * 100) == {"data": {"nodes": [None] * 100}, "errors": []}
@@ -258,12 +264,12 @@ async def test_nodes_takes_100_ids_and_no_more(run: Run) -> None:
     assert error["extensions"]["code"] == "BAD_ARGUMENT"
 
 
-async def test_missing_objects_are_null(run: Run) -> None:
+async def test_a_missing_object_looked_up_by_id_is_null(run: Run) -> None:
     answer = await run('{ comment(commentId: "gone") { id } node(id: "Q29tbWVudDpnb25l") { id } }')
     assert answer == {"data": {"comment": None, "node": None}, "errors": []}
 
 
-async def test_flags_cost_nothing_unless_selected(run: Run) -> None:
+async def test_pagination_flags_cost_nothing_unless_selected(run: Run) -> None:
     asked = "plan { requests itemsRead segments { limit } }"
     plans = []
     for flags in ("pageInfo { endCursor }", "pageInfo { hasNextPage }"):
@@ -297,7 +303,7 @@ async def plan_of(run: Run, rating: list[int]) -> dict[str, Any]:
     return plan
 
 
-async def test_the_plan_names_what_was_read(run: Run) -> None:
+async def test_the_plan_has_the_index_and_the_ranges_that_were_read(run: Run) -> None:
     plan = await plan_of(run, [5])
     fives = oracle.selected(DATA, Selection(PRODUCT, frozenset({5}), frozenset({"de"})))
     read = min(3, len(fives))
@@ -323,7 +329,7 @@ async def test_the_plan_names_what_was_read(run: Run) -> None:
     }
 
 
-async def test_a_plan_with_a_choice_was_estimated(run: Run) -> None:
+async def test_a_plan_chosen_by_statistics_has_an_estimated_capacity(run: Run) -> None:
     plan = await plan_of(run, [2, 5])
     assert plan["accessPattern"] == "AP3a"
     assert plan["planningRequests"] == 2, "the counts and the size of the rows"

@@ -20,7 +20,7 @@ ZONES = st.one_of(
 @example(datetime(1, 1, 1, tzinfo=UTC))
 @example(datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
 @given(st.datetimes(timezones=ZONES))
-def test_any_instant(instant: datetime) -> None:
+def test_any_instant_is_shown_as_isoformat_does(instant: datetime) -> None:
     assert shown_instant(instant) == instant.isoformat()
     whole = instant.replace(microsecond=0)
     assert shown_instant(whole) == whole.isoformat()
@@ -31,7 +31,7 @@ def test_an_invalid_instant_is_refused() -> None:
         shown_instant("2026-01-01")  # type: ignore[arg-type]
 
 
-def test_every_scalar_says_where_it_is_specified() -> None:
+def test_every_scalar_has_a_link_to_its_specification() -> None:
     scalars = {
         name: kind.specified_by_url
         for name, kind in build_schema()._schema.type_map.items()

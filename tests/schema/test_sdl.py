@@ -42,7 +42,7 @@ def linted(*schemas: Path) -> list[list[dict[str, object]]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_linters_accept_the_schema_and_reject_a_worse_one(tmp_path: Path) -> None:
+def test_linters_accept_the_schema_and_reject_a_changed_one(tmp_path: Path) -> None:
     worse = SCHEMA.read_text()
     for lacking in ("enum OrderStatus", "  SHIPPED\n", "  total: Money!\n"):
         worse, times = re.subn(rf'"""[^"]+"""\s+(?={re.escape(lacking)})', "", worse)
@@ -87,19 +87,19 @@ def given(schema: Schema) -> Iterator[tuple[str, str, str]]:
                     yield f"{owner.name}.{field}.{name}", name, get_named_type(one.type).name
 
 
-def test_the_schema_describes_itself(schema: Schema) -> None:
+def test_every_element_of_the_schema_has_a_description(schema: Schema) -> None:
     described = introspection_from_schema(schema._schema)["__schema"]["description"]
     assert described == build_schema(SCHEMA.read_text()).description == DESCRIPTION
 
 
-def test_objects_are_named_as_the_rule_says(schema: Schema) -> None:
+def test_arguments_look_up_objects_by_the_documented_kind_of_id(schema: Schema) -> None:
     """docs/front-ends.md: the shop's own names for its objects, else the global id."""
     ends = ("id", "ids", "username", "usernames", "organizationname", "organizationnames")
     naming = {one for one in given(schema) if one[2] == "ID" or one[1].lower().endswith(ends)}
     assert {path for path, name, of in naming if NAMED.get(name) != of} == LOOKED_UP
 
 
-def test_ids_in_results_are_ids(schema: Schema) -> None:
+def test_fields_named_id_have_the_type_id(schema: Schema) -> None:
     for owner in schema._schema.type_map.values():
         if is_object_type(owner):
             for name, field in owner.fields.items():

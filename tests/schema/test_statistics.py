@@ -52,7 +52,9 @@ async def stored(stores: Stores) -> None:
 
 
 @pytest.mark.parametrize("language", [None, ["en"], ["EN", "de", "xx"], []])
-async def test_statistics(run: Run, language: list[str] | None) -> None:
+async def test_statistics_are_counted_by_rating_and_language(
+    run: Run, language: list[str] | None
+) -> None:
     answer = await run(STATISTICS, language=language)
     assert not answer["errors"]
     tags = None if language is None else frozenset(one.lower() for one in language)
@@ -79,7 +81,7 @@ async def test_a_product_without_comments_has_statistics(run: Run) -> None:
     [{}, {"rating": [5, 1]}, {"language": ["de", "EN"]}, {"rating": 4, "language": "en"}],
     ids=str,
 )
-async def test_the_total_is_of_the_filter_not_of_the_page(
+async def test_the_total_counts_all_pages_of_the_filtered_list(
     run: Run, filters: dict[str, list[object]]
 ) -> None:
     whole = await run(TOTAL, **filters, first=100)
@@ -112,7 +114,9 @@ async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
     assert counted == plain + 1.0, "one consistent Query more"
 
 
-async def test_leaderboard(run: Run, stores: Stores) -> None:
+async def test_the_leaderboard_ranks_products_by_their_number_of_fives(
+    run: Run, stores: Stores
+) -> None:
     counts = {"a": 9, "b": 10, "c": 100}
     await stores.comments.put_many(
         [
@@ -152,7 +156,7 @@ async def test_a_leaderboard_has_twenty_rows_by_default(run: Run, stores: Stores
 
 
 @pytest.mark.parametrize("selected", ["nodes { rank }", "edges { node { rank } }"])
-async def test_a_rank_is_found_wherever_it_is_selected(
+async def test_a_rank_is_returned_by_every_selection_of_it(
     run: Run, stores: Stores, selected: str
 ) -> None:
     await stores.comments.put_many([comment(f"c{n}", product_id=f"p{n}") for n in range(3)])
@@ -167,9 +171,7 @@ async def test_a_rank_is_found_wherever_it_is_selected(
 
 
 @pytest.mark.parametrize("selected", ["statistics { total }", "comments(first: 1) { totalCount }"])
-async def test_shown_statistics_are_read_consistently(
-    run: Run, table: Table, selected: str
-) -> None:
+async def test_statistics_are_read_consistently(run: Run, table: Table, selected: str) -> None:
     client = FaultyClient(table.service)
     table.service = client
     await run(f'{{ product(productId: "4/2") {{ {selected} }} }}')
@@ -192,7 +194,7 @@ async def test_a_bad_argument_has_a_code(run: Run, variables: dict[str, object],
     assert error["extensions"]["code"] == code
 
 
-async def test_a_cursor_of_a_leaderboard_is_refused_by_comments(run: Run) -> None:
+async def test_a_list_of_comments_refuses_a_cursor_of_a_leaderboard(run: Run) -> None:
     (error,) = (await run(TOTAL, after=encode_cursor("000000000010#p")))["errors"]
     assert error["extensions"]["code"] == "BAD_CURSOR"
 
@@ -211,7 +213,7 @@ async def test_ranks_beyond_the_ranked_products_are_null(
     assert len(ranks) == 4
 
 
-async def test_statistics_of_many_rows_are_bounded(run: Run) -> None:
+async def test_an_operation_may_read_a_limited_number_of_statistics(run: Run) -> None:
     nested = "comments(first: 60) { nodes { product { statistics { total } } } }"
     aliased = " ".join(f"a{number}: {nested}" for number in range(5))
     answer = await run(f'{{ product(productId: "4/2") {{ {aliased} }} }}')
@@ -237,7 +239,7 @@ query ($rating: [Int!], $language: [String!]) {
     [{}, {"rating": [5, 1]}, {"language": ["DE", "xx"]}, {"rating": 4, "language": "en"}],
     ids=str,
 )
-async def test_a_facet_is_the_total_of_the_list_that_it_opens(
+async def test_the_count_of_a_facet_is_the_total_of_its_list(
     run: Run, filters: dict[str, object]
 ) -> None:
     answer = await run(FACETS, **filters)
@@ -259,7 +261,7 @@ async def test_a_facet_is_the_total_of_the_list_that_it_opens(
     )
 
 
-async def test_facets_need_no_further_read(run: Run, table: Table) -> None:
+async def test_facets_need_no_other_read(run: Run, table: Table) -> None:
     client = FaultyClient(table.service)
     table.service = client
     facets = 'facets(rating: 5, language: "en") { total ratings { count } }'
@@ -268,7 +270,7 @@ async def test_facets_need_no_further_read(run: Run, table: Table) -> None:
     assert [operation for operation, _ in client.calls] == ["query"]
 
 
-async def test_a_facets_filter_is_checked(run: Run) -> None:
+async def test_the_filter_of_facets_is_checked(run: Run) -> None:
     answer = await run(FACETS, rating=[6])
     assert answer["data"]["product"]["statistics"]["facets"] is None
     assert answer["errors"][0]["extensions"]["code"] == "BAD_ARGUMENT"

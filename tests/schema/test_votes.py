@@ -75,7 +75,7 @@ async def test_invalid_votes_are_refused(table: Table, run: Run, operation: str)
     assert stores.folds.pending == frozenset()
 
 
-async def test_a_page_shows_the_viewers_votes_by_one_query(table: Table) -> None:
+async def test_the_viewers_votes_of_a_page_are_read_by_one_query(table: Table) -> None:
     stores = Stores(table)
     rows = [comment(f"v{n}", product_id="voted", username="ann", votes_before=n) for n in range(5)]
     other = comment("other", product_id="voted/2", username="ann")
@@ -115,7 +115,7 @@ def most_helpful(rows: list[Comment], fits: Callable[[int], bool]) -> str | None
 
 
 @pytest.mark.parametrize("critical", [0, 5, 50, 85, 110], ids=str)
-async def test_highlights_are_the_oracles(table: Table, run: Run, critical: int) -> None:
+async def test_highlights_equal_the_oracles(table: Table, run: Run, critical: int) -> None:
     """``critical`` comments rated 1 have fewer votes than all others."""
     rng = random.Random(critical)
     rows = [

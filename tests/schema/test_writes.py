@@ -60,7 +60,7 @@ async def test_the_author_of_an_added_comment_is_the_viewer(run: Run) -> None:
     assert payload["commentEdge"]["node"] == {"commentId": comment["commentId"]}
 
 
-async def test_the_cursor_of_a_new_edge_is_its_place_in_the_list(run: Run) -> None:
+async def test_the_cursor_of_a_new_edge_is_its_position_in_the_list(run: Run) -> None:
     older = await added(run)
     answer = await run(ADD, ANN, input=NEW)
     cursor = answer["data"]["addComment"]["commentEdge"]["cursor"]
@@ -77,7 +77,7 @@ async def stored(comments: CommentRepository) -> int:
     return len((await comments.page(Selection("42"), Slice(100))).edges)
 
 
-async def test_an_idempotency_key_with_another_comment_is_a_user_error(run: Run) -> None:
+async def test_an_idempotency_key_used_for_another_comment_is_a_user_error(run: Run) -> None:
     await added(run, idempotencyKey="once")
     answer = await run(ADD, ANN, input={**NEW, "text": "Other", "idempotencyKey": "once"})
     payload = answer["data"]["addComment"]
@@ -85,7 +85,9 @@ async def test_an_idempotency_key_with_another_comment_is_a_user_error(run: Run)
     assert [error["code"] for error in payload["userErrors"]] == ["IDEMPOTENCY_KEY_REUSED"]
 
 
-async def test_an_update_moves_the_comment_between_filters_and_keeps_its_place(run: Run) -> None:
+async def test_an_update_moves_the_comment_between_filtered_lists_and_keeps_its_position(
+    run: Run,
+) -> None:
     comment = await added(run)
     answer = await run(UPDATE, ANN, input={"id": comment["id"], "rating": 1, "language": "de"})
     changed = answer["data"]["updateComment"]["comment"]
@@ -104,7 +106,7 @@ async def test_an_update_moves_the_comment_between_filters_and_keeps_its_place(r
     }
 
 
-async def test_delete(run: Run) -> None:
+async def test_a_deleted_comment_is_not_in_its_lists(run: Run) -> None:
     comment = await added(run)
     answer = await run(DELETE, ANN, input={"id": comment["id"]})
     shown = answer["data"]["deleteComment"]
@@ -119,7 +121,7 @@ async def test_delete(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("operation", "fields"), [(UPDATE, {"rating": 1}), (DELETE, {})])
-async def test_only_the_author_or_a_moderator_may_change(
+async def test_only_the_author_and_moderators_may_change_a_comment(
     run: Run, operation: str, fields: dict[str, object]
 ) -> None:
     comment = await added(run)
@@ -129,7 +131,7 @@ async def test_only_the_author_or_a_moderator_may_change(
     assert codes(await run(operation, MODERATOR, input=given)) == []
 
 
-async def test_adding_needs_a_user(run: Run, comments: CommentRepository) -> None:
+async def test_adding_a_comment_requires_a_user(run: Run, comments: CommentRepository) -> None:
     answer = await run(ADD, None, input=NEW)
     assert answer["data"] == {"addComment": None}
     assert codes(answer) == ["UNAUTHENTICATED"]
@@ -152,7 +154,7 @@ async def test_adding_needs_a_user(run: Run, comments: CommentRepository) -> Non
         ("idempotencyKey", ""),
     ],
 )
-async def test_a_fault_of_the_input_names_its_field(
+async def test_the_error_of_an_invalid_input_has_its_field(
     run: Run, comments: CommentRepository, field: str, value: object
 ) -> None:
     answer = await run(ADD, ANN, input={**NEW, field: value})
@@ -182,7 +184,7 @@ async def test_all_errors_of_a_form_are_returned_at_once(
 
 
 @pytest.mark.parametrize("text", ["x" * 10_000, "\U0001f600" * 10_000, "<script>", "a\r\nb"])
-async def test_any_text_within_bounds_comes_back_unchanged(run: Run, text: str) -> None:
+async def test_any_valid_text_is_returned_unchanged(run: Run, text: str) -> None:
     assert (await added(run, text=text))["text"] == text
 
 

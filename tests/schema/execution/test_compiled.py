@@ -167,7 +167,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[Analytics]:
 
 
 @pytest.mark.parametrize("viewer", [STAFF, MODERATOR, None], ids=["staff", "moderator", "nobody"])
-async def test_all_fields_answer_the_same_compiled(
+async def test_all_fields_have_equal_results_compiled_and_by_graphql_core(
     schema: Schema, full: Stores, asked: Analytics, viewer: Viewer | None
 ) -> None:
     broker = InProcessBroker()
@@ -183,7 +183,7 @@ async def test_all_fields_answer_the_same_compiled(
         assert_same(await told(compiled, context()), expected, text)
 
 
-def test_the_documents_select_every_field(schema: Schema) -> None:
+def test_the_tests_documents_select_every_field(schema: Schema) -> None:
     asked = asked_by(schema, operations(schema).values())
     types = {name for name, _ in asked} - {"Node"}
     for name in types:
@@ -192,7 +192,7 @@ def test_the_documents_select_every_field(schema: Schema) -> None:
     assert types >= {"OrderLine", "SegmentReading", "TicketEdge", "ProductRank", "UserProfile"}
 
 
-async def test_random_documents_answer_the_same(
+async def test_random_documents_have_equal_results_compiled_and_by_graphql_core(
     tables: Tables,
     dynoxide_url: str,
     tmp_path: Path,

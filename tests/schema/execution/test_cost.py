@@ -139,7 +139,7 @@ def product(selection: str) -> str:
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5, 2),
     ],
 )
-def test_the_cost_of_an_operation(text: str, calls: int, values: int) -> None:
+def test_the_cost_of_an_operation_is_predicted(text: str, calls: int, values: int) -> None:
     assert cost_of(text) == (calls, values)
 
 
@@ -186,7 +186,7 @@ def kept_is_predicted(document: DocumentNode, asked: list[dict[str, Any]]) -> No
         max_size=8,
     )
 )
-def test_costs_that_are_kept_are_those_predicted(asked: list[dict[str, Any]]) -> None:
+def test_cached_costs_equal_newly_predicted_costs(asked: list[dict[str, Any]]) -> None:
     kept_is_predicted(SIZES, asked)
 
 
@@ -212,7 +212,7 @@ def test_costs_with_variables_in_lists_are_not_cached(asked: list[dict[str, Any]
         ({"ids": [1, 2.0]}, {"ids": ["1", "2"]}),
     ],
 )
-async def test_variables_are_costed_as_they_are_executed(
+async def test_the_prediction_uses_the_coerced_variables(
     table: Table, sent: dict[str, Any], meant: dict[str, Any]
 ) -> None:
     """GraphQL takes 100.0 for 100, and one value for a list of it."""
@@ -235,7 +235,7 @@ async def test_variables_are_costed_as_they_are_executed(
     assert await cost(sent) == await cost(meant)
 
 
-async def test_a_request_that_execution_refuses_has_no_cost(table: Table) -> None:
+async def test_a_request_with_invalid_variables_has_no_cost(table: Table) -> None:
     answer = await SCHEMA.execute(
         'query ($n: Int) { product(productId: "1") { comments(first: $n) { totalCount } } }',
         {"n": 1.5},
@@ -245,7 +245,7 @@ async def test_a_request_that_execution_refuses_has_no_cost(table: Table) -> Non
     assert (len(answer.errors or []), answer.extensions) == (1, {})
 
 
-def test_sizes_come_from_variables_and_their_defaults() -> None:
+def test_the_prediction_uses_sizes_from_variables_and_their_defaults() -> None:
     text = (
         "query($n: Int = 5, $ids: [ID!]!) { nodes(ids: $ids) { ... on Product {"
         " comments(first: $n) { nodes { id } } } } }"
@@ -302,7 +302,7 @@ TOO_COSTLY = {
 
 
 @pytest.mark.parametrize("text", TOO_COSTLY.values(), ids=TOO_COSTLY)
-async def test_a_too_costly_operation_is_refused_before_its_first_read(
+async def test_an_operation_above_the_cost_limit_is_refused_before_its_first_read(
     table: Table, run: Run, text: str
 ) -> None:
     calls = calls_of(table)
@@ -331,7 +331,7 @@ async def test_a_too_costly_operation_is_refused_before_its_first_read(
         ('mutation { deleteComment(input: {id: "x"}) { deletedId } }', 5),
     ],
 )
-def test_read_capacity_follows_rows_and_consistency(text: str, rcu: float) -> None:
+def test_the_predicted_capacity_depends_on_rows_and_consistency(text: str, rcu: float) -> None:
     """A row is taken as 500 bytes; 4 KB are 0.5 RCU, or 1 where the latest write must be seen."""
     document = parse(text)
     (operation,) = document.definitions
@@ -339,7 +339,7 @@ def test_read_capacity_follows_rows_and_consistency(text: str, rcu: float) -> No
     assert predicted(SCHEMA._schema, document, operation, READS, {}).rcu == rcu
 
 
-async def test_introspection_as_tools_do_it_is_cheap_enough() -> None:
+async def test_introspection_queries_of_common_tools_are_below_the_limit() -> None:
     _, values = cost_of(get_introspection_query())
     answer = await SCHEMA.execute(get_introspection_query())
     assert answer.errors is None
@@ -357,7 +357,7 @@ def count_values(value: object) -> int:
     return 0
 
 
-async def test_the_cost_is_shown_to_clients_that_select_it(table: Table) -> None:
+async def test_the_response_has_the_cost_if_the_client_requests_it(table: Table) -> None:
     stores = Stores(table)
     await stores.comments.put_many([comment(f"c{n}", product_id="42") for n in range(30)])
     context = Context(STAFF, stores, explain=True)
@@ -379,7 +379,7 @@ async def test_the_cost_is_shown_to_clients_that_select_it(table: Table) -> None
     assert len(calls) == plan["requests"] + plan["planningRequests"] > 0
 
 
-async def test_the_actual_cost_counts_gets_batches_and_writes(table: Table) -> None:
+async def test_the_actual_cost_includes_reads_by_key_batches_and_writes(table: Table) -> None:
     context = Context(STAFF, Stores(table))
     extensions: dict[str, Any] = {"cost": True}
 
@@ -416,7 +416,7 @@ async def test_the_actual_cost_counts_gets_batches_and_writes(table: Table) -> N
         nodes { comment { id } reports { total } } } }""",
     ],
 )
-async def test_no_more_is_read_than_predicted(table: Table, text: str) -> None:
+async def test_an_operation_reads_at_most_what_is_predicted(table: Table, text: str) -> None:
     stores = Stores(table)
     for number in range(100):
         await stores.comments.add(comment(f"h{number}", text="x" * 300), cause=ReviewCause.WORDS)
@@ -444,7 +444,7 @@ async def test_no_more_is_read_than_predicted(table: Table, text: str) -> None:
 
 
 @pytest.mark.parametrize("asked", [None, {}, {"cost": False}, {"cost": "yes"}, {"other": True}])
-async def test_the_cost_is_shown_only_on_request(
+async def test_the_response_has_no_cost_unless_the_client_requests_it(
     table: Table, asked: dict[str, Any] | None
 ) -> None:
     context = Context(STAFF, Stores(table))
@@ -473,7 +473,7 @@ PERSONAL = [
 
 
 @pytest.mark.parametrize("text", [*IMPERSONAL, *PERSONAL])
-async def test_staff_see_all_costs_and_other_clients_those_of_public_reads_with_explain(
+async def test_staff_see_all_costs_and_other_clients_only_costs_of_impersonal_reads_with_explain(
     table: Table, text: str
 ) -> None:
     for viewer in (None, ANN, MODERATOR, STAFF):
@@ -486,7 +486,7 @@ async def test_staff_see_all_costs_and_other_clients_those_of_public_reads_with_
             assert bool(answer.extensions) is seen, (viewer, explain)
 
 
-def test_operations_whose_cost_others_see_reach_nothing_personal() -> None:
+def test_operations_whose_cost_every_client_sees_read_no_private_object() -> None:
     """Orders, tickets, users and organisations are reached from other fields of Query."""
     assert SCHEMA._schema.query_type is not None
     fields = SCHEMA._schema.query_type.fields
@@ -504,7 +504,7 @@ def test_operations_whose_cost_others_see_reach_nothing_personal() -> None:
     assert not personal & reached.keys()
 
 
-async def test_the_error_names_the_cost_above_its_limit(table: Table) -> None:
+async def test_the_error_has_the_cost_that_exceeds_its_limit(table: Table) -> None:
     context = Context(None, Stores(table), explain=True)
     text = TOO_COSTLY["pages of pages"]
     answer = await SCHEMA.execute(text, context_value=context, operation_extensions={"cost": True})
@@ -518,7 +518,7 @@ async def test_the_error_names_the_cost_above_its_limit(table: Table) -> None:
     assert answer.extensions == {}
 
 
-async def test_the_same_document_is_refused_by_its_variables_alone(run: Run) -> None:
+async def test_whether_a_document_is_refused_depends_on_its_variables(run: Run) -> None:
     text = (
         'query($n: Int) { product(productId: "1") { comments(first: $n) { nodes { product {'
         " comments(first: $n) { nodes { id } } statistics { total } lastCommentedAt"

@@ -71,7 +71,9 @@ async def test_the_cursor_of_these_tests_is_valid(run: Run) -> None:
     ],
     ids=["unknown field", "syntax", "too deep", "too many aliases"],
 )
-async def test_a_bad_operation_is_refused_before_it_runs(run: Run, operation: str) -> None:
+async def test_an_invalid_operation_is_refused_before_it_is_executed(
+    run: Run, operation: str
+) -> None:
     answer = await run(operation)
     assert answer["data"] is None
     assert {error["extensions"]["code"] for error in answer["errors"]} == {"BAD_REQUEST"}
@@ -91,7 +93,7 @@ BUSY = "DynamoDB is busy: try again in a moment."
         (errors.CredentialsExpiredError("The AWS keys are old."), "UNAVAILABLE", UNAVAILABLE),
     ],
 )
-async def test_a_client_reads_no_instruction_of_an_operator(
+async def test_no_client_receives_an_instruction_for_operators(
     run: Run, monkeypatch: pytest.MonkeyPatch, fault: Exception, code: str, message: str
 ) -> None:
     inject(monkeypatch, fault)
@@ -102,7 +104,7 @@ async def test_a_client_reads_no_instruction_of_an_operator(
 @pytest.mark.parametrize(
     "fault", [KeyError("secret"), errors.StoreRefusedError("arn:aws:iam::1:user/secret")]
 )
-async def test_a_fault_of_the_server_is_masked_and_logged_once(
+async def test_an_internal_error_is_hidden_from_the_client_and_logged_once(
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -117,7 +119,7 @@ async def test_a_fault_of_the_server_is_masked_and_logged_once(
     assert "secret" in caplog.text
 
 
-async def test_a_fault_outside_resolvers_is_an_answer_too(
+async def test_an_internal_error_outside_of_resolvers_is_a_graphql_error(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def failing(*_: object) -> None:

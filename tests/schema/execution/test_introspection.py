@@ -50,7 +50,7 @@ async def test_without_introspection_all_invalid_documents_get_one_message(
     assert error.extensions == {"code": "BAD_REQUEST"}
 
 
-async def test_without_introspection_valid_documents_are_answered(context: Context) -> None:
+async def test_without_introspection_valid_documents_are_executed(context: Context) -> None:
     query = '{ __typename product(productId: "1") { productId } }'
     result = await CLOSED.execute(query, context_value=context)
     assert result.data == {"__typename": "Query", "product": {"productId": "1"}}

@@ -84,7 +84,7 @@ HURTFUL = {
 
 
 @pytest.mark.parametrize("document", HURTFUL.values(), ids=HURTFUL)
-async def test_a_harmful_document_is_refused_at_once(run: Run, document: str) -> None:
+async def test_a_harmful_document_is_refused_in_linear_time(run: Run, document: str) -> None:
     began = time.process_time()
     answer = await run(document)
     assert time.process_time() - began < 10
@@ -134,14 +134,14 @@ WORDS = "word " * 2_000
         '{a(b: "\\"{", c: $d, e: -1.5e3, f: [0]) @g {...h ... on I {j: k}}}',
     ],
 )
-def test_units_are_counted_as_the_parser_does(text: str) -> None:
+def test_the_number_of_lexical_units_equals_the_parsers(text: str) -> None:
     lexer, units = Lexer(Source(text)), 0
     while lexer.advance().kind is not TokenKind.EOF:
         units += 1
     assert len(_UNIT.findall(text)) == units
 
 
-async def test_of_several_operations_none_is_run_unless_it_is_named() -> None:
+async def test_of_several_operations_only_a_named_one_is_executed() -> None:
     """A mutation before a query must not run if the client meant the query."""
     document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
     answer = await SCHEMA.execute(document)
@@ -151,7 +151,7 @@ async def test_of_several_operations_none_is_run_unless_it_is_named() -> None:
     assert (answer.data, answer.errors) == ({"__typename": "Query"}, None)
 
 
-async def test_errors_are_few_and_short(run: Run) -> None:
+async def test_the_number_and_the_length_of_errors_are_limited(run: Run) -> None:
     unknown = " ".join(f"nothing{n}" for n in range(900))
     answer = await run(f"{{{unknown}}}")
     assert len(answer["errors"]) <= MAX_ERRORS
@@ -176,14 +176,14 @@ async def test_many_values_in_variables_are_refused_before_they_are_coerced(run:
     assert error["message"].startswith("The variables contain more than 1,000 values")
 
 
-async def test_a_list_of_faults_is_cut_and_says_so(run: Run) -> None:
+async def test_the_last_error_shows_how_many_errors_are_not_listed(run: Run) -> None:
     ids = ["bad id"] * 60
     answer = await run("query($ids: [ID!]!) { nodes(ids: $ids) { id } }", ids=ids)
     assert len(answer["errors"]) == MAX_ERRORS + 1
     assert answer["errors"][-1]["message"] == "40 more errors are not listed."
 
 
-def test_documents_are_kept_by_their_bytes() -> None:
+def test_the_cache_of_documents_has_a_maximum_size_in_bytes() -> None:
     cache = DocumentCache(SCHEMA._schema, READS)
     for number in range(60):
         cache.checked(f"{{ {'__typename ' * 900} }} # {number}")
@@ -193,7 +193,7 @@ def test_documents_are_kept_by_their_bytes() -> None:
 
 
 @given(st.text('{}()[]:!$@.a1 \n"#', max_size=60))
-def test_any_text_is_a_document_or_a_bad_request(text: str) -> None:
+def test_any_text_is_executed_or_is_a_bad_request(text: str) -> None:
     cache = DocumentCache(SCHEMA._schema, READS)
     try:
         checked = cache.checked(text)

@@ -66,7 +66,7 @@ async def inputs(run: Run) -> dict[str, tuple[str, dict[str, object]]]:
 @pytest.mark.parametrize("write", DONE)
 @pytest.mark.parametrize("retry", RETRIES.values(), ids=RETRIES)
 @pytest.mark.parametrize("proved", [False, True], ids=["never proved", "proved later"])
-async def test_a_lost_write_is_in_doubt_until_an_answer_proves_it(
+async def test_after_a_lost_response_the_result_of_a_write_is_unknown_until_a_response_proves_it(
     schema: Schema,
     table: Table,
     run: Run,

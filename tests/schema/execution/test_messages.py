@@ -122,7 +122,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("operation", NAMED)
-async def test_an_error_names_argument_type_and_literal(operation: str) -> None:
+async def test_an_error_has_the_argument_the_type_and_the_literal(operation: str) -> None:
     _, (error,) = await ask(operation)
     assert error["message"] == NAMED[operation]
     assert error["locations"]
@@ -140,9 +140,7 @@ LEAVES = [
 
 @pytest.mark.parametrize("name", LEAVES)
 @pytest.mark.parametrize("place", ["$x", "$x.0"])
-def test_every_leaf_names_place_type_and_value_by_variable_and_inline(
-    name: str, place: str
-) -> None:
+def test_every_error_of_a_leaf_has_place_type_and_value(name: str, place: str) -> None:
     wrong = WRONG.get(name, "5")
     many = place != "$x"
     type_, value = (f"[{name}!]", f"[{wrong}]") if many else (name, wrong)
@@ -190,7 +188,7 @@ LINES = [{"productId": "1", "quantity": 1, "unitPrice": AMOUNT}]
         ),
     ],
 )
-def test_an_error_names_variable_type_and_value(
+def test_an_error_has_the_variable_the_type_and_the_value(
     type_: str, value: object, reason: str | None
 ) -> None:
     (operation,) = operations_of(parse(f"query($x: {type_}) {{ __typename }}"))
@@ -199,7 +197,7 @@ def test_an_error_names_variable_type_and_value(
 
 
 @pytest.mark.parametrize(("operation", "variables"), FAULTY.values(), ids=FAULTY)
-async def test_an_error_of_the_client_is_explained_in_plain_words(
+async def test_the_message_of_a_client_error_says_what_to_do(
     operation: str, variables: dict[str, object]
 ) -> None:
     _, errors = await ask(operation, **variables)

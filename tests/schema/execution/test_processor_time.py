@@ -22,7 +22,7 @@ def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.parametrize("text", ["{ __typename }", "{ no }", "{", "#" * 30_001, chain(98)])
-def test_a_new_document_is_charged_and_a_kept_one_is_not(text: str, charges: list[float]) -> None:
+def test_a_new_document_is_charged_and_a_cached_one_is_not(text: str, charges: list[float]) -> None:
     cache = DocumentCache(SCHEMA._schema, READS)
     with charging(charges.append):
         for _ in range(2):
@@ -43,7 +43,7 @@ async def test_costs_and_compilation_are_charged_with_each_request(charges: list
     assert charges == [1.0] * 4
 
 
-def test_no_garbage_is_collected_while_a_document_is_checked() -> None:
+def test_garbage_collection_is_off_while_a_document_is_checked() -> None:
     cache = DocumentCache(SCHEMA._schema, READS)
     collections: list[int] = []
 

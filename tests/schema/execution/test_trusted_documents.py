@@ -20,7 +20,7 @@ def trusted() -> TrustedDocuments:
     return TrustedDocuments(build_schema().documents)
 
 
-def test_a_document_is_found_by_its_id_and_by_its_hash(trusted: TrustedDocuments) -> None:
+def test_a_trusted_document_is_found_by_its_id_and_by_its_hash(trusted: TrustedDocuments) -> None:
     trusted.add("page", TYPENAME)
     digest = hash_of(TYPENAME)
     for document_id in ("page", digest, f"sha256:{digest}"):
@@ -30,7 +30,7 @@ def test_a_document_is_found_by_its_id_and_by_its_hash(trusted: TrustedDocuments
     assert not trusted.holds("{ a: __typename }")
 
 
-def test_an_id_with_its_prefix_is_the_hash(trusted: TrustedDocuments) -> None:
+def test_an_id_with_the_prefix_sha256_is_the_hash(trusted: TrustedDocuments) -> None:
     trusted.add(f"sha256:{hash_of(TYPENAME)}", TYPENAME)
     assert trusted.text(hash_of(TYPENAME)) == TYPENAME
     with pytest.raises(BrokenDocumentError, match="not the SHA-256"):
@@ -61,18 +61,22 @@ def test_a_document_that_can_never_run_is_refused_with_a_sentence(
     assert trusted.text("a") is None
 
 
-def test_limits_that_depend_on_variables_are_checked_by_request(trusted: TrustedDocuments) -> None:
+def test_limits_that_depend_on_variables_are_checked_at_each_request(
+    trusted: TrustedDocuments,
+) -> None:
     text = NESTED.replace("{", "query ($first: Int) {", 1).replace("first: 100", "first: $first")
     assert trusted.add_all({"a": text}) == []
 
 
-def test_all_broken_documents_are_reported_and_the_others_kept(trusted: TrustedDocuments) -> None:
+def test_all_broken_documents_are_reported_and_the_others_are_registered(
+    trusted: TrustedDocuments,
+) -> None:
     told = trusted.add_all({"a": "{ x }", "b": TYPENAME, "c": "{"})
     assert [sentence.split()[1] for sentence in told] == ["'a'", "'c'"]
     assert trusted.text("b") == TYPENAME
 
 
-def test_an_id_names_one_text_for_good(trusted: TrustedDocuments) -> None:
+def test_the_text_of_an_id_never_changes(trusted: TrustedDocuments) -> None:
     trusted.add("a", TYPENAME)
     trusted.add("a", TYPENAME)
     (told,) = trusted.add_all({"a": "{ b: __typename }"})
@@ -80,7 +84,7 @@ def test_an_id_names_one_text_for_good(trusted: TrustedDocuments) -> None:
     assert trusted.text("a") == TYPENAME
 
 
-def test_texts_together_are_bounded(
+def test_the_total_size_of_trusted_documents_is_limited(
     trusted: TrustedDocuments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert TRUSTED_CHARACTERS == 16_000_000
@@ -90,7 +94,7 @@ def test_texts_together_are_bounded(
     assert "20 characters at most" in told
 
 
-def test_documents_of_clients_never_displace_trusted_documents(trusted: TrustedDocuments) -> None:
+def test_documents_of_clients_do_not_evict_trusted_documents(trusted: TrustedDocuments) -> None:
     documents = trusted._documents
     trusted.add("a", TYPENAME)
     parsed = documents.checked(TYPENAME)

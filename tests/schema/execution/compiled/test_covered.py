@@ -76,7 +76,7 @@ async def test_each_combination_of_directive_variables_is_compiled(
         ("$p: Boolean!", {}),
     ],
 )
-async def test_a_directive_variable_with_a_default_or_without_a_value(
+async def test_operations_with_a_default_or_a_missing_value_of_a_directive_variable_have_equal_results(
     declared: str, variables: dict[str, Any]
 ) -> None:
     both = Both(SCHEMA, f"query ({declared}) {{ rows {{ a @include(if: $p) b }} }}")
@@ -84,7 +84,7 @@ async def test_a_directive_variable_with_a_default_or_without_a_value(
     assert found == expected
 
 
-async def test_more_than_four_directive_variables() -> None:
+async def test_operations_with_more_than_four_directive_variables_have_equal_results() -> None:
     names = "pqrst"
     declared = ", ".join(f"${name}: Boolean!" for name in names)
     fields = " ".join(f"{one} @skip(if: ${name})" for one, name in zip("abcde", names, strict=True))
@@ -94,7 +94,7 @@ async def test_more_than_four_directive_variables() -> None:
 
 
 @pytest.mark.parametrize("said", ['said: "hi"', "said: $word", ""])
-async def test_arguments_of_fragments(said: str) -> None:
+async def test_operations_with_arguments_of_fragments_have_equal_results(said: str) -> None:
     """https://github.com/graphql/graphql-spec/pull/1081"""
     spread = f"...Echo({said})" if said else "...Echo"
     text = (
@@ -144,7 +144,7 @@ async def awaited(value: Any) -> Any:
 
 @pytest.mark.parametrize("later", [False, True])
 @pytest.mark.parametrize("name", ["First", "Failed", "Named", "Nothing", 7, [], None])
-async def test_an_object_of_an_interface(name: Any, later: bool) -> None:
+async def test_objects_of_an_interface_have_equal_results(name: Any, later: bool) -> None:
     schema = strawberry.Schema(Found, types=[First])
     both = Both(schema, "{ found { __typename a ...F } } fragment F on First { b }")
     for value in ("w", "x"):  # one that the type takes, and another
@@ -153,7 +153,7 @@ async def test_an_object_of_an_interface(name: Any, later: bool) -> None:
         assert found == expected
 
 
-async def test_an_object_of_a_union() -> None:
+async def test_objects_of_a_union_have_equal_results() -> None:
     schema = strawberry.Schema(Found, types=[First])
     both = Both(schema, "{ other { ... on First { a } ... on Failed { message } } }")
     for value in (First(a="v", b="w"), Failed(message="m"), SimpleNamespace(b="w"), ROW):
@@ -203,7 +203,7 @@ class Faulty:
         raise KeyError("gone")
 
 
-async def test_an_exception_handler_sees_the_error_of_an_attribute() -> None:
+async def test_an_exception_handler_receives_the_error_of_an_attribute() -> None:
     schema = strawberry.Schema(Handled, exception_handlers=[Handler()])
     both = Both(schema, "{ found { ... on Failed { message } } }")
     found, expected = await both.answers({}, Faulty())

@@ -117,7 +117,7 @@ def counts(record_property: Callable[[str, object], None]) -> Iterator[Counter[s
 )
 @SCHEMAS
 @given(seed=st.integers(0, 2**63))
-async def test_any_schema_document_and_data_answer_the_same(
+async def test_random_schemas_documents_and_data_have_equal_results(
     seed: int, counts: Counter[str]
 ) -> None:
     counts.update(await compared(seed))
