@@ -197,7 +197,7 @@ def test_an_error_has_the_variable_the_type_and_the_value(
 
 
 @pytest.mark.parametrize(("operation", "variables"), FAULTY.values(), ids=FAULTY)
-async def test_the_message_of_a_client_error_says_what_to_do(
+async def test_every_client_error_is_a_sentence_without_python_terms(
     operation: str, variables: dict[str, object]
 ) -> None:
     _, errors = await ask(operation, **variables)

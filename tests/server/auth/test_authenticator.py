@@ -89,14 +89,16 @@ def either(jwks_url: str) -> Authenticator:
     return Authenticator(secret=lambda: SECRET, issuer=Issuer(jwks_url=jwks_url))
 
 
-async def test_own_jwt_names_user_and_roles(authenticator: Authenticator) -> None:
+async def test_a_jwt_signed_with_the_secret_has_user_and_roles(
+    authenticator: Authenticator,
+) -> None:
     roles = ["moderator", "editor"]
     made = make_token(SECRET, user="ада/1", roles=roles, lifetime=timedelta(hours=1))
     viewer = await authenticator.viewer(f"bearer {made}")
     assert viewer == Viewer("ада/1", roles=frozenset(roles))
 
 
-async def test_roles_may_be_absent(authenticator: Authenticator) -> None:
+async def test_a_jwt_without_roles_has_no_roles(authenticator: Authenticator) -> None:
     viewer = await authenticator.viewer(signed(roles=None))
     assert viewer == Viewer("ada", name="Ada")
 
@@ -109,7 +111,7 @@ class Noon(datetime):
         return cls(2026, 1, 1, 12, tzinfo=tz)
 
 
-async def test_clocks_may_differ_by_less_than_ten_seconds(
+async def test_a_jwt_is_valid_if_clocks_differ_by_less_than_ten_seconds(
     authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noon = int(datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp())
@@ -160,7 +162,7 @@ async def test_an_invalid_jwt_is_refused_with_a_sentence(
     assert "\n" not in str(caught.value)
 
 
-async def test_a_number_for_a_user_is_refused(authenticator: Authenticator) -> None:
+async def test_a_number_as_user_is_refused(authenticator: Authenticator) -> None:
     body = jwt.api_jws.encode(
         json.dumps({"sub": 7, "exp": 32503680000}).encode(), SECRET, algorithm="HS256"
     )
@@ -168,7 +170,7 @@ async def test_a_number_for_a_user_is_refused(authenticator: Authenticator) -> N
         await authenticator.viewer(f"Bearer {body}")
 
 
-async def test_without_a_secret_the_log_says_once_what_to_configure(
+async def test_without_a_secret_the_log_shows_once_what_to_configure(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     authenticator = Authenticator(secret=lambda: None)
@@ -182,14 +184,14 @@ async def test_without_a_secret_the_log_says_once_what_to_configure(
     ("key", "algorithm", "kid"),
     [(RSA_KEY, "RS256", "rsa"), (EC_KEY, "ES256", "ec"), (ED_KEY, "EdDSA", "ed")],
 )
-async def test_a_key_set_verifies(
+async def test_a_jwt_is_verified_by_the_key_set(
     either: Authenticator, key: Any, algorithm: str, kid: str
 ) -> None:
     viewer = await either.viewer(signed(key, algorithm, kid))
     assert viewer == Viewer("ada", frozenset({"moderator"}), "Ada")
 
 
-async def test_secret_and_key_set_live_side_by_side(either: Authenticator) -> None:
+async def test_a_secret_and_a_key_set_can_be_used_together(either: Authenticator) -> None:
     assert await either.viewer(signed()) is not None
 
 
@@ -214,7 +216,7 @@ async def test_a_jwt_that_the_key_set_does_not_verify_is_refused(
 
 
 @pytest.mark.parametrize("secret", [SECRET, None])
-async def test_a_public_key_never_verifies_hs256(jwks_url: str, secret: str | None) -> None:
+async def test_a_public_key_cannot_verify_hs256(jwks_url: str, secret: str | None) -> None:
     """The known attack: sign HS256 with the published key, as its bytes."""
     pem = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"rsa"}').rstrip(b"=")
@@ -230,7 +232,7 @@ async def test_a_public_key_never_verifies_hs256(jwks_url: str, secret: str | No
 
 
 @pytest.mark.parametrize("body", [None, b"<html>", b"\xff\xff", b"[]", b"{}", b'{"keys": []}'])
-async def test_a_key_set_out_of_reach_is_not_the_clients_fault(
+async def test_an_unreachable_key_set_is_not_a_client_error(
     serve_body: Callable[[bytes], str], caplog: pytest.LogCaptureFixture, body: bytes | None
 ) -> None:
     url = "http://127.0.0.1:9/nobody" if body is None else serve_body(body)

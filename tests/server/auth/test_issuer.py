@@ -16,7 +16,7 @@ def address() -> Iterator[str]:
         yield f"http://localhost:{server.server_port}"
 
 
-async def test_discovery_finds_the_keys(address: str) -> None:
+async def test_discovery_finds_the_issuers_keys(address: str) -> None:
     async with httpx.AsyncClient() as client:
         (published,) = (await client.get(f"{address}/jwks")).json()["keys"]
     key = await Issuer(address).key(published["kid"])
@@ -25,7 +25,7 @@ async def test_discovery_finds_the_keys(address: str) -> None:
         await Issuer(address).key("unknown")
 
 
-async def test_discovery_of_another_name_is_refused(
+async def test_discovery_with_another_issuer_name_is_refused(
     address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(KeysUnavailableError, match="try again in a moment"):
@@ -33,7 +33,7 @@ async def test_discovery_of_another_name_is_refused(
     assert f"it names the issuer {address!r}: give exactly this with --jwt-issuer" in caplog.text
 
 
-async def test_an_issuer_out_of_reach_is_asked_once_in_five_seconds(
+async def test_an_unreachable_issuer_is_requested_at_most_every_five_seconds(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     issuer = Issuer("http://127.0.0.1:9")
@@ -43,12 +43,16 @@ async def test_an_issuer_out_of_reach_is_asked_once_in_five_seconds(
     assert caplog.text.count("cannot be used") == 1
 
 
-async def test_a_start_warns_of_a_dead_issuer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_start_logs_a_warning_if_the_issuer_is_unreachable(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     await Issuer(jwks_url="http://127.0.0.1:9/keys").warn_if_unavailable()
     assert "The key set of http://127.0.0.1:9/keys cannot be used" in caplog.text
 
 
-async def test_keys_serve_on_while_the_issuer_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cached_keys_are_used_while_the_issuer_is_unreachable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with oidc_provider_mock.run_server_in_thread() as server:
         issuer = Issuer(f"http://localhost:{server.server_port}")
         await issuer.warn_if_unavailable()

@@ -136,7 +136,7 @@ def signed(
         ("entra", "Ana Pérez", {"moderator"}),
     ],
 )
-async def test_documented_tokens_give_id_name_and_roles(
+async def test_documented_tokens_have_id_name_and_roles(
     name: str, shown: str, roles: set[str]
 ) -> None:
     viewer = await provider(name).viewer(signed(TOKENS[name]))
@@ -159,7 +159,7 @@ FORGERIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", TOKENS)
 @pytest.mark.parametrize("forgery", FORGERIES)
-async def test_forged_tokens_are_refused(name: str, forgery: str) -> None:
+async def test_forged_tokens_of_providers_are_refused(name: str, forgery: str) -> None:
     changes = dict(FORGERIES[forgery])
     if changes.get("iss") == "cut":
         changes["iss"] = TOKENS[name]["iss"][:-1]
@@ -187,13 +187,13 @@ async def test_roles_of_another_claim_or_tenant_give_no_rights(
 
 
 @pytest.mark.parametrize("name", TOKENS)
-async def test_a_jwt_of_our_own_secret_has_its_own_claims(name: str) -> None:
+async def test_a_jwt_signed_with_the_secret_has_marginalias_claims(name: str) -> None:
     made = make_token(SECRET, user="mo", name="Mo", roles=["staff"], lifetime=timedelta(hours=1))
     viewer = await provider(name).viewer(f"Bearer {made}")
     assert viewer == Viewer("mo", frozenset({"staff"}), "Mo")
 
 
-async def test_a_key_of_the_set_cannot_sign_for_our_own_issuer() -> None:
+async def test_a_key_of_the_set_cannot_sign_for_marginalias_issuer() -> None:
     with pytest.raises(InvalidTokenError, match="another issuer"):
         await provider("keycloak").viewer(signed(KEYCLOAK, iss="marginalia"))
 
@@ -203,24 +203,24 @@ async def test_a_configured_claim_is_required() -> None:
         await provider("supabase").viewer(signed(SUPABASE, user_metadata={}))
 
 
-def test_sign_in_over_a_shared_table_needs_a_shared_secret() -> None:
+def test_sign_in_with_a_shared_table_requires_a_shared_secret() -> None:
     given = {"sign_in_client_id": "pages", "sign_in_client_secret": "secret", "jwt_audience": "api"}
     with pytest.raises(CommandError, match="needs MARGINALIA_JWT_SECRET"):
         Settings(jwt_issuer="https://login.shop.example", aws=True, **given)  # type: ignore[arg-type]
 
 
-def test_sign_in_needs_an_issuer() -> None:
+def test_sign_in_requires_an_issuer() -> None:
     with pytest.raises(CommandError, match="needs --sign-in-client-secret and --jwt-issuer"):
         Settings(sign_in_client_id="pages", sign_in_client_secret="secret")
 
 
 @pytest.mark.parametrize("role", ["admins", "admins=moderater", "=staff"])
-def test_a_role_is_mapped_to_one_of_ours(role: str) -> None:
+def test_a_role_is_mapped_to_one_of_marginalias_roles(role: str) -> None:
     with pytest.raises(CommandError, match="does not end in =staff, =moderator or =merchant"):
         Settings(jwt_roles=(role,))
 
 
-async def test_a_role_may_be_mapped_to_both_of_ours() -> None:
+async def test_a_role_may_be_mapped_to_two_of_marginalias_roles() -> None:
     settings = Settings(jwt_roles=("admins=staff", "admins=moderator"))
     made = authenticator_of(settings, lambda: SECRET)
     viewer = await made.viewer(
@@ -229,6 +229,6 @@ async def test_a_role_may_be_mapped_to_both_of_ours() -> None:
     assert viewer.roles == {"staff", "moderator"}
 
 
-def test_an_issuer_needs_an_audience() -> None:
+def test_an_issuer_requires_an_audience() -> None:
     with pytest.raises(CommandError, match="--jwt-issuer needs --jwt-audience"):
         Settings(jwt_issuer="https://login.shop.example")

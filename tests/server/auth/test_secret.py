@@ -7,7 +7,7 @@ from server.auth.secret import FILE_NAME, checked_secret, ensure_secret, read_se
 from server.errors import CommandError
 
 
-def test_the_secret_is_made_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
+def test_the_secret_is_created_once_and_only_its_owner_can_read_it(tmp_path: Path) -> None:
     data_dir = tmp_path / "not/there/yet"
     assert read_secret(data_dir) is None
     made = ensure_secret(data_dir)
@@ -21,7 +21,7 @@ def test_two_directories_have_two_secrets(tmp_path: Path) -> None:
     assert ensure_secret(tmp_path / "a") != ensure_secret(tmp_path / "b")
 
 
-def test_concurrent_makers_agree(tmp_path: Path) -> None:
+def test_processes_that_create_the_secret_at_once_get_the_same_secret(tmp_path: Path) -> None:
     for attempt in range(20):
         data_dir = tmp_path / str(attempt)
         with ThreadPoolExecutor(16) as pool:
@@ -30,7 +30,7 @@ def test_concurrent_makers_agree(tmp_path: Path) -> None:
         assert [entry.name for entry in data_dir.iterdir()] == [FILE_NAME]
 
 
-def test_a_maker_that_comes_second_takes_the_first_ones_secret(
+def test_the_second_process_uses_the_secret_of_the_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = ensure_secret(tmp_path)
@@ -61,18 +61,18 @@ def test_a_directory_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
         ensure_secret(tmp_path / "file")
 
 
-def test_a_configured_secret_wins_and_must_be_long(tmp_path: Path) -> None:
+def test_a_configured_secret_takes_precedence_and_must_be_long(tmp_path: Path) -> None:
     ensure_secret(tmp_path)
     assert secret_source("c" * 32, tmp_path)() == "c" * 32
     with pytest.raises(CommandError, match="MARGINALIA_JWT_SECRET has 31 bytes"):
         secret_source("c" * 31, tmp_path)
 
 
-def test_length_counts_bytes() -> None:
+def test_the_length_of_a_secret_is_counted_in_bytes() -> None:
     assert checked_secret("é" * 16, "here") == "é" * 16
 
 
-def test_a_secret_made_later_is_found(tmp_path: Path) -> None:
+def test_a_secret_that_is_created_later_is_found(tmp_path: Path) -> None:
     source = secret_source(None, tmp_path)
     assert source() is None
     made = ensure_secret(tmp_path)

@@ -84,14 +84,14 @@ async def test_documented_id_tokens_sign_in(
         ({"code": ""}, "was not started here"),
     ],
 )
-async def test_forged_id_tokens_sign_nobody_in(
+async def test_forged_id_tokens_are_refused_at_sign_in(
     monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(InvalidTokenError, match=sentence):
         await finish(monkeypatch, "keycloak", changes)
 
 
-async def test_a_session_has_only_roles_of_marginalia(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_has_only_marginalias_roles(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = ["moderator", *(f"group-{number}" for number in range(500))]
     viewer = await finish(monkeypatch, "cognito", {"cognito:groups": groups})
     assert viewer.roles == {"moderator"}

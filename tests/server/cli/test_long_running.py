@@ -51,7 +51,7 @@ def test_a_command_that_cannot_begin_prints_no_progress(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"marginalia: {data_dir} is not a directory")
 
 
-def test_ctrl_c_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_prints_what_to_do_next(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -63,12 +63,14 @@ def test_ctrl_c_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_store_that_never_answers_is_no_difference() -> None:
+def test_an_unreachable_store_has_the_exit_code_of_a_failed_store() -> None:
     done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert done.returncode == UNAVAILABLE
 
 
-async def test_wrong_counts_are_a_difference(table: Table, dynoxide_url: str) -> None:
+async def test_wrong_counts_have_the_exit_code_of_a_difference(
+    table: Table, dynoxide_url: str
+) -> None:
     await table.put_many([COMMENT.encode(one) for one in oracle.make_comments("42", 2, seed=1)])
     done = called("stats", "verify", "--table", table.name, "--endpoint-url", dynoxide_url, **AWS)
     assert done.returncode == DIFFERS

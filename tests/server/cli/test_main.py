@@ -29,7 +29,7 @@ from server.errors import DIFFERS, CommandError
 from tests.server.serving import AWS, MARGINALIA, called, environment, marginalia, served
 
 
-def test_help_names_every_command_and_what_it_does() -> None:
+def test_the_help_lists_every_command_with_its_purpose() -> None:
     outcome = marginalia("--help")
     assert outcome.returncode == 0
     said = " ".join(outcome.stdout.split())
@@ -37,13 +37,13 @@ def test_help_names_every_command_and_what_it_does() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_commands_help_has_an_example(name: str) -> None:
+def test_the_help_of_each_command_has_an_example(name: str) -> None:
     outcome = called(name, "--help")
     assert outcome.returncode == 0, outcome.stderr
     assert f"Example: {COMMANDS[name].example}" in " ".join(outcome.stdout.split())
 
 
-def test_help_imports_neither_the_sdk_nor_the_graphql_engine() -> None:
+def test_the_help_imports_neither_the_sdk_nor_graphql() -> None:
     code = "import sys; from server.cli import main; main.build(['--help']); print(*sys.modules)"
     command = [sys.executable, "-c", code]
     answer = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
@@ -63,7 +63,7 @@ def commands() -> dict[str, Any]:
     return dict(commands_of(typer.main.get_command(main.build(list(COMMANDS)))))
 
 
-def test_every_option_can_come_from_the_environment() -> None:
+def test_every_option_has_an_environment_variable() -> None:
     assert {"serve", "load", "token", "table create", "table describe"} <= commands().keys()
     for name, command in commands().items():
         options = [parameter for parameter in command.params if parameter.opts[0] != "--help"]
@@ -75,7 +75,7 @@ def test_every_option_can_come_from_the_environment() -> None:
 
 
 @pytest.mark.parametrize("name", commands())
-def test_help_cuts_nothing_off_at_80_columns(name: str) -> None:
+def test_the_help_is_complete_at_80_columns(name: str) -> None:
     outcome = called(*name.split(), "--help")
     lines = outcome.stdout.splitlines()
     assert [line for line in lines if len(line) > 80 or re.search(r"\w-$", line)] == []
@@ -109,7 +109,7 @@ def test_a_missing_command_shows_the_help_and_an_unknown_one_is_refused() -> Non
         (StoreFullError("Do this."), 3),
     ],
 )
-def test_an_expected_fault_is_one_line_and_a_code(
+def test_an_expected_error_is_one_line_with_an_exit_code(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     error: Exception,
@@ -125,7 +125,7 @@ def test_an_expected_fault_is_one_line_and_a_code(
     assert capsys.readouterr().err == f"marginalia: {' '.join(str(error).split())}\n"
 
 
-def test_ctrl_c_ends_with_the_shells_code(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_ends_with_the_exit_code_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
@@ -165,7 +165,7 @@ def test_contradicting_options_are_refused() -> None:
     )
 
 
-def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
+def test_the_embedded_table_is_created_and_described(tmp_path: Path) -> None:
     create = ("table", "create", "--data-dir", tmp_path)
     assert called(*create).stdout == "Table marginalia is ready.\n"
     assert called(*create).stdout == ("Table marginalia already exists and was not changed.\n")
@@ -179,7 +179,7 @@ def test_the_embedded_table_is_made_and_described(tmp_path: Path) -> None:
     assert list(tmp_path.glob("engine*")) == []
 
 
-def test_the_same_commands_work_at_an_endpoint(tmp_path: Path, dynoxide_url: str) -> None:
+def test_the_same_commands_work_with_an_endpoint(tmp_path: Path, dynoxide_url: str) -> None:
     store = {
         "MARGINALIA_ENDPOINT_URL": dynoxide_url,
         "MARGINALIA_TABLE": f"test-{uuid.uuid4().hex}",
@@ -223,7 +223,9 @@ class Kept:
         self.itself = self
 
 
-def test_a_command_in_this_process_leaves_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_of_a_command_that_runs_in_this_process_are_collected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A property that runs a thousand of them would fill the memory while it shrinks."""
     left: list[weakref.ref[Kept]] = []
 

@@ -81,7 +81,7 @@ def test_without_options_every_setting_has_its_default() -> None:
     )
 
 
-def test_an_empty_variable_sets_nothing() -> None:
+def test_an_empty_environment_variable_is_ignored() -> None:
     """A stack passes parameters that are not given so."""
     variables = {
         f"MARGINALIA_{option_name(one)[2:].replace('-', '_').upper()}": "" for one in CHANGED
@@ -89,7 +89,7 @@ def test_an_empty_variable_sets_nothing() -> None:
     assert asdict(settings_of(**variables)) == asdict(settings_of())
 
 
-def test_each_setting_comes_from_its_variable() -> None:
+def test_each_setting_is_read_from_its_environment_variable() -> None:
     variables = {
         "MARGINALIA_" + option_name(one).removeprefix("--").replace("-", "_").upper(): text
         for one, (text, _) in CHANGED.items()
@@ -99,7 +99,7 @@ def test_each_setting_comes_from_its_variable() -> None:
     assert {name: found[name] for name in expected} == expected
 
 
-def test_each_setting_comes_from_its_option() -> None:
+def test_each_setting_is_read_from_its_option() -> None:
     arguments = []
     for setting, (text, value) in CHANGED.items():
         option = setting.metadata["option"]

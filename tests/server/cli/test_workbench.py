@@ -26,7 +26,7 @@ def model() -> dict[str, Any]:
     return printed
 
 
-def test_the_model_has_the_parts_of_the_public_format(model: dict[str, Any]) -> None:
+def test_the_model_has_the_parts_of_the_published_format(model: dict[str, Any]) -> None:
     assert model.keys() == {"ModelName", "ModelMetadata", "DataModel"}
     assert model["ModelMetadata"].keys() == {
         *("Author", "DateCreated", "DateLastModified", "Description", "AWSService", "Version")
@@ -57,7 +57,7 @@ def test_the_model_has_the_indexes_of_the_table(model: dict[str, Any]) -> None:
     assert "the table has byDate, byStatusDate." in model["ModelMetadata"]["Description"]
 
 
-def test_the_model_has_samples_of_each_kind_with_declared_attributes(model: dict[str, Any]) -> None:
+def test_the_samples_of_each_kind_have_the_declared_attributes(model: dict[str, Any]) -> None:
     (table,) = model["DataModel"]
     types = {one["AttributeName"]: one["AttributeType"] for one in table["NonKeyAttributes"]}
     keys = [(item["PK"]["S"], item["SK"]["S"]) for item in table["TableData"]]
@@ -71,10 +71,10 @@ def test_the_model_has_samples_of_each_kind_with_declared_attributes(model: dict
         assert any(name in item for item in table["TableData"])
 
 
-def test_the_committed_model_is_that_of_the_table() -> None:
+def test_the_committed_model_equals_the_tables() -> None:
     committed = FILE.read_text("utf-8")
     assert committed == made(committed), "run `make docs` and commit it"
 
 
-async def test_an_engine_takes_the_samples(model: dict[str, Any], each_table: Table) -> None:
+async def test_an_engine_stores_the_samples(model: dict[str, Any], each_table: Table) -> None:
     await each_table.put_many(model["DataModel"][0]["TableData"])

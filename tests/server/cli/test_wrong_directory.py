@@ -74,7 +74,7 @@ FILES = {
 MAKE_DATA = {"load", "table create"}
 
 
-def test_every_command_is_in_the_table() -> None:
+def test_every_command_has_a_row_in_this_test() -> None:
     assert sorted(commands()) == sorted([*REFUSED, *ANSWERED])
 
 
@@ -88,7 +88,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("command", [*REFUSED, *ANSWERED])
-def test_a_command_in_a_directory_without_data(command: str, directory: Path) -> None:
+def test_a_command_in_a_directory_without_data_is_refused(command: str, directory: Path) -> None:
     arguments, answer = (REFUSED | ANSWERED)[command]
     outcome = called(*command.split(), *arguments.split())
     if command in REFUSED:

@@ -37,7 +37,7 @@ def ignore_progress(written: int, total: int) -> None:
     """Ignore the progress."""
 
 
-def test_products_differ_in_size_and_languages_in_share(made: list[Comment]) -> None:
+def test_products_differ_in_size_and_languages_in_frequency(made: list[Comment]) -> None:
     sizes = Counter(comment.product_id for comment in made)
     assert [sizes[one] for one in "12345678"] == [1600, 1100, 800, 550, 450, 300, 188, 12]
     assert {comment.rating for comment in made if comment.product_id == "7"} == {1, 5}
@@ -55,7 +55,7 @@ def test_the_first_page_of_each_product_has_a_reply(made: list[Comment]) -> None
     assert all(one.created_at < one.reply.created_at for one in made if one.reply)
 
 
-def test_many_comments_of_a_product_share_an_instant(made: list[Comment]) -> None:
+def test_many_comments_of_a_product_have_the_same_time(made: list[Comment]) -> None:
     instants = Counter((comment.product_id, comment.created_at) for comment in made)
     assert sum(count for count in instants.values() if count > 1) > 1_000
     shared = [instant for (_, instant), count in instants.items() if count > 1]
@@ -83,7 +83,7 @@ def test_customers_received_the_products_of_their_verified_comments(made: list[C
             )
 
 
-def test_orders_and_tickets_are_of_customers_and_obey_the_rules() -> None:
+def test_orders_and_tickets_belong_to_customers_and_are_valid() -> None:
     orders, tickets = read_demo("orders"), read_demo("tickets")
     assert {one.status for one in orders} == set(OrderStatus)
     assert {one.username for one in orders} == set(dict(read_demo("profiles")))

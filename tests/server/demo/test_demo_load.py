@@ -111,7 +111,7 @@ async def test_the_next_start_completes_an_interrupted_load(
         assert capfd.readouterr().err == ""
 
 
-async def test_the_load_waits_longer_than_a_request_for_a_store_that_is_away(
+async def test_the_load_waits_for_an_unreachable_store(
     table: Table, held: Held, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     held.go_on.set()

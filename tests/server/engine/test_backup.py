@@ -54,7 +54,7 @@ def refused(*arguments: str | Path, **settings: str) -> str:
     return line
 
 
-async def test_a_backup_taken_during_writes_holds_all_that_was_acknowledged(tmp_path: Path) -> None:
+async def test_a_backup_made_during_writes_has_every_acknowledged_write(tmp_path: Path) -> None:
     acknowledged: list[str] = []
     half, ended = asyncio.Event(), asyncio.Event()
     numbers = itertools.count()
@@ -184,7 +184,7 @@ def test_a_restore_is_refused_while_a_server_runs(data: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("step", ["os.link", "DataDirectory.begin", "Path.replace"])
-async def test_a_restore_that_ends_halfway_loses_nothing_and_is_run_again(
+async def test_an_interrupted_restore_loses_nothing_and_can_be_run_again(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     backup = tmp_path / "backup.db"
@@ -236,7 +236,7 @@ def test_a_backup_replaces_a_file_only_with_force(data: Path, tmp_path: Path) ->
         ("nowhere/b.db", "cannot be written (No such file or directory): name another file."),
     ],
 )
-def test_impossible_files_for_a_backup_are_refused(
+def test_unusable_files_for_a_backup_are_refused(
     data: Path, tmp_path: Path, file: str, sentence: str
 ) -> None:
     line = refused("backup", tmp_path / file, "--force", "--data-dir", data)
@@ -299,9 +299,7 @@ def test_a_file_that_is_not_a_backup_is_not_restored(data: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("action", ["backup", "restore"])
 @pytest.mark.parametrize("store", [["--aws"], ["--endpoint-url", "http://127.0.0.1:9"]])
-def test_the_backup_of_a_store_elsewhere_is_refused(
-    tmp_path: Path, action: str, store: list[str]
-) -> None:
+def test_a_backup_of_dynamodb_is_refused(tmp_path: Path, action: str, store: list[str]) -> None:
     line = refused(action, tmp_path / "backup.db", *store)
     assert "This command is only for the embedded engine" in line
 

@@ -66,7 +66,7 @@ async def test_a_disk_that_fills_up_is_reported_and_loses_no_acknowledged_write(
             assert await table.get(KEPT) == KEPT
 
 
-async def test_a_full_disk_and_a_dead_engine_wait_for_room(
+async def test_after_a_full_disk_and_a_killed_engine_the_server_waits_for_free_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("server.engine.engine.ROOM_LOOK", 0.05)

@@ -24,7 +24,7 @@ from server.settings import Settings
 from tests.server.embedded import engine_pid, successor
 
 
-async def test_it_makes_the_directory_and_leaves_no_process(tmp_path: Path) -> None:
+async def test_the_engine_creates_the_directory_and_leaves_no_process(tmp_path: Path) -> None:
     data_dir = tmp_path / "deep/data"
     async with embedded_engine(data_dir, share=False) as engine:
         pid = engine_pid(data_dir)
@@ -35,7 +35,7 @@ async def test_it_makes_the_directory_and_leaves_no_process(tmp_path: Path) -> N
     assert DataDirectory(data_dir).record() is None
 
 
-async def test_a_failure_inside_stops_it_too(tmp_path: Path) -> None:
+async def test_an_exception_in_the_block_stops_the_engine(tmp_path: Path) -> None:
     pids = []
 
     async def fail() -> None:
@@ -48,7 +48,9 @@ async def test_a_failure_inside_stops_it_too(tmp_path: Path) -> None:
     assert not psutil.pid_exists(pids[0])
 
 
-async def test_a_command_shares_a_servers_engine_and_leaves_it_running(tmp_path: Path) -> None:
+async def test_a_command_uses_the_engine_of_a_running_server_and_leaves_it_running(
+    tmp_path: Path,
+) -> None:
     """Also by another name of the directory."""
     (tmp_path / "link").symlink_to(tmp_path / "data")
     async with embedded_engine(tmp_path / "data", share=False) as engine:
@@ -74,7 +76,7 @@ async def test_a_command_waits_for_a_command_that_runs_an_engine_itself(tmp_path
     assert len(await asyncio.gather(command(), command(), command())) == 3
 
 
-async def test_a_command_says_that_it_waits_and_gives_up_in_the_end(
+async def test_a_command_reports_that_it_waits_and_finally_gives_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(engine_module, "SHARE_DEADLINE", 1.0)
@@ -86,7 +88,7 @@ async def test_a_command_says_that_it_waits_and_gives_up_in_the_end(
     assert caplog.messages[-1] == f"Another command uses {tmp_path}: waiting until it ends."
 
 
-async def test_a_killed_engine_comes_back_on_its_port_with_its_data(tmp_path: Path) -> None:
+async def test_a_killed_engine_is_restarted_on_its_port_with_its_data(tmp_path: Path) -> None:
     async with open_store(Settings(data_dir=tmp_path), share=False) as store:
         pid = engine_pid(tmp_path)
         await store.table.put_many([{"PK": {"S": "kept"}, "SK": {"S": "kept"}}])
@@ -98,7 +100,7 @@ async def test_a_killed_engine_comes_back_on_its_port_with_its_data(tmp_path: Pa
         assert not store.died.done()
 
 
-async def test_an_engine_that_dies_once_in_a_while_is_started_each_time(
+async def test_an_engine_that_ends_rarely_is_restarted_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "RESTART_WINDOW", 0.0)
@@ -110,7 +112,7 @@ async def test_an_engine_that_dies_once_in_a_while_is_started_each_time(
         assert not engine.died.done()
 
 
-async def test_an_engine_that_cannot_restart_is_given_up_with_a_reason(
+async def test_an_engine_that_cannot_be_restarted_is_reported_with_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with embedded_engine(tmp_path, share=False) as engine:
@@ -137,7 +139,7 @@ def stolen(endpoint_url: str) -> Iterator[None]:
         yield
 
 
-async def test_an_engine_waits_for_its_port(
+async def test_the_restart_of_an_engine_waits_for_its_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The table's clients know no other port."""
@@ -167,7 +169,7 @@ async def test_an_engine_waits_for_its_port(
     ]
 
 
-async def test_an_engine_whose_port_stays_taken_is_given_up(
+async def test_an_engine_whose_port_stays_in_use_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with embedded_engine(tmp_path, share=False) as engine:
@@ -187,7 +189,7 @@ async def test_an_engine_whose_port_stays_taken_is_given_up(
         (None, range(11_000, 49_152)),
     ],
 )
-def test_a_chosen_port_is_not_one_that_the_system_gives_away(
+def test_a_free_port_is_outside_of_the_systems_range_of_ephemeral_ports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ephemeral: str | None, free: Container[int]
 ) -> None:
     path = tmp_path / "ip_local_port_range"
@@ -197,7 +199,7 @@ def test_a_chosen_port_is_not_one_that_the_system_gives_away(
     assert all(free_port() in free for _ in range(20))
 
 
-async def test_a_port_taken_meanwhile_leads_to_another(
+async def test_if_another_program_takes_the_port_another_port_is_chosen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -214,7 +216,7 @@ async def test_a_broken_record_counts_as_a_missing_record(tmp_path: Path) -> Non
         assert psutil.pid_exists(engine_pid(tmp_path))
 
 
-async def test_no_second_owner_without_the_lock_file(tmp_path: Path) -> None:
+async def test_a_directory_whose_lock_file_was_deleted_cannot_be_used_twice(tmp_path: Path) -> None:
     """Files of the directory may be cleaned away while a server runs."""
     async with embedded_engine(tmp_path, share=False):
         pid = engine_pid(tmp_path)

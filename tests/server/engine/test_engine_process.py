@@ -20,7 +20,7 @@ from tests.engines import ROOT
 from tests.server.embedded import abandoned, engine_pid, refusal
 
 
-async def test_a_taken_port_is_distinguished_from_other_faults(tmp_path: Path) -> None:
+async def test_a_port_in_use_is_distinguished_from_other_errors(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(PortTakenError):
         await EngineProcess.start(tmp_path / "x.db", listener.getsockname()[1])
 
@@ -33,7 +33,7 @@ async def test_a_taken_port_is_distinguished_from_other_faults(tmp_path: Path) -
         (0o755, "{path} cannot be run (Exec format error): run `make setup` again"),
     ],
 )
-async def test_a_binary_that_does_not_run_is_reported(
+async def test_a_program_that_cannot_be_run_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int | None, sentence: str
 ) -> None:
     path = tmp_path / "dynoxide"
@@ -58,7 +58,7 @@ async def test_the_message_of_an_engine_that_ends_at_once_is_reported(
     )
 
 
-async def test_an_engine_that_does_not_start_in_time_is_given_up(
+async def test_an_engine_that_does_not_start_in_time_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "dynoxide"
@@ -122,7 +122,7 @@ def test_a_program_ends_when_the_process_that_started_it_is_killed(said: bool) -
         ("/bin/sleep", ["600"], -signal.SIGKILL),
     ],
 )
-async def test_the_guard_returns_how_a_program_ended(
+async def test_the_guard_returns_the_exit_code_of_a_program(
     program: str, arguments: list[str], code: int
 ) -> None:
     guard = await guarded(Path(program), *arguments)
@@ -153,7 +153,7 @@ def opened(pid: int) -> set[str]:
     return {one for one in found if one.startswith(("pipe:", "socket:"))}
 
 
-def test_the_program_does_not_inherit_the_guards_pipe() -> None:
+def test_a_program_does_not_inherit_the_guards_pipe() -> None:
     """A copy of ours would keep it open; of the other pipes it has only standard error."""
 
     async def descriptors() -> set[str]:
@@ -181,7 +181,7 @@ async def test_an_engine_of_a_killed_server_is_stopped_before_the_next_starts(
     assert "of a killed server was still running" in caplog.text
 
 
-async def test_an_engine_that_does_not_end_when_asked_is_killed(
+async def test_an_engine_that_ignores_sigterm_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.engine.engine_process.STOP_DEADLINE", 0.2)
@@ -191,7 +191,7 @@ async def test_an_engine_that_does_not_end_when_asked_is_killed(
             assert not psutil.pid_exists(orphan.pid)
 
 
-async def test_another_program_with_a_recorded_process_id_is_left_alone(tmp_path: Path) -> None:
+async def test_another_program_with_the_recorded_process_id_is_not_stopped(tmp_path: Path) -> None:
     with abandoned(tmp_path, tmp_path / "elsewhere.db") as stranger:
         async with embedded_engine(tmp_path, share=False):
             assert stranger.poll() is None

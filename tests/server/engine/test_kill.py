@@ -59,7 +59,7 @@ async def verify(server: Served, acknowledged: Acknowledged) -> None:
         assert sorted(final) == sorted((comment, f"comment {n}") for n, comment in again.items())
 
 
-async def test_a_killed_engine_costs_no_request(tmp_path: Path) -> None:
+async def test_no_request_fails_when_the_engine_is_killed(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         first = server.engine()
         async with client_of(server) as client:
@@ -72,7 +72,7 @@ async def test_a_killed_engine_costs_no_request(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine_first", [True, pytest.param(False, marks=pytest.mark.soak)])
-async def test_a_killed_server_takes_its_engine_along_and_loses_nothing_acknowledged(
+async def test_the_engine_of_a_killed_server_ends_and_no_acknowledged_write_is_lost(
     tmp_path: Path, engine_first: bool
 ) -> None:
     with served(tmp_path) as server:

@@ -57,7 +57,7 @@ async def test_a_cut_file_is_refused(used: Path) -> None:
     assert "database disk image is malformed. If the file is damaged" in await refusal(used)
 
 
-async def test_a_directory_in_the_files_place_is_refused(tmp_path: Path) -> None:
+async def test_a_directory_in_place_of_the_data_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "marginalia.db").mkdir()
     sentence = f"The storage engine cannot open {tmp_path}/marginalia.db: unable to open database"
     assert sentence in await refusal(tmp_path)
@@ -90,7 +90,7 @@ async def test_a_file_without_its_tables_is_reported(used: Path) -> None:
     assert f"The data file {database} is empty, but it had data before" in await refusal(used)
 
 
-async def test_an_empty_file_that_never_held_data_is_filled(tmp_path: Path) -> None:
+async def test_an_empty_file_that_never_had_data_is_used(tmp_path: Path) -> None:
     (tmp_path / "marginalia.db").touch()
     async with open_table(Settings(data_dir=tmp_path), share=False) as table:
         assert await table.get(KEPT) is None

@@ -36,7 +36,7 @@ def data_dir(tmp_path: Path) -> Path:
     return data_dir
 
 
-def test_a_server_its_backups_and_exports(tmp_path: Path) -> None:
+def test_files_of_a_server_backups_and_exports_are_private(tmp_path: Path) -> None:
     data_dir, backup, restored = (tmp_path / name for name in ("data", "backup.db", "restored"))
     with served(data_dir):
         assert (data_dir / "marginalia.db-wal").exists()
@@ -52,7 +52,7 @@ def test_a_server_its_backups_and_exports(tmp_path: Path) -> None:
     assert open_to_others(*made) == []
 
 
-def test_a_directory_of_an_earlier_version_becomes_private_and_is_logged_once(
+def test_a_directory_of_an_earlier_version_becomes_private_with_one_log_line(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     opened_up(data_dir)
@@ -65,7 +65,7 @@ def test_a_directory_of_an_earlier_version_becomes_private_and_is_logged_once(
     )
 
 
-def test_a_directory_with_other_programs_files_keeps_its_mode(tmp_path: Path) -> None:
+def test_a_directory_with_files_of_other_programs_keeps_its_mode(tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir(0o755)
     (shared / "notes.txt").touch()

@@ -34,7 +34,7 @@ def on(monkeypatch: pytest.MonkeyPatch, system: str, machine: str) -> None:
     monkeypatch.setattr(platform, "machine", lambda: machine)
 
 
-def test_the_variable_precedes_the_npm_package_which_precedes_the_path(
+def test_the_engine_is_found_by_the_variable_then_the_npm_package_then_the_path(
     bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on(monkeypatch, "darwin", "arm64")
@@ -74,7 +74,7 @@ def test_without_an_engine_one_command_is_suggested(
     assert capsys.readouterr().out == f"{told.value}\n"
 
 
-def test_the_variable_can_forbid_an_engine(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_variable_can_exclude_every_engine(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made(bare / "bin/dynoxide")
     monkeypatch.setenv("MARGINALIA_ENGINE", "none")
     with pytest.raises(

@@ -76,7 +76,7 @@ def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return steps
 
 
-async def test_an_export_that_stops_anywhere_leaves_a_manifest_of_its_files(
+async def test_an_export_that_stops_at_any_point_leaves_a_manifest_of_its_files(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = list(FILE_KINDS)
@@ -115,7 +115,9 @@ async def test_an_export_from_a_failing_store_changes_no_file(table: Table, tmp_
     assert contents(tmp_path) == before
 
 
-async def test_with_writers_each_row_has_a_state_of_that_time(table: Table, tmp_path: Path) -> None:
+async def test_during_writes_each_exported_row_has_a_state_from_that_time(
+    table: Table, tmp_path: Path
+) -> None:
     store = Stores(table).comments
     await store.put_many(ROWS)
     states = {row.comment_id: {row.text} for row in ROWS}
@@ -141,7 +143,9 @@ async def test_with_writers_each_row_has_a_state_of_that_time(table: Table, tmp_
     assert {one.comment_id for one in (*kept, *edited)} <= counted.keys()
 
 
-async def test_parquet_of_an_empty_table_has_its_columns(table: Table, tmp_path: Path) -> None:
+async def test_a_parquet_file_of_an_empty_table_has_all_columns(
+    table: Table, tmp_path: Path
+) -> None:
     manifest = await exported(table, tmp_path, "parquet")
     assert manifest.files["comments"].rows == 0
     query = f"DESCRIBE SELECT * FROM '{tmp_path}/comments.parquet'"
@@ -156,7 +160,7 @@ async def test_parquet_of_an_empty_table_has_its_columns(table: Table, tmp_path:
     ]
 
 
-async def test_an_export_needs_new_writable_files(
+async def test_an_export_requires_new_writable_files(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tickets.jsonl"
@@ -205,7 +209,7 @@ def files_up_to(size: int) -> Iterator[None]:
         ("parquet", ROWS[:1], r"The Parquet file of the comments cannot be written \(IO Error: "),
     ],
 )
-async def test_a_write_that_is_cut_short_publishes_nothing(
+async def test_an_incomplete_write_publishes_no_file(
     table: Table, tmp_path: Path, written_in: Format, rows: Sequence[Any], message: str
 ) -> None:
     await Stores(table).comments.put_many(rows)

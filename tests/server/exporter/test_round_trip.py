@@ -48,7 +48,7 @@ async def load(table: Table, file: Path, kind: FileKindName) -> None:
 @pytest.mark.parametrize("written_in", ["csv", "parquet"])
 @given(stock=stocks())
 @settings(max_examples=settings().max_examples // 10)
-async def test_a_load_of_an_export_gives_the_same_store(
+async def test_a_load_of_an_export_creates_an_equal_table(
     written_in: Format, stock: Stock, clients: Clients, dynoxide_url: str
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
@@ -66,7 +66,7 @@ async def test_a_load_of_an_export_gives_the_same_store(
 
 @given(stock=stocks())
 @settings(max_examples=settings().max_examples // 30)
-async def test_the_commands_give_the_same_store_and_the_same_rows(
+async def test_the_commands_create_an_equal_table_and_equal_files(
     stock: Stock, clients: Clients, dynoxide_url: str
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
@@ -100,7 +100,7 @@ async def moved(first: Table, second: Table, directory: Path) -> None:
         await load(second, target.files[kind], kind)
 
 
-async def test_the_queue_of_reported_comments_moves_with_its_files(
+async def test_the_queue_of_reported_comments_is_exported_and_loaded(
     clients: Clients, dynoxide_url: str, tmp_path: Path
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
@@ -153,7 +153,7 @@ async def test_verify_lists_comments_whose_reports_were_loaded_without_cases(
     assert (row.comment_id, row.waiting_since.isoformat()) == ("c1", "2026-01-02T00:00:00+00:00")
 
 
-async def test_an_erase_finds_the_reports_that_a_load_writes_meanwhile(
+async def test_an_erase_finds_reports_that_a_concurrent_load_writes(
     clients: Clients, dynoxide_url: str, tmp_path: Path
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
@@ -186,7 +186,7 @@ _APPROVED = _CASE | {"decision": "approve", "decided_by": "mo", "decided_at": 1,
         (_CASE | {"decided_by": "mo"}, "decided_by is given, but the row has no decision"),
     ],
 )
-def test_the_fields_of_a_decision_need_each_other(row: dict[str, object], message: str) -> None:
+def test_the_fields_of_a_decision_require_each_other(row: dict[str, object], message: str) -> None:
     mapping: ColumnMapping[Any] = make_column_mapping(FILE_KINDS["cases"], [], [])
     with pytest.raises(InvalidArgumentError, match=message):
         mapping.make(row)

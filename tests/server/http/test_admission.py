@@ -32,7 +32,7 @@ async def running(app: Echo, client: Client) -> None:
     await app.serving.wait()
 
 
-async def test_requests_beyond_the_queue_are_refused_with_a_time_to_retry() -> None:
+async def test_requests_beyond_the_queue_are_refused_with_retry_after() -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 3) as (busy, client, probe):
         await running(app, busy)
@@ -81,7 +81,7 @@ async def test_the_refusal_of_a_head_request_has_no_body(accept: str) -> None:
         app.held.set()
 
 
-async def test_refusals_are_delayed_so_that_they_take_no_time_from_served_requests(
+async def test_refusals_are_delayed_so_that_they_take_little_time_from_served_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "REFUSALS", 20)
@@ -95,7 +95,7 @@ async def test_refusals_are_delayed_so_that_they_take_no_time_from_served_reques
         app.held.set()
 
 
-async def test_a_client_without_keep_alive_gets_the_refusal_too() -> None:
+async def test_a_client_without_keep_alive_receives_the_refusal() -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
@@ -176,7 +176,7 @@ class Bodies(Echo):
         await super().__call__(scope, keeping, send)  # type: ignore[arg-type]
 
 
-async def test_one_client_s_many_requests_delay_another_s_by_one_turn(
+async def test_many_requests_of_one_client_delay_another_client_by_one_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
@@ -200,7 +200,7 @@ async def test_one_client_s_many_requests_delay_another_s_by_one_turn(
     assert app.bodies == [*turns, *[b"abc"] * 28]
 
 
-async def test_a_client_that_fills_the_queue_leaves_room_for_another(
+async def test_a_client_cannot_fill_the_queue_for_other_clients(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "WAIT", 3)
@@ -237,7 +237,7 @@ async def test_more_requests_run_while_the_store_is_slow(monkeypatch: pytest.Mon
         assert [(await client.answer())[0] for client in others] == [200] * 5
 
 
-async def test_a_process_with_a_late_event_loop_admits_no_more_requests(
+async def test_a_process_with_a_busy_event_loop_admits_no_further_requests(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
@@ -253,7 +253,9 @@ async def test_a_process_with_a_late_event_loop_admits_no_more_requests(
         assert (await client.answer())[0] == 200
 
 
-async def test_a_client_that_left_takes_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_disconnected_client_has_no_place_in_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
@@ -270,7 +272,7 @@ async def test_a_client_that_left_takes_no_place(monkeypatch: pytest.MonkeyPatch
         assert app.served == 2
 
 
-async def test_a_place_is_given_back_by_a_request_that_fails() -> None:
+async def test_a_failed_request_releases_its_place() -> None:
     class Fails(Echo):
         async def __call__(self, scope: object, receive: object, send: object) -> None:
             raise RuntimeError
@@ -281,7 +283,7 @@ async def test_a_place_is_given_back_by_a_request_that_fails() -> None:
                 assert (await client.ask(GET))[0] == 500
 
 
-async def test_requests_with_incomplete_bodies_take_no_place() -> None:
+async def test_requests_with_incomplete_bodies_do_not_count_as_running() -> None:
     app = Echo()
     async with (
         listening(app, ONE) as port,
@@ -292,7 +294,7 @@ async def test_requests_with_incomplete_bodies_take_no_place() -> None:
         assert await slow[0].ask(b"c") == (200, "/page:abc")
 
 
-async def test_refusals_are_logged_as_sums(caplog: pytest.LogCaptureFixture) -> None:
+async def test_refusals_are_logged_as_a_sum(caplog: pytest.LogCaptureFixture) -> None:
     app = Echo()
     with caplog.at_level(logging.WARNING, logger="server.http.admission"):
         async with listening(app, ONE) as port, clients(port, 5) as (busy, *others):

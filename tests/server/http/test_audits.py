@@ -20,7 +20,7 @@ def hidden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
 
 
-def test_every_audit_of_graphql_http_passes(shown: str) -> None:
+def test_every_audit_of_graphql_over_http_passes(shown: str) -> None:
     found = programs.graphql_http(shown)
     assert len(found) > 60
     assert [finding for finding in found if not finding.holds] == []
@@ -31,6 +31,6 @@ def test_graphql_cop_reports_only_expected_findings(shown: str) -> None:
     assert [finding for finding in found if not finding.holds] == []
 
 
-def test_graphql_cop_learns_nothing_of_a_hidden_schema(hidden: str) -> None:
+def test_graphql_cop_finds_nothing_about_a_hidden_schema(hidden: str) -> None:
     found = graphql_cop.findings(hidden, introspection=False)
     assert [finding for finding in found if not finding.holds] == []

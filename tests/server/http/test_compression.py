@@ -87,14 +87,16 @@ async def test_files_and_small_responses_are_not_compressed() -> None:
         (b'W/"a1"', "gzip", 'W/"a1"'),
     ],
 )
-async def test_a_strong_tag_names_the_bytes_that_are_sent(
+async def test_a_strong_etag_is_that_of_the_bytes_that_are_sent(
     tag: bytes, asked: str, sent: str
 ) -> None:
     answer = await ask(app=page(tag=tag), accept_encoding=asked)
     assert answer.headers["etag"] == sent
 
 
-async def test_the_middleware_alone_would_compress_for_a_cookie() -> None:
+async def test_starlettes_middleware_alone_would_compress_responses_to_requests_with_a_cookie() -> (
+    None
+):
     """So the rule is ours to keep."""
     transport = httpx.ASGITransport(CompressMiddleware(page()))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:

@@ -40,7 +40,7 @@ CHUNKED = b"POST /page HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n
 
 
 @pytest.mark.parametrize("sent", [b"", HALF_A_HEAD, HALF_A_BODY])
-async def test_requests_that_never_end_make_room_for_others(sent: bytes) -> None:
+async def test_connections_with_incomplete_requests_are_closed_for_new_ones(sent: bytes) -> None:
     async with (
         listening(Echo(), Settings(max_connections=20)) as port,
         clients(port, 300, sent),
@@ -50,7 +50,7 @@ async def test_requests_that_never_end_make_room_for_others(sent: bytes) -> None
         assert (await probe.ask(HEALTH))[0] == 200
 
 
-async def test_a_connection_that_is_closed_for_another_gets_the_reason(
+async def test_a_connection_that_is_closed_for_a_new_one_receives_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     read, receive = asyncio.Event(), Connection.data_received
@@ -72,7 +72,7 @@ async def test_a_connection_that_is_closed_for_another_gets_the_reason(
         assert await first.rest() == b""
 
 
-async def test_no_connection_with_a_request_is_closed_for_another() -> None:
+async def test_no_connection_with_a_running_request_is_closed_for_a_new_one() -> None:
     app = Echo()
     app.held.clear()
     async with (
@@ -126,7 +126,7 @@ async def test_a_request_that_does_not_arrive_in_time_is_refused() -> None:
         assert time.monotonic() - begun > 0.9
 
 
-async def test_a_slow_request_that_arrives_in_time_is_served() -> None:
+async def test_a_slow_request_that_is_complete_in_time_is_served() -> None:
     async with listening(Echo()) as port, clients(port) as (client,):
         for byte in HALF_A_BODY:
             client.writer.write(bytes([byte]))
@@ -134,7 +134,7 @@ async def test_a_slow_request_that_arrives_in_time_is_served() -> None:
         assert await client.ask(b"67890") == (200, "/page:1234567890")
 
 
-async def test_requests_on_one_connection_are_answered_in_turn() -> None:
+async def test_requests_on_one_connection_are_answered_in_order() -> None:
     whole = b"POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab"
     async with listening(Echo()) as port, clients(port) as (client,):
         client.writer.write(b"".join(whole % i for i in range(5)) + whole[:-1] % 5)
@@ -168,7 +168,7 @@ async def test_a_client_that_expects_100_is_told_to_send_its_body(earlier: bytes
         (CHUNKED + b"0\r\n", b"a:\r\n" * 1_000, 431),
     ],
 )
-async def test_a_too_large_request_is_not_read_further(
+async def test_the_rest_of_a_too_large_request_is_not_read(
     start: bytes, more: bytes, status: int
 ) -> None:
     async with listening(Echo()) as port, clients(port, 1, start) as (client,):
@@ -191,7 +191,7 @@ async def test_a_too_large_request_is_not_read_further(
         (b"X: a\r\n" * MAX_HEADERS, 431),
     ],
 )
-async def test_a_head_has_one_limit_in_one_read_and_in_many(
+async def test_the_limit_of_a_head_applies_to_one_read_and_to_many(
     headers: bytes, status: int, piece: int
 ) -> None:
     request = b"GET /page HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n"
@@ -238,14 +238,14 @@ BODY = b"1\r\na\r\n0\r\n\r\n"
         (b"\x16\x03\x01", 400),
     ],
 )
-async def test_an_ambiguous_head_is_refused(sent: bytes, status: int) -> None:
+async def test_a_head_with_an_ambiguous_length_is_refused(sent: bytes, status: int) -> None:
     async with listening(Echo()) as port, clients(port) as (client,):
         answered, text = await client.ask(sent)
         assert (answered, '"BAD_REQUEST"' in text) == (status, status != 200)
         assert await client.rest() == b""
 
 
-async def test_the_body_of_an_offer_in_two_reads_is_not_the_next_request() -> None:
+async def test_the_body_of_an_upgrade_request_in_two_reads_is_not_parsed_as_a_request() -> None:
     """The parser stops at the head of a request for another protocol."""
     app = Echo()
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n"
@@ -261,7 +261,7 @@ async def test_the_body_of_an_offer_in_two_reads_is_not_the_next_request() -> No
 @pytest.mark.parametrize(
     "sent", [b"no HTTP", b"GET / HTTP/1.1\r\nX-Header: " + b"a" * 100_000, HANDSHAKE]
 )
-async def test_no_refusal_overtakes_an_earlier_answer(sent: bytes) -> None:
+async def test_no_refusal_is_sent_before_an_earlier_response(sent: bytes) -> None:
     """The server can only close: the first request of the pipeline still runs."""
     app = Echo()
     app.held.clear()
@@ -272,7 +272,7 @@ async def test_no_refusal_overtakes_an_earlier_answer(sent: bytes) -> None:
         app.held.set()
 
 
-async def test_few_requests_of_a_connection_wait_for_an_earlier_one() -> None:
+async def test_the_number_of_waiting_requests_of_a_connection_is_limited() -> None:
     app = Echo()
     app.held.clear()
     async with listening(app) as port, clients(port, 2, GET) as (some, many):
@@ -285,7 +285,7 @@ async def test_few_requests_of_a_connection_wait_for_an_earlier_one() -> None:
             assert (await some.answer())[0] == 200
 
 
-async def test_the_body_of_a_request_that_waits_is_not_read(
+async def test_the_body_of_a_waiting_request_is_not_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     app = Echo()
@@ -314,7 +314,9 @@ async def test_the_body_of_a_request_that_waits_is_not_read(
         assert (await client.answer())[0] == 200
 
 
-async def test_a_client_that_takes_no_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_does_not_read_its_response_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
     lost = asyncio.Event()
     lose = Connection.connection_lost
@@ -338,7 +340,9 @@ async def _large_answer(scope: Scope, receive: Receive, send: Send) -> None:
     await Response(b"a" * 50_000_000)(scope, receive, send)
 
 
-async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_bodies_that_arrive_have_a_common_maximum_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(connections, "MAX_BODIES", 1_000)
     async with listening(Echo()) as port, clients(port, 3) as (first, second, third):
         first.writer.write(HALF_A_BODY.replace(b"10", b"900") + b"a" * 890)
@@ -350,7 +354,7 @@ async def test_bodies_that_arrive_are_bounded_together(monkeypatch: pytest.Monke
         assert (status, len(text)) == (200, 106)
 
 
-async def test_bodies_that_wait_for_their_turn_are_bounded_too(
+async def test_bodies_of_waiting_requests_count_for_the_common_maximum(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connections, "MAX_BODIES", 1_000)
@@ -374,7 +378,7 @@ async def test_bodies_that_wait_for_their_turn_are_bounded_too(
         assert (await second.ask(post))[0] == 200
 
 
-async def test_nothing_is_read_after_an_answer_that_came_early() -> None:
+async def test_nothing_is_read_after_a_response_that_was_sent_before_the_body() -> None:
     head = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 400000000\r\n\r\n"
     sent = 0
     async with listening(Echo()) as port, clients(port, 1, head) as (client,):
@@ -402,7 +406,7 @@ async def test_a_stop_does_not_wait_for_incomplete_requests(
         assert await slow.rest() == b""
 
 
-async def test_idle_connections_are_answered_once_more_while_the_server_ends(
+async def test_a_request_that_begins_while_the_server_stops_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also a request that has begun when they close."""
@@ -438,7 +442,7 @@ async def test_idle_connections_are_answered_once_more_while_the_server_ends(
         await ending
 
 
-def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_at_the_end(
+def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_before_the_server_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """uvloop runs timers before it reads from sockets."""
@@ -481,7 +485,7 @@ def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_at_the_
     assert uvloop.run(ask_late()).endswith(b"/page:")
 
 
-async def test_an_offer_of_another_protocol_is_ignored() -> None:
+async def test_an_upgrade_to_another_protocol_is_ignored() -> None:
     """Java's client offers HTTP/2 with the first request of a connection."""
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
     request = b"POST /page HTTP/1.1\r\nHost: x\r\n%bContent-Length: 3\r\n\r\nabc"
@@ -490,7 +494,7 @@ async def test_an_offer_of_another_protocol_is_ignored() -> None:
         assert await client.ask(request % b"") == (200, "/page:abc")
 
 
-def test_the_limit_of_descriptors_is_raised_as_far_as_useful() -> None:
+def test_the_limit_of_descriptors_is_raised_to_what_the_server_needs() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
@@ -505,7 +509,7 @@ def test_some_descriptors_are_left_for_the_store(descriptors: int, most: int) ->
     assert max_connections(descriptors) == most
 
 
-async def test_clients_wait_while_the_system_has_no_descriptor(
+async def test_clients_wait_while_the_system_has_no_free_descriptor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(serving, "LISTENERS", 1)  # asyncio tries, and reports, 2,048 times for each

@@ -113,7 +113,7 @@ def fail() -> str:
         ),
     ],
 )
-async def test_a_refusal_can_be_read_by_the_page(
+async def test_a_page_can_read_a_refusal(
     table: Table,
     status: int,
     authenticator: Authenticator,
@@ -135,7 +135,7 @@ async def test_a_refusal_can_be_read_by_the_page(
 
 @pytest.mark.parametrize("origins", [[SHOP], ["*"]])
 @pytest.mark.parametrize("path", ["/", "/products/1", "/sign-in", "/health", "/nowhere"])
-async def test_no_page_can_be_read_by_another_origin(
+async def test_another_origin_cannot_read_the_html_pages(
     table: Table, origins: list[str], path: str
 ) -> None:
     async with serving(table, cors_origins=origins) as client:
@@ -145,14 +145,14 @@ async def test_no_page_can_be_read_by_another_origin(
         assert "Access-Control-Allow-Origin" not in told.headers
 
 
-async def test_caches_keep_responses_to_different_origins_apart(table: Table) -> None:
+async def test_caches_store_separate_responses_for_different_origins(table: Table) -> None:
     async with serving(table, cors_origins=[SHOP]) as client:
         for headers in ({"Origin": SHOP}, {"Origin": OTHER}, {}):
             answer = await client.get("/graphql?query={__typename}", headers=headers)
             assert answer.headers["Vary"] == "Accept, Origin"
 
 
-async def test_a_site_below_a_path_is_open_too(table: Table) -> None:
+async def test_cors_works_for_a_site_below_a_path(table: Table) -> None:
     async with serving(table, root_path="/shop", cors_origins=[SHOP]) as client:
         answer = await client.get("/shop/graphql?query={__typename}", headers={"Origin": SHOP})
     assert answer.json() == {"data": {"__typename": "Query"}}

@@ -78,7 +78,7 @@ async def test_no_other_file_is_served(client: httpx.AsyncClient, path: str) -> 
     assert response.json()["errors"][0]["extensions"]["code"] == "NOT_FOUND"
 
 
-async def test_the_page_says_if_files_are_missing(
+async def test_a_page_reports_that_graphiqls_files_are_missing(
     client: httpx.AsyncClient,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,

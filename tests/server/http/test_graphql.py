@@ -114,7 +114,7 @@ async def test_graphql_ignores_the_cookie_of_a_session(client: httpx.AsyncClient
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_a_post_gets_no_page(client: httpx.AsyncClient) -> None:
+async def test_a_post_never_receives_graphiql(client: httpx.AsyncClient) -> None:
     answer = await posted(client, HTML["Accept"], query="{ __typename }")
     assert answer.headers["content-type"] == JSON
 
@@ -162,7 +162,7 @@ async def test_a_request_error_has_no_data(
 
 
 @pytest.mark.parametrize("accept", [GRAPHQL, JSON])
-async def test_a_field_that_fails_leaves_data(client: httpx.AsyncClient, accept: str) -> None:
+async def test_a_failed_field_leaves_the_other_data(client: httpx.AsyncClient, accept: str) -> None:
     query = '{ product(productId: "42") { comments(after: "nonsense") { totalCount } } }'
     answer = await posted(client, accept, query=query)
     assert answer.status_code == 200
@@ -190,7 +190,7 @@ NEW_APOLLO = f"{GRAPHQL},{JSON};q=0.9"
     [("*/*", {}, 200), (NEW_APOLLO, {"clientLibrary": {"name": "@apollo/client"}}, 400)],
 )
 @pytest.mark.parametrize("by_get", [False, True])
-async def test_an_unknown_hash_asks_apollos_link_for_the_text(
+async def test_for_an_unknown_hash_apollos_link_sends_the_text(
     client: httpx.AsyncClient, accept: str, library: dict[str, Any], status: int, by_get: bool
 ) -> None:
     """Exactly the first request of the link, in its releases 3 and 4."""
@@ -213,6 +213,6 @@ async def test_an_unknown_hash_asks_apollos_link_for_the_text(
     }
 
 
-async def test_a_text_with_its_hash_runs(client: httpx.AsyncClient) -> None:
+async def test_a_text_with_its_hash_is_executed(client: httpx.AsyncClient) -> None:
     answer = await posted(client, "*/*", query="{ __typename }", extensions=HASH)
     assert answer.json() == {"data": {"__typename": "Query"}}

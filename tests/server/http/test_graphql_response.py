@@ -46,7 +46,7 @@ def comment(number: int) -> Comment:
     )
 
 
-async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_much_is_not(
+async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_many_bytes_are_refused(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     await Stores(table).comments.put_many([comment(number) for number in range(100)])

@@ -51,11 +51,11 @@ def test_loopback_is_always_allowed(host: str, settings: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0"}, {"public_url": PUBLIC}])
-def test_other_hosts_are_not(host: str, settings: Any) -> None:
+def test_other_hosts_are_refused(host: str, settings: Any) -> None:
     assert not allowed(host, "192.0.2.1", **settings)
 
 
-def test_named_hosts_are_allowed_on_any_port() -> None:
+def test_configured_hosts_are_allowed_on_any_port() -> None:
     named: Any = {
         "public_url": PUBLIC,
         "allowed_hosts": ["B.example", "*.c.example", "2001:db8::1"],
@@ -73,7 +73,7 @@ def test_named_hosts_are_allowed_on_any_port() -> None:
     assert allowed("anything.example", allowed_hosts=["*"])
 
 
-def test_a_server_beyond_loopback_answers_for_the_address_of_the_connection() -> None:
+def test_a_server_beyond_loopback_accepts_the_address_of_the_connection_as_host() -> None:
     assert allowed("192.0.2.1:8000", "192.0.2.1", host="0.0.0.0")
     assert allowed("[2001:db8:0::1]:8000", "2001:db8::1", host="::")
     assert allowed("box.example:8000", "192.0.2.1", host="box.example")
@@ -90,12 +90,12 @@ def test_an_invalid_host_is_refused_at_the_start(host: str) -> None:
 @pytest.mark.parametrize(
     "url", ["shop.example", PUBLIC + "/reviews", PUBLIC + "/", "ftp://a.example"]
 )
-def test_a_public_url_is_scheme_host_and_port(url: str) -> None:
+def test_a_public_url_has_only_scheme_host_and_port(url: str) -> None:
     with pytest.raises(CommandError, match="write only scheme, host and port"):
         Settings(public_url=url)
 
 
-async def test_the_application_refuses_other_hosts_and_answers_health_checks(
+async def test_the_application_refuses_other_hosts_except_for_health_checks(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with serving(table, site="http://evil.example") as client:
@@ -114,7 +114,7 @@ async def test_the_application_refuses_other_hosts_and_answers_health_checks(
     ]
 
 
-async def test_no_redirect_is_made_of_the_host(table: Table) -> None:
+async def test_no_redirect_contains_the_host_header(table: Table) -> None:
     async with serving(table) as client:
         for path in ("/graphql/", "/sign-in/", "/health/live/"):
             assert (await client.get(path)).status_code == 404

@@ -113,7 +113,9 @@ async def test_an_absent_field_is_unchanged(client: httpx.AsyncClient, of: Updat
 
 
 @pytest.mark.parametrize(("of", "name"), EACH, ids=lambda one: getattr(one, "mutation", one))
-async def test_null_clears_or_is_refused(client: httpx.AsyncClient, of: Update, name: str) -> None:
+async def test_null_clears_a_field_or_is_refused(
+    client: httpx.AsyncClient, of: Update, name: str
+) -> None:
     declared = "$value: Int" if name == "rating" else "$value: String"
     for text, variables in (
         (whole(of), {"input": {**of.which, name: None}}),

@@ -94,7 +94,7 @@ FAULTY: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_a_request_without_a_document_is_a_bad_request(table: Table) -> None:
+async def test_a_request_without_an_operation_is_a_bad_request(table: Table) -> None:
     async with serving(table, {"view": VIEW}) as client:
         for body, sentence in FAULTY:
             answer = await by_post(client, **body)
@@ -120,7 +120,7 @@ async def test_a_trusted_mutation_needs_post_and_a_jwt(table: Table) -> None:
 
 
 @pytest.mark.parametrize("ask", [by_post, by_get])
-async def test_a_server_of_trusted_documents_runs_no_others(table: Table, ask: Any) -> None:
+async def test_a_server_of_trusted_documents_executes_no_others(table: Table, ask: Any) -> None:
     async with serving(table, {"view": VIEW}, documents_only=True) as client:
         refused = await ask(client, query="{ __typename }")
         assert code_of(refused) == "UNTRUSTED_DOCUMENT"
@@ -133,7 +133,7 @@ async def test_a_server_of_trusted_documents_runs_no_others(table: Table, ask: A
         assert (await ask(client, query=VIEW, variables=VARIABLES)).json() == SEEN
 
 
-async def test_pages_are_served_beside_trusted_documents_only(table: Table) -> None:
+async def test_pages_work_on_a_server_of_trusted_documents(table: Table) -> None:
     async with serving(table, documents_only=True) as client:
         assert (await client.get("/products/42")).status_code == 200
 
@@ -157,7 +157,7 @@ async def test_a_document_added_to_the_table_is_available_at_once(table: Table) 
             assert answer.json() == {"data": {"added": "Query"}}
 
 
-async def test_every_process_finds_an_added_document_by_text_and_hash(
+async def test_every_process_finds_a_new_document_by_text_and_hash(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also if no client has requested it from this process by its id.
@@ -245,7 +245,7 @@ async def test_a_text_with_the_hash_of_another_text_is_refused(table: Table) -> 
         assert code_of(await by_post(client, **hashed(sha256(VIEW)))) == "PERSISTED_QUERY_NOT_FOUND"
 
 
-async def test_registered_documents_are_bounded(
+async def test_registered_documents_have_a_maximum_size(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert AUTOMATIC_BYTES == 16_000_000
@@ -259,7 +259,7 @@ async def test_registered_documents_are_bounded(
     assert last.json() == {"data": {"a3": "Query"}}
 
 
-async def test_short_texts_take_no_more_memory_than_long_ones(
+async def test_many_short_texts_need_no_more_memory_than_long_ones(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.http.request.AUTOMATIC_BYTES", 1_000_000)
@@ -276,7 +276,7 @@ async def test_short_texts_take_no_more_memory_than_long_ones(
     assert taken < 1_000_000
 
 
-async def test_a_too_long_text_displaces_no_registered_document(table: Table) -> None:
+async def test_a_too_long_text_does_not_evict_a_registered_document(table: Table) -> None:
     async with serving(table, apq=True) as client:
         await by_post(client, query="{ __typename }", **hashed(sha256("{ __typename }")))
         for number in range(17):
@@ -287,7 +287,7 @@ async def test_a_too_long_text_displaces_no_registered_document(table: Table) ->
     assert answer.json() == {"data": {"__typename": "Query"}}
 
 
-async def test_clients_cannot_register_ids(table: Table) -> None:
+async def test_clients_cannot_register_texts_by_id(table: Table) -> None:
     async with serving(table, apq=True) as client:
         await by_post(client, query=VIEW, variables=VARIABLES, **hashed(sha256(VIEW)))
         assert code_of(await by_post(client, documentId=sha256(VIEW))) == "NOT_FOUND"

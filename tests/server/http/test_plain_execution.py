@@ -23,7 +23,9 @@ async def asked(client: httpx.AsyncClient) -> list[bytes]:
     return [(await client.post("/graphql", json=body)).content for _ in range(3)]
 
 
-async def test_the_answers_are_the_same(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_plain_execution_has_equal_results(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     comment = {"productId": "plain", "rating": 4, "language": "en", "text": "As ever."}
     async with serving(table) as client:
         body = {"query": ADD, "variables": {"input": comment}}

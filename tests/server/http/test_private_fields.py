@@ -136,7 +136,7 @@ def is_public(answer: httpx.Response) -> bool:
     return cached.startswith("public")
 
 
-def test_the_operations_select_every_field_that_queries_reach() -> None:
+def test_the_tests_operations_select_every_field_of_queries() -> None:
     asked = {name.split()[1] for name in OPERATIONS}
     reached = set(paths())
     everything = {
@@ -162,7 +162,7 @@ def test_the_operations_select_every_field_that_queries_reach() -> None:
     }
 
 
-def test_each_declared_field_exists() -> None:
+def test_each_declared_public_field_exists() -> None:
     """A renamed field is private until its new name is declared."""
     fields = {f"{one}.{name}" for one in paths() for name, *_ in fields_of(SCHEMA.type_map[one])}
     assert DECLARED - fields == set()
@@ -188,7 +188,9 @@ def test_product_details_are_public(answers: dict[str, dict[str, httpx.Response]
         assert is_public(answers[f"public Product.{field}"]["nobody"])
 
 
-def test_the_owner_sees_the_private_fields(answers: dict[str, dict[str, httpx.Response]]) -> None:
+def test_private_fields_are_shown_to_the_owner(
+    answers: dict[str, dict[str, httpx.Response]],
+) -> None:
     """Otherwise no answer would differ between clients."""
     for field in ("UserProfile.email", "Order.total", "Ticket.subject", "Organization.name"):
         given = answers[f"any {field}"]

@@ -40,7 +40,7 @@ def limited(rate: str = "2/min") -> RateLimitMiddleware:
     return RateLimitMiddleware(Echo(), rate, PROXIES)
 
 
-async def test_a_client_above_its_rate_gets_the_time_to_retry() -> None:
+async def test_a_client_above_its_rate_receives_retry_after() -> None:
     app = limited()
     assert await statuses(app, "203.0.113.9") == [200, 200, 429, 429]
     async with client_of(app, "203.0.113.9") as client:
@@ -58,14 +58,14 @@ async def test_each_client_has_its_own_limit() -> None:
     assert await statuses(app, "203.0.113.10") == [200, 200, 429, 429]
 
 
-async def test_all_addresses_of_an_ipv6_customer_are_one_client() -> None:
+async def test_all_addresses_of_an_ipv6_network_are_one_client() -> None:
     app = limited()
     assert await statuses(app, "2001:db8:1:1::1") == [200, 200, 429, 429]
     assert await statuses(app, "2001:db8:1:1:ffff::2") == [429] * 4
     assert await statuses(app, "2001:db8:1:2::1") == [200, 200, 429, 429]
 
 
-async def test_forwarded_names_that_are_not_addresses_are_one_client() -> None:
+async def test_forwarded_texts_that_are_not_addresses_are_one_client() -> None:
     app = limited()
     assert await statuses(app, "a" * 10_000) == [200, 200, 429, 429]
     assert await statuses(app, "b") == [429] * 4
@@ -76,11 +76,11 @@ async def test_a_trusted_proxy_is_not_limited(address: str) -> None:
     assert await statuses(limited(), address) == [200] * 4
 
 
-async def test_health_is_not_limited() -> None:
+async def test_health_checks_are_not_limited() -> None:
     assert await statuses(limited(), "203.0.113.9", "/health") == [200] * 4
 
 
-async def test_a_burst_may_be_allowed() -> None:
+async def test_a_burst_is_allowed_by_setting() -> None:
     assert await statuses(limited("1/min burst 3"), "203.0.113.9") == [200, 200, 200, 429]
 
 
@@ -146,7 +146,7 @@ async def test_processor_time_of_documents_counts_as_requests(
     assert (await statuses(app, "203.0.113.10"))[0] == 200
 
 
-async def test_the_debt_of_a_client_is_at_most_a_burst(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_waiting_time_of_a_client_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     clock(monkeypatch, 3_600)
     app = RateLimitMiddleware(Costly(), "100/min", PROXIES)
     async with client_of(app, "203.0.113.9") as client:
@@ -179,7 +179,7 @@ def stranger(app: ASGIApp, address: str) -> httpx.AsyncClient:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_a_client_that_sends_ever_new_documents_is_refused(table: Table, method: str) -> None:
+async def test_a_client_that_sends_many_new_documents_is_refused(table: Table, method: str) -> None:
     """60 documents of 100 fragments are within the rate, and take a second of processor time."""
     app = whole(table)
 
@@ -199,7 +199,9 @@ async def test_a_client_that_sends_ever_new_documents_is_refused(table: Table, m
     assert await seen("203.0.113.11", ["known"] * 30) == [200] * 30
 
 
-async def test_a_client_that_sends_ever_new_documents_by_websocket_is_cut_off(table: Table) -> None:
+async def test_a_websocket_client_that_sends_many_new_documents_is_disconnected(
+    table: Table,
+) -> None:
     forwarded = {"X-Forwarded-For": "203.0.113.9"}
     async with listening(whole(table), Settings()) as port:
         url = f"http://127.0.0.1:{port}"

@@ -33,7 +33,7 @@ def error_of(response: httpx.Response) -> tuple[str, str]:
     return error["extensions"]["code"], error["message"]
 
 
-async def test_a_query_answers_from_the_store(client: httpx.AsyncClient, table: Table) -> None:
+async def test_a_query_returns_stored_comments(client: httpx.AsyncClient, table: Table) -> None:
     made = datetime(2020, 11, 20, tzinfo=UTC)
     comment = Comment("c1", "42", "ada", 5, "en", "Naïve ☕", "…", made)
     await Stores(table).comments.put_many([comment])
@@ -47,7 +47,7 @@ async def test_a_query_answers_from_the_store(client: httpx.AsyncClient, table: 
 
 
 @pytest.mark.parametrize("explain", [True, False])
-async def test_plans_and_costs_show_only_with_explain(table: Table, explain: bool) -> None:
+async def test_plans_and_costs_are_shown_only_with_explain(table: Table, explain: bool) -> None:
     query = '{ product(productId: "41") { comments { nodes { title } plan { requests } } } }'
     async with serving(table, explain=explain) as client:
         answer = (await client.post("/graphql", json={"query": query})).json()
@@ -66,7 +66,7 @@ async def test_plans_and_costs_show_only_with_explain(table: Table, explain: boo
         assert extensions["cost"]["predicted"]["requests"] > 0
 
 
-async def test_a_write_needs_a_jwt_which_names_the_author(client: httpx.AsyncClient) -> None:
+async def test_a_write_requires_a_jwt_that_names_the_author(client: httpx.AsyncClient) -> None:
     query = """mutation ($input: AddCommentInput!) {
       addComment(input: $input) { comment { username } userErrors { message } } }"""
     comment = {"productId": "43", "rating": 5, "language": "en", "text": "Good."}
@@ -94,7 +94,7 @@ NO_KEYS = Authenticator(secret=lambda: None, issuer=Issuer(jwks_url="http://127.
     ],
     ids=["an invalid JWT", "a key set that cannot be fetched"],
 )
-async def test_a_jwt_is_checked_before_anything_runs(
+async def test_a_jwt_is_verified_before_the_operation_is_executed(
     table: Table,
     jwt: str,
     authenticator: Authenticator | None,
@@ -234,7 +234,7 @@ async def test_an_internal_error_shows_its_request_id_and_is_logged_once(
     assert record.exc_info is not None
 
 
-async def test_a_timeout_of_the_application_is_not_reported_as_the_deadline() -> None:
+async def test_a_timeout_inside_the_application_is_not_reported_as_the_deadline() -> None:
     async def timing_out(scope: Scope, receive: Receive, send: Send) -> None:
         raise TimeoutError
 

@@ -48,7 +48,7 @@ async def test_a_public_read_by_get_is_cached_for_all_clients(table: Table) -> N
     assert answers[0].headers["etag"][0] == '"', "strong"
 
 
-async def test_tags_differ_by_data_and_by_media_type(table: Table) -> None:
+async def test_etags_differ_by_data_and_by_media_type(table: Table) -> None:
     async with serving(table, TEXTS) as client:
         tags = {
             (await by_get(client, **ASKED)).headers["etag"],
@@ -73,7 +73,7 @@ async def test_a_client_with_the_current_response_gets_304(table: Table, form: s
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br"])
-async def test_a_compressed_answer_has_a_tag_of_its_own(table: Table, coding: str) -> None:
+async def test_a_compressed_response_has_its_own_etag(table: Table, coding: str) -> None:
     async with serving(table, TEXTS) as client:
         client.headers["Accept-Encoding"] = "identity"
         plain = await by_get(client, documentId="large")
@@ -120,7 +120,7 @@ async def test_responses_to_signed_in_clients_are_not_cached(
     assert "x-request-id" in answer.headers
 
 
-async def test_only_trusted_documents_by_get_are_kept(table: Table) -> None:
+async def test_on_a_server_of_trusted_documents_only_they_are_cached(table: Table) -> None:
     async with serving(table, TEXTS, apq=True) as client:
         text = await by_get(client, query=VIEW, variables={"id": "42"})
         assert kept(text) == NOT_KEPT
@@ -150,7 +150,7 @@ async def test_refusals_are_not_cached(table: Table) -> None:
     assert {kept(answer) for answer in refused} == {NOT_KEPT}
 
 
-async def test_an_answer_that_is_too_large_is_not_kept(
+async def test_a_response_that_is_too_large_is_not_cached(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.http.graphql.MAX_RESPONSE", 20)
@@ -168,7 +168,7 @@ async def test_the_seconds_of_caching_are_settings_and_0_disables_it(table: Tabl
         assert kept(await by_get(client, **ASKED)) == NOT_KEPT
 
 
-async def test_pages_of_other_origins_get_answers_of_their_own(table: Table) -> None:
+async def test_the_cache_varies_by_origin(table: Table) -> None:
     async with serving(table, TEXTS, cors_origins=["https://shop.example"]) as client:
         for origin in (None, "https://shop.example", "https://other.example"):
             headers = {} if origin is None else {"Origin": origin}

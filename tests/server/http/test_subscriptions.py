@@ -82,7 +82,7 @@ async def closed(connection: Any) -> tuple[int, str]:
 
 
 @TRANSPORTS
-async def test_events_come_and_are_resumed_from(
+async def test_events_are_sent_and_a_subscription_can_continue_after_them(
     url: str, broker: InProcessBroker, transport: Any
 ) -> None:
     async with transport(url, rating=[5]) as events:
@@ -96,7 +96,7 @@ async def test_events_come_and_are_resumed_from(
 
 
 @TRANSPORTS
-async def test_random_reconnects_see_the_writes_in_order(
+async def test_random_reconnects_receive_the_writes_in_order(
     url: str, broker: InProcessBroker, transport: Any
 ) -> None:
     dice = random.Random(1)
@@ -120,7 +120,7 @@ async def test_random_reconnects_see_the_writes_in_order(
     assert [one["commentEdge"]["node"]["text"] for one in seen] == texts
 
 
-async def test_a_browser_that_connects_again_goes_on_by_its_last_event(
+async def test_a_browser_that_reconnects_continues_after_its_last_event(
     url: str, broker: InProcessBroker
 ) -> None:
     start = broker.log.last.cursor
@@ -129,7 +129,7 @@ async def test_a_browser_that_connects_again_goes_on_by_its_last_event(
         assert (await anext(events))["kind"] == "ADDED"
 
 
-async def test_a_page_reads_its_list_once_and_follows_it_from_there(
+async def test_a_subscription_continues_after_the_page_of_a_query(
     table: Table, broker: InProcessBroker, settings: Settings
 ) -> None:
     """A write before the page's script listens is an event, and no READY reloads the list."""
@@ -151,7 +151,9 @@ async def test_a_page_reads_its_list_once_and_follows_it_from_there(
 
 
 @TRANSPORTS
-async def test_a_subscription_after_a_dropped_event_gets_a_reload(url: str, transport: Any) -> None:
+async def test_a_subscription_after_a_dropped_event_receives_reload(
+    url: str, transport: Any
+) -> None:
     async with transport(url, after=Log().last.cursor) as events:
         assert (await anext(events))["kind"] == "RELOAD"
 
@@ -216,7 +218,7 @@ async def test_an_expired_jwt_ends_its_subscriptions(
 
 
 @TRANSPORTS
-async def test_no_timer_is_left_of_a_client_that_left(
+async def test_a_disconnected_client_leaves_no_timer(
     url: str, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
     ends: list[subscriptions.End] = []
@@ -250,7 +252,7 @@ async def test_no_timer_is_left_of_a_client_that_left(
 
 
 @TRANSPORTS
-async def test_a_slow_client_is_dropped_with_a_reason(
+async def test_a_slow_client_is_disconnected_with_a_reason(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
     monkeypatch.setattr(log, "MAX_WAITING_EVENTS", 3)
@@ -285,7 +287,7 @@ async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
 
 
 @pytest.mark.parametrize("transport", [by_idle_socket, by_stream])
-async def test_a_client_that_reads_nothing_is_cut_off(
+async def test_a_client_that_reads_nothing_is_disconnected(
     url: str, broker: InProcessBroker, monkeypatch: pytest.MonkeyPatch, transport: Any
 ) -> None:
     monkeypatch.setattr(connections, "SEND_TIMEOUT", 0.2)
@@ -335,7 +337,7 @@ async def test_a_violation_of_the_protocol_closes_the_connection(
     assert "Exception in ASGI application" not in caplog.text
 
 
-async def test_other_subprotocols_are_not_spoken(url: str) -> None:
+async def test_other_subprotocols_are_refused(url: str) -> None:
     async with connect(url.replace("http", "ws") + "/graphql") as connection:
         assert (await closed(connection))[0] == 4406
 
@@ -360,7 +362,7 @@ async def test_subscriptions_have_ids_and_a_maximum_number(
         assert (await closed(connection))[0] == 4409
 
 
-async def test_fragments_in_a_circle_are_refused_by_every_way(url: str) -> None:
+async def test_fragments_in_a_cycle_are_refused_by_every_transport(url: str) -> None:
     names = [f"f{number}" for number in range(11)]
     spread = " ".join(f"...{name}" for name in names)
     circle = " ".join(f"fragment {name} on Query{{{spread}}}" for name in names)
@@ -381,7 +383,7 @@ async def test_fragments_in_a_circle_are_refused_by_every_way(url: str) -> None:
         ]
 
 
-async def test_an_operation_that_the_document_lacks_is_an_error(url: str) -> None:
+async def test_an_unknown_operation_name_is_an_error(url: str) -> None:
     async with socket(url) as connection:
         payload = {"query": EVENTS, "operationName": "x" * 9_000}
         await say(connection, type="subscribe", id="1", payload=payload)
@@ -391,7 +393,7 @@ async def test_an_operation_that_the_document_lacks_is_an_error(url: str) -> Non
     assert len(error["message"]) < 400
 
 
-async def test_a_faulty_subscription_is_an_error_of_its_own(url: str) -> None:
+async def test_an_invalid_subscription_does_not_end_the_others(url: str) -> None:
     async with socket(url) as connection:
         await subscribe(connection, rating=[7])
         message = await heard(connection)
@@ -417,7 +419,7 @@ async def test_a_faulty_subscription_is_an_error_of_its_own(url: str) -> None:
         ("http://[", False),
     ],
 )
-async def test_pages_of_other_origins_are_let_in_by_setting(
+async def test_pages_of_other_origins_connect_only_by_setting(
     url: str, origin: str, welcome: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     opened = socket(url, origin=url if origin == "own" else origin)
@@ -450,7 +452,7 @@ async def test_connections_of_one_client_are_limited(
 
 @pytest.mark.parametrize("settings", [Settings(max_concurrency=1)])
 @TRANSPORTS
-async def test_subscribers_take_no_place_of_requests(
+async def test_subscribers_do_not_count_as_running_requests(
     url: str, transport: Any, settings: Settings
 ) -> None:
     async with transport(url) as events, transport(url) as others:
@@ -470,7 +472,7 @@ async def test_messages_count_as_requests(url: str, settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("settings", [Settings(documents_only=True)])
-async def test_only_trusted_documents_are_listened_to(url: str) -> None:
+async def test_a_server_of_trusted_documents_accepts_only_their_subscriptions(url: str) -> None:
     trusted = {"documentId": hash_of(DOCUMENTS["product.live"]), "variables": {"productId": "42"}}
     for payload in ({"query": EVENTS, "variables": {"product": "42"}}, trusted):
         async with httpx.AsyncClient(timeout=60) as client, socket(url) as connection:

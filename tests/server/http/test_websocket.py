@@ -79,7 +79,7 @@ async def test_frames_of_every_kind_are_counted(frames: list[Frame]) -> None:
     assert app.messages <= MAX_FRAMES + websocket._PIECE // len(wire(TEXT))
 
 
-async def test_an_application_that_answers_a_flood_ends_without_an_error(
+async def test_an_application_that_answers_a_flooding_client_ends_without_an_error(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Answering(Socket):
@@ -97,7 +97,7 @@ async def test_an_application_that_answers_a_flood_ends_without_an_error(
     assert "Exception in ASGI application" not in caplog.text
 
 
-async def test_frames_are_counted_by_the_second(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_frames_are_counted_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[WebSocketProtocol] = []
     make = WebSocketProtocol.connection_made
 
@@ -114,7 +114,7 @@ async def test_frames_are_counted_by_the_second(monkeypatch: pytest.MonkeyPatch)
             opened[0]._second -= 1
 
 
-async def test_a_message_has_so_many_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_message_has_a_maximum_number_of_frames(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket, "MAX_MESSAGE_FRAMES", 10)
     async with listening(Socket()) as port, sockets(port) as (client,):
         client.writer.write(wire(OPENING, *[EMPTY] * 11))
@@ -122,7 +122,7 @@ async def test_a_message_has_so_many_frames(monkeypatch: pytest.MonkeyPatch) -> 
             assert (await client.reader.read())[2:4] == (4429).to_bytes(2)
 
 
-async def test_frames_after_the_close_are_counted_too() -> None:
+async def test_frames_after_the_close_frame_are_counted_too() -> None:
     """A client may send on until it answers the close."""
     async with listening(Socket(closing=True)) as port, sockets(port) as (client,):
         client.writer.write(wire(TEXT))
@@ -136,7 +136,7 @@ async def test_frames_after_the_close_are_counted_too() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.2, 60.0])
-async def test_a_client_that_reads_no_pong_is_read_no_further_and_cut_off(
+async def test_a_client_that_reads_no_pongs_is_not_read_and_then_disconnected(
     monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     monkeypatch.setattr(websocket, "MAX_FRAMES", 10**9)

@@ -71,7 +71,9 @@ def test_a_trend_has_a_bar_for_each_period(
     assert capsys.readouterr().out.startswith("Product 43 has no comments as of")
 
 
-def test_movers_are_a_table(store: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_movers_are_printed_as_a_table(
+    store: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
     given = ("--interval", "day", "--from", "2023-01-01", "--to", "2023-01-03")
     run("analytics", "movers", *given, "--by", "average", "--at-least", "2", *store)
     days = [[row.rating for row in ROWS if row.created_at.day == day] for day in (1, 3)]
@@ -99,7 +101,7 @@ def test_the_password_of_a_server_is_not_printed() -> None:
         (("trend", "42", "--analytics-url", "http://127.0.0.1:1"), "cannot be reached"),
     ],
 )
-def test_an_impossible_question_is_one_sentence(
+def test_an_invalid_question_ends_with_one_sentence(
     store: tuple[str, str], arguments: tuple[str, ...], sentence: str
 ) -> None:
     with pytest.raises((CommandError, DalError)) as refused:

@@ -30,7 +30,7 @@ def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
     assert "query Page" in listed
 
 
-def test_nothing_is_added_where_one_is_broken(tmp_path: Path, manifest: Path) -> None:
+def test_nothing_is_added_if_one_document_is_broken(tmp_path: Path, manifest: Path) -> None:
     store = {"MARGINALIA_DATA_DIR": str(tmp_path / "data")}
     called("table", "create", **store)
     broken = tmp_path / "broken.json"
@@ -68,7 +68,9 @@ def test_options_that_exclude_each_other_are_refused() -> None:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_of_no_documents_does_not_start(tmp_path: Path, workers: str) -> None:
+def test_a_server_of_trusted_documents_without_any_does_not_start(
+    tmp_path: Path, workers: str
+) -> None:
     place = ("--port", "0", "--data-dir", tmp_path, "--workers", workers)
     outcome = called("serve", "--documents-only", *place)
     assert outcome.returncode == 2
@@ -78,7 +80,7 @@ def test_a_server_of_no_documents_does_not_start(tmp_path: Path, workers: str) -
     )
 
 
-def test_a_running_server_has_what_is_added(tmp_path: Path, manifest: Path) -> None:
+def test_a_running_server_has_added_documents(tmp_path: Path, manifest: Path) -> None:
     later = tmp_path / "later.json"
     later.write_text(json.dumps({"later": "{ later: __typename }"}))
     options = ("--documents", str(manifest), "--documents-only")

@@ -19,7 +19,7 @@ async def store(table: Table, comments: CommentRepository, dynoxide_url: str) ->
     return ["--endpoint-url", dynoxide_url, "--table", table.name]
 
 
-async def test_one_page_is_read_and_shown(store: list[str], comments: CommentRepository) -> None:
+async def test_one_page_is_read_and_printed(store: list[str], comments: CommentRepository) -> None:
     said = called("explain", "42", "--rating", "5", "--first", "3", *store, **AWS)
     assert (said.returncode, said.stderr) == (0, "")
     page = await comments.page(Selection("42", frozenset({5})), Slice(3))
@@ -28,7 +28,7 @@ async def test_one_page_is_read_and_shown(store: list[str], comments: CommentRep
     assert f"--after {page.edges[-1].cursor}" in said.stdout
 
 
-async def test_the_rejected_indexes_are_a_table(
+async def test_the_rejected_indexes_are_printed_as_a_table(
     store: list[str], comments: CommentRepository
 ) -> None:
     asked = ("explain", "42", "--rating", "4", "--rating", "5", "--language", "en")
@@ -54,7 +54,9 @@ async def test_the_next_page_starts_at_the_cursor(
     assert f"< {first.edges[-1].position}" in said.stdout
 
 
-async def test_dates_and_order_are_the_apis(store: list[str], comments: CommentRepository) -> None:
+async def test_dates_and_order_have_the_syntax_of_the_api(
+    store: list[str], comments: CommentRepository
+) -> None:
     start, end = oracle.START + timedelta(hours=7), oracle.START + timedelta(hours=31)
     bounds = ("--created-from", start.isoformat(), "--created-before", "2023-01-02T07:00")
     said = called("explain", "42", *bounds, "--order-by", "oldest", *store, COLUMNS="200", **AWS)
@@ -81,7 +83,7 @@ async def test_dates_and_order_are_the_apis(store: list[str], comments: CommentR
         (["--after", "x"], "after: The cursor does not belong to this"),
     ],
 )
-def test_a_bad_argument_is_one_sentence(options: list[str], complaint: str) -> None:
+def test_a_bad_argument_ends_with_one_sentence(options: list[str], complaint: str) -> None:
     said = called("explain", "42", *options)
     assert said.returncode == 2
     assert said.stderr.startswith(f"marginalia: {complaint}")

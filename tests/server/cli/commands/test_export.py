@@ -97,7 +97,7 @@ def streamed(output: int, store: list[str]) -> tuple[int, bytes]:
     return outcome.returncode, outcome.stderr
 
 
-def test_a_reader_that_closes_the_pipe_ends_it_without_a_message(store: list[str]) -> None:
+def test_a_closed_pipe_ends_the_export_without_a_message(store: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     assert streamed(writing, store) == (1, b"")
@@ -134,13 +134,13 @@ async def test_comments_in_all_states_are_exported_on_request(
     )
 
 
-def test_help_names_what_parquet_needs() -> None:
+def test_the_help_shows_what_parquet_requires() -> None:
     ended = called("export", "--help")
     assert ended.returncode == 0
     assert "[analytics]'" in " ".join(ended.stdout.split())
 
 
-async def test_an_impossible_export_is_refused_in_one_line(
+async def test_contradicting_options_of_an_export_are_refused_in_one_line(
     tmp_path: Path, store: list[str], table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for arguments, message in (

@@ -60,7 +60,7 @@ def fed(store: Sequence[str], rows: Sequence[object]) -> Iterator[subprocess.Pop
             process.kill()
 
 
-async def test_a_csv_with_other_column_names(
+async def test_a_csv_with_other_column_names_is_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     content = (
@@ -92,7 +92,7 @@ async def test_a_csv_with_other_column_names(
 SOON = "it must be a date such as 2020-11-20T12:00:00Z, or Unix time in seconds."
 
 
-async def test_bad_rows_are_set_aside_fixed_and_loaded(
+async def test_invalid_rows_are_written_to_a_file_fixed_and_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     broken = json.dumps(row("5"))[1:]
@@ -117,7 +117,7 @@ async def test_bad_rows_are_set_aside_fixed_and_loaded(
     assert sorted(await comments.get_many(ids)) == ids
 
 
-def test_a_flood_of_bad_rows_is_counted(tmp_path: Path, store: list[str]) -> None:
+def test_only_the_first_of_many_invalid_rows_are_printed(tmp_path: Path, store: list[str]) -> None:
     path, rejects = put(tmp_path, "c.jsonl", "{broken\n" * 1_500), tmp_path / "r"
     code, output, errors = load(path, store, "--rejects", rejects)
     assert code == 1
@@ -189,7 +189,9 @@ REFUSED = tomllib.loads((ROOT / "tests/fixtures/load_refusals.toml").read_text("
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["message"][:40])
-def test_a_load_that_cannot_start(tmp_path: Path, case: dict[str, str]) -> None:
+def test_a_load_that_cannot_start_ends_with_one_sentence(
+    tmp_path: Path, case: dict[str, str]
+) -> None:
     if "sample" in case:
         name, made = SAMPLES[case["sample"]]
         path = put(tmp_path, name, made())
@@ -202,7 +204,7 @@ def test_a_load_that_cannot_start(tmp_path: Path, case: dict[str, str]) -> None:
     assert not data.exists()
 
 
-def test_a_file_without_permission_to_read_it(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "c.csv"
     path.touch(mode=0)
     rank = os.geteuid()
@@ -215,7 +217,7 @@ def test_a_file_without_permission_to_read_it(tmp_path: Path) -> None:
     assert str(caught.value) == f"{path} cannot be read by this user: check its permissions."
 
 
-def test_a_full_disk_for_the_rejects(tmp_path: Path, store: list[str]) -> None:
+def test_a_full_disk_for_the_rejects_is_reported(tmp_path: Path, store: list[str]) -> None:
     path = put(tmp_path, "c.jsonl", "{broken\n")
     code, output, errors = load(path, store, "--rejects", "/dev/full")
     assert (code, output) == (2, "")
@@ -255,7 +257,7 @@ async def until_idle(
             quiet, before = (quiet + 1 if sleeps and used == before else 0), used
 
 
-async def test_ctrl_c_ends_a_load_that_waits_for_its_pipe(
+async def test_ctrl_c_ends_a_load_that_waits_for_a_pipe(
     store: list[str], comments: CommentRepository
 ) -> None:
     with fed(store, [row(str(number)) for number in range(450)]) as process:
@@ -269,7 +271,7 @@ async def test_ctrl_c_ends_a_load_that_waits_for_its_pipe(
     )
 
 
-async def test_a_store_that_fails_midway(
+async def test_a_store_that_fails_during_a_load_is_reported(
     store: list[str], table: Table, comments: CommentRepository
 ) -> None:
     with fed(store, [row(str(number)) for number in range(200)]) as process:
@@ -283,7 +285,7 @@ async def test_a_store_that_fails_midway(
     )
 
 
-def test_a_terminal_shows_a_bar(tmp_path: Path, store: list[str]) -> None:
+def test_a_terminal_shows_a_progress_bar(tmp_path: Path, store: list[str]) -> None:
     rows = [row(str(number), rating=number % 6) for number in range(1_000)]
     path = put(tmp_path, "c.jsonl", jsonl(rows))
     ours, theirs = pty.openpty()
@@ -310,7 +312,7 @@ def test_a_load_creates_the_data_directory(tmp_path: Path) -> None:
     assert load(path, ["--data-dir", str(tmp_path / "data")]) == (0, output, "")
 
 
-def test_a_load_while_a_server_runs(tmp_path: Path) -> None:
+def test_a_load_runs_while_a_server_runs(tmp_path: Path) -> None:
     rows = [row(uuid.uuid4().hex, product_id="42") for _ in range(3)]
     path = put(tmp_path, "c.jsonl", jsonl(rows))
     query = '{ product(productId: "42") { comments { nodes { text } } } }'

@@ -42,7 +42,7 @@ def order(order_id: str, status: str = "PLACED", **line: object) -> dict[str, ob
     return {**given, "created_at": CREATED, "lines": lines}
 
 
-async def test_orders(tmp_path: Path, table: Table, store: list[str]) -> None:
+async def test_orders_are_loaded(tmp_path: Path, table: Table, store: list[str]) -> None:
     stores = Stores(table)
     path = tmp_path / "orders.jsonl"
     rows = [
@@ -72,7 +72,9 @@ async def test_orders(tmp_path: Path, table: Table, store: list[str]) -> None:
     assert not (await stores.standings.permission("ada", "p")).bought
 
 
-async def test_a_csv_has_the_lines_as_json(tmp_path: Path, table: Table, store: list[str]) -> None:
+async def test_order_lines_in_a_csv_are_json(
+    tmp_path: Path, table: Table, store: list[str]
+) -> None:
     path = tmp_path / "orders.csv"
     lines = json.dumps([LINE]).replace('"', '""')
     path.write_text(f'id,user,status,created_at,lines\n7,ada,PLACED,2020-11-20,"{lines}"\n')
@@ -81,7 +83,7 @@ async def test_a_csv_has_the_lines_as_json(tmp_path: Path, table: Table, store: 
     assert await Stores(table).orders.get("7") is not None
 
 
-async def test_organisations_and_their_tickets(
+async def test_organisations_and_their_tickets_are_loaded(
     tmp_path: Path, table: Table, store: list[str]
 ) -> None:
     organizations, tickets = tmp_path / "organizations.jsonl", tmp_path / "tickets.jsonl"

@@ -49,7 +49,7 @@ def test_each_preset_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("preset", SAMPLES)
-def test_a_sample_loads_by_the_option_of_the_page(
+def test_a_sample_is_loaded_with_the_documented_option(
     tmp_path: Path, store: list[str], preset: str
 ) -> None:
     path = written(preset, tmp_path)
@@ -64,7 +64,7 @@ def test_a_sample_loads_by_the_option_of_the_page(
 
 
 @pytest.mark.parametrize("preset", SAMPLES)
-def test_a_dry_run_reports_the_same_and_starts_no_engine(tmp_path: Path, preset: str) -> None:
+def test_a_dry_run_prints_the_same_report_and_starts_no_engine(tmp_path: Path, preset: str) -> None:
     path = written(preset, tmp_path)
     code, output, _ = load(
         path, ["--data-dir", str(tmp_path / "data")], "--preset", preset, "--dry-run"
@@ -87,7 +87,7 @@ async def loaded(
     return comment
 
 
-async def test_a_review_of_yotpo(
+async def test_a_review_of_yotpo_is_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     comment = await loaded("yotpo", tmp_path, store, comments, "410000006")
@@ -112,7 +112,7 @@ async def test_reviewers_keep_their_id_and_their_name(tmp_path: Path, preset: st
 
 
 @pytest.mark.parametrize("preset", ["bazaarvoice", "judgeme", "wix", "yotpo"])
-async def test_states_of_a_preset_are_those_of_its_report(
+async def test_comments_have_the_states_of_the_report(
     tmp_path: Path, store: list[str], table: Table, preset: str
 ) -> None:
     _, output, _ = load(written(preset, tmp_path), store, "--preset", preset)
@@ -125,7 +125,7 @@ async def test_states_of_a_preset_are_those_of_its_report(
     assert {one.submission.cause for one in waiting if one.submission} == {ReviewCause.FILE}
 
 
-async def test_a_review_of_bazaarvoice(
+async def test_a_review_of_bazaarvoice_is_loaded(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     comment = await loaded("bazaarvoice", tmp_path, store, comments, "60006")
@@ -139,7 +139,7 @@ async def test_a_review_of_bazaarvoice(
     assert (await comments.get("60003"), await comments.get("60009")) == (None, None)
 
 
-async def test_the_preset_that_the_page_shows(
+async def test_the_documented_preset_works(
     tmp_path: Path, store: list[str], comments: CommentRepository
 ) -> None:
     preset = tmp_path / "shop.toml"

@@ -22,7 +22,7 @@ def run(*arguments: str) -> object:
     return build(list(arguments))(arguments, standalone_mode=False)
 
 
-async def test_it_counts_and_lists_the_older_comments_and_a_load_adds_none(
+async def test_the_command_lists_the_older_comments_and_a_load_adds_no_second_comment(
     table: Table,
     dynoxide_url: str,
     tmp_path: Path,

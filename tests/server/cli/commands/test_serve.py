@@ -49,7 +49,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-async def test_a_signal_ends_server_and_engine_after_the_requests_in_flight(tmp_path: Path) -> None:
+async def test_a_signal_ends_server_and_engine_after_the_running_requests(tmp_path: Path) -> None:
     """A terminal sends SIGINT to every process of the group. Acknowledged writes are stored."""
     with served(tmp_path) as server:
         engine = server.engine()
@@ -86,7 +86,7 @@ async def test_the_demo_shows_how_to_read_and_to_write(tmp_path: Path, demo_data
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_during_the_start_ends_it_too(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_during_the_start_ends_the_server(tmp_path: Path, number: signal.Signals) -> None:
     slow = tmp_path / "dynoxide"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     slow.chmod(0o755)
@@ -134,7 +134,7 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
         assert server.end() == (0, "")
 
 
-def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
+def test_a_body_above_the_limit_ends_its_connection(running: Served) -> None:
     """The server does not read on after a refusal: a client may send for hours."""
     head = (
         b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -150,7 +150,7 @@ def test_a_body_that_is_too_large_ends_its_connection(running: Served) -> None:
     assert 1_000_000 < sent < 30_000_000
 
 
-async def test_an_engine_that_keeps_dying_ends_the_server_with_a_reason(tmp_path: Path) -> None:
+async def test_a_server_ends_with_a_reason_if_its_engine_ends_repeatedly(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         pid = engine_pid(tmp_path)
         psutil.Process(pid).kill()
@@ -205,7 +205,7 @@ def test_a_host_of_another_machine_is_reported(tmp_path: Path, host: str, senten
         ),
     ],
 )
-def test_impossible_limits_are_refused(option: str, value: str, sentence: str) -> None:
+def test_invalid_limits_are_refused(option: str, value: str, sentence: str) -> None:
     assert refusal("serve", option, value) == f"marginalia: {option} {value} {sentence}"
 
 
@@ -227,12 +227,12 @@ def test_a_second_server_on_the_same_directory_is_refused(running: Served) -> No
     assert httpx.get(f"{running.url}/health", timeout=60).status_code == 200
 
 
-def test_a_table_is_described_beside_a_running_server(running: Served) -> None:
+def test_a_table_is_described_while_a_server_runs(running: Served) -> None:
     answer = called("table", "describe", "--json", "--data-dir", running.data_dir)
     assert orjson.loads(answer.stdout)["TableName"] == "marginalia"
 
 
-def test_bad_directories_are_reported(tmp_path: Path) -> None:
+def test_unusable_directories_are_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     line = refusal("serve", "--port", "0", "--data-dir", tmp_path / "file")
     assert line.endswith("/file is not a directory: choose a directory with --data-dir.")

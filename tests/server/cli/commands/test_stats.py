@@ -39,7 +39,7 @@ def run(*arguments: str) -> None:
     build(list(arguments))(arguments, standalone_mode=False)
 
 
-def test_wrong_counts_are_shown_and_rebuilt(
+def test_wrong_counts_are_printed_and_rebuilt(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)
@@ -80,7 +80,7 @@ def test_a_stream_is_followed_until_a_signal(tmp_path: Path) -> None:
     assert (following.returncode, said, complained) == (0, "", "")
 
 
-def test_transactional_mode_runs_no_code_of_streams(tmp_path: Path) -> None:
+def test_in_transactional_mode_no_code_of_streams_is_imported(tmp_path: Path) -> None:
     program = (
         "import sys\n"
         "from server.cli.main import build\n"
@@ -132,7 +132,7 @@ async def test_the_mode_is_switched_to_stream_and_back(
         assert (await admin.stream(table) is not None) == (mode is MaintenanceMode.STREAM)
 
 
-async def test_verify_asks_to_wait_for_a_follower_that_is_behind(
+async def test_verify_advises_to_wait_for_a_follower_that_is_behind(
     table: Table, beside: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dal.maintenance.verify.PAUSE_SECONDS", 0)

@@ -94,7 +94,7 @@ async def test_an_older_table_of_the_embedded_engine_is_refused_at_the_first_sta
     assert len(page.edges) == 3
 
 
-async def test_a_table_that_no_upgrade_can_help_is_exported_and_loaded(
+async def test_a_table_that_cannot_be_upgraded_is_exported_and_loaded(
     settings: Settings, table: Table, tmp_path: Path
 ) -> None:
     comments = oracle.make_comments("42", 30, seed=1)
@@ -111,7 +111,7 @@ async def test_a_table_that_no_upgrade_can_help_is_exported_and_loaded(
     ) == oracle.selected(comments, Selection("42"))
 
 
-async def test_the_restore_drill(
+async def test_the_documented_restore_of_a_backup_works(
     table: Table,
     settings: Settings,
     capsys: pytest.CaptureFixture[str],

@@ -32,7 +32,7 @@ def claims(result: Result, secret: str) -> dict[str, Any]:
     return jwt.decode(result.output.strip(), secret, algorithms=["HS256"])
 
 
-def test_prints_only_the_jwt_and_makes_the_secret(tmp_path: Path) -> None:
+def test_the_command_prints_only_the_jwt_and_creates_the_secret(tmp_path: Path) -> None:
     result = run("--user", "ada", "--data-dir", tmp_path)
     assert result.output.count("\n") == 1
     made = claims(result, read_secret(tmp_path) or "")
@@ -71,7 +71,7 @@ def test_the_secret_of_the_environment_takes_precedence(
     assert claims(run("--user", "ada", "--data-dir", tmp_path), "e" * 32)["sub"] == "ada"
 
 
-def test_the_environments_secret_leaves_the_directory_alone(
+def test_with_a_secret_in_the_environment_no_file_is_created(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MARGINALIA_JWT_SECRET", "e" * 32)

@@ -28,7 +28,7 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
     assert not (await Stores(table).standings.permission("a/b")).blocked
 
 
-async def test_names_and_reasons_are_printed_as_they_are(table: Table, store: list[str]) -> None:
+async def test_names_and_reasons_are_printed_unchanged(table: Table, store: list[str]) -> None:
     """Rich would read brackets as markup, and fail at a tag that closes nothing."""
     await Stores(table).standings.block("[b]", "[spam] see [/x] :cat:", by=None)
     listed = called("user", "blocked", *store, **AWS)
@@ -37,7 +37,7 @@ async def test_names_and_reasons_are_printed_as_they_are(table: Table, store: li
     assert "[spam] see [/x] :cat:" in listed.stdout
 
 
-def test_a_block_needs_a_reason(store: list[str]) -> None:
+def test_a_block_requires_a_reason(store: list[str]) -> None:
     blank = called("user", "block", "bob", "--reason", " ", *store, **AWS)
     assert (blank.returncode, blank.stderr) == (
         2,
@@ -45,7 +45,7 @@ def test_a_block_needs_a_reason(store: list[str]) -> None:
     )
 
 
-async def test_a_user_is_exported_erased_and_nothing_is_left(
+async def test_a_user_is_exported_and_erased_completely(
     table: Table, store: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
@@ -107,7 +107,7 @@ async def test_a_user_is_exported_erased_and_nothing_is_left(
     assert "the statistics equal a recount." in called("stats", "verify", *store, **AWS).stdout
 
 
-async def test_the_question_before_an_erase_has_counts(
+async def test_the_confirmation_of_an_erase_shows_counts(
     table: Table, store: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await fill(Stores(table), table)
