@@ -120,7 +120,7 @@ async def test_responses_to_signed_in_clients_are_not_cached(
     assert "x-request-id" in answer.headers
 
 
-async def test_on_a_server_of_trusted_documents_only_they_are_cached(table: Table) -> None:
+async def test_only_responses_to_trusted_documents_by_get_may_be_cached(table: Table) -> None:
     async with serving(table, TEXTS, apq=True) as client:
         text = await by_get(client, query=VIEW, variables={"id": "42"})
         assert kept(text) == NOT_KEPT

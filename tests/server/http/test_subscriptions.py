@@ -393,7 +393,7 @@ async def test_an_unknown_operation_name_is_an_error(url: str) -> None:
     assert len(error["message"]) < 400
 
 
-async def test_an_invalid_subscription_does_not_end_the_others(url: str) -> None:
+async def test_an_invalid_subscription_receives_an_error(url: str) -> None:
     async with socket(url) as connection:
         await subscribe(connection, rating=[7])
         message = await heard(connection)

@@ -40,7 +40,7 @@ def test_fields_keep_their_names_unless_mapped() -> None:
     )
 
 
-def test_a_default_date_is_of_the_form_that_is_given() -> None:
+def test_a_default_date_has_the_format_of_the_presets_dates() -> None:
     def preset(date: str) -> Preset:
         return Preset(name="p", date_format="%d.%m.%Y", default={"created_at": date})
 
@@ -51,7 +51,7 @@ def test_a_default_date_is_of_the_form_that_is_given() -> None:
         make_column_mapping(COMMENTS, [], [], preset("2020-11-20"))
 
 
-def test_optional_fields() -> None:
+def test_optional_fields_have_defaults() -> None:
     mapping = make_column_mapping(COMMENTS, [], [])
     bare = row()
     del bare["title"]
@@ -96,7 +96,7 @@ def test_a_missing_mapped_field_is_named_with_its_column() -> None:
         ([], ["created_at=soon"], "--set is refused: created_at is 'soon'; it must be a date"),
     ],
 )
-def test_options_with_contradictions(maps: list[str], sets: list[str], message: str) -> None:
+def test_contradicting_options_are_refused(maps: list[str], sets: list[str], message: str) -> None:
     with pytest.raises(CommandError) as caught:
         make_column_mapping(COMMENTS, maps, sets)
     assert str(caught.value).startswith(message)
@@ -130,13 +130,15 @@ def test_a_header_with_all_columns_passes() -> None:
         ([], HEADER.replace(",", ";"), "f.csv has no column 'id' for id, only id;product_id;"),
     ],
 )
-def test_a_header_that_lacks_a_column(maps: list[str], header: str, message: str) -> None:
+def test_a_header_without_a_required_column_is_refused(
+    maps: list[str], header: str, message: str
+) -> None:
     with pytest.raises(CommandError) as caught:
         make_column_mapping(COMMENTS, maps, []).check_header("f.csv", header.split(","))
     assert str(caught.value).startswith(message)
 
 
-def test_a_wide_header_is_listed_by_its_start() -> None:
+def test_a_message_shows_only_the_start_of_a_wide_header() -> None:
     with pytest.raises(CommandError, match="c18, c19 …: name one"):
         make_column_mapping(COMMENTS, [], []).check_header("f.csv", [f"c{n}" for n in range(500)])
 
@@ -150,7 +152,7 @@ SHOP = Preset(
 )
 
 
-def test_a_preset_names_columns_constants_defaults_and_values() -> None:
+def test_a_preset_sets_columns_constants_defaults_and_values() -> None:
     mapping = make_column_mapping(COMMENTS, [], [], SHOP)
     cells = {"Id": "7", "product_id": "p", "created_at": 0, "Type": "buyer", "username": ""}
     made = mapping.make(cells)
@@ -159,7 +161,7 @@ def test_a_preset_names_columns_constants_defaults_and_values() -> None:
     assert not mapping.make({**cells, "Type": "somebody"}).verified_purchase
 
 
-def test_a_preset_must_know_every_state() -> None:
+def test_a_preset_must_map_every_state() -> None:
     values = {"state": {"OK": "PUBLISHED", "spam": "REJECTED"}}
     preset = Preset(map={"state": "Status"}, values=values)
     mapping = make_column_mapping(COMMENTS, [], [], preset)
@@ -177,7 +179,7 @@ def test_options_take_precedence_over_a_preset() -> None:
     assert (made.rating, made.language, made.text) == (5, "fr", "hm")
 
 
-def test_columns_that_a_preset_requires() -> None:
+def test_a_file_without_the_columns_that_a_preset_requires_is_refused() -> None:
     mapping = make_column_mapping(COMMENTS, [], [], SHOP)
     assert mapping.missing(["Id", "product_id"]) == [("created_at", "created_at")]
     assert mapping.missing(["product_id", "created_at"]) == [("id", "Id")]
@@ -211,13 +213,13 @@ def test_a_column_of_ids_takes_precedence_over_a_hash() -> None:
         (Preset(name="x", set={"id": "1"}), "--set id would give all rows the same id"),
     ],
 )
-def test_presets_with_contradictions(preset: Preset, message: str) -> None:
+def test_presets_with_contradictions_are_refused(preset: Preset, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         make_column_mapping(COMMENTS, [], [], preset)
     assert str(caught.value).startswith(message)
 
 
-def test_an_object_with_a_name_has_no_id_to_make() -> None:
+def test_kinds_with_a_name_instead_of_an_id_accept_no_hashed_id() -> None:
     with pytest.raises(CommandError, match="organizations have a name instead of an id"):
         make_column_mapping(ORGANIZATIONS, [], [], Preset(id_from=["a"]))
 
@@ -229,12 +231,12 @@ def test_marginalias_presets_are_valid() -> None:
         assert make_column_mapping(COMMENTS, [], [], preset).columns["rating"]
 
 
-def test_without_a_preset() -> None:
+def test_without_a_preset_columns_have_the_names_of_fields() -> None:
     assert find_preset(None) is NO_PRESET
 
 
 @pytest.mark.parametrize("preset", preset_names())
-def test_a_sample_is_recognised_by_its_columns(tmp_path: Path, preset: str) -> None:
+def test_the_preset_of_a_sample_is_recognised_by_its_columns(tmp_path: Path, preset: str) -> None:
     path = tmp_path / "sample"
     path.write_bytes(SAMPLES[preset][1]())
     with open_source(path) as source:
@@ -244,7 +246,7 @@ def test_a_sample_is_recognised_by_its_columns(tmp_path: Path, preset: str) -> N
     assert preset_for(columns, format_) == preset
 
 
-def test_a_preset_of_an_operator(tmp_path: Path) -> None:
+def test_a_preset_of_an_operator_is_read_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "shop.toml"
     example = (
         (module.__doc__ or "").partition("can write presets:\n\n")[2].partition("\n\nEvery key")[0]
@@ -279,7 +281,7 @@ def test_a_preset_of_an_operator(tmp_path: Path) -> None:
         ("[set]\nlanguage = []", '; write it as `set = {"field" = "value"}`.'),
     ],
 )
-def test_a_malformed_preset(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_a_malformed_preset_is_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
     path = tmp_path / "shop.toml"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(CommandError) as caught:
@@ -295,7 +297,7 @@ def test_a_malformed_preset(tmp_path: Path, content: str | bytes, message: str) 
         ("none.toml", "--preset none.toml cannot be read: No such file or directory."),
     ],
 )
-def test_an_unknown_preset(name: str, message: str) -> None:
+def test_an_unknown_preset_is_refused(name: str, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         find_preset(name)
     assert str(caught.value).startswith(message)

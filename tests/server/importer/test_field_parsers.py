@@ -175,13 +175,13 @@ def test_a_date_format_must_have_the_day(form: str) -> None:
         date_reader(None, form)
 
 
-def test_a_date_format_excludes_a_unit() -> None:
+def test_a_date_format_and_a_unit_exclude_each_other() -> None:
     with pytest.raises(CommandError, match="cannot be used together"):
         date_reader("ms", "%Y-%m-%d")
 
 
 @given(st.datetimes(timezones=st.timezones()))
-def test_iso_dates_keep_their_instant(moment: datetime) -> None:
+def test_iso_dates_keep_their_time(moment: datetime) -> None:
     try:
         expected = moment.astimezone(UTC)
     except OverflowError:
@@ -191,7 +191,7 @@ def test_iso_dates_keep_their_instant(moment: datetime) -> None:
 
 
 @given(st.datetimes(min_value=datetime(1971, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001 - hypothesis wants naive bounds
-def test_seconds_keep_their_microsecond(moment: datetime) -> None:
+def test_unix_seconds_keep_their_microseconds(moment: datetime) -> None:
     aware = moment.replace(tzinfo=UTC)
     since = aware - datetime(1970, 1, 1, tzinfo=UTC)
     seconds = f"{since // timedelta(seconds=1)}.{since.microseconds:06}"

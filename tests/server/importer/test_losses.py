@@ -31,7 +31,7 @@ def reported(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
         return list(losses.unused), list(losses.sentences())
 
 
-def test_values_without_a_field_are_counted_by_noun() -> None:
+def test_values_without_a_field_are_counted_by_what_they_are() -> None:
     unused, sentences = reported(
         {"up": 3, "down": "1,204", "variant": "red", "who": "ana", "extra": "x", "id": "1"},
         {"up": 1, "variant": "", "who": "bo"},
@@ -68,12 +68,12 @@ def test_rows_are_left_out_by_their_state() -> None:
     ]
 
 
-def test_rejects_are_passed_on() -> None:
+def test_rejected_rows_are_passed_on() -> None:
     with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
         assert list(losses.kept(iter([Reject(1, "broken")]))) == [Reject(1, "broken")]
 
 
-def test_a_limited_number_of_columns_is_counted() -> None:
+def test_the_number_of_counted_columns_is_limited() -> None:
     rows: list[dict[str, object]] = [{f"c{number}": "x"} for number in range(1_500)]
     unused, _ = reported(*rows)
     assert len(unused) == 1_000
@@ -97,7 +97,7 @@ def found_in(rows: list[tuple[str, int]]) -> list[list[int]]:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.integers(0, 2)), max_size=40))
-def test_ids_of_rows_that_differ_are_found_with_their_lines(rows: list[tuple[str, int]]) -> None:
+def test_ids_of_differing_rows_are_found_with_their_lines(rows: list[tuple[str, int]]) -> None:
     lines, things = defaultdict(list), defaultdict(set)
     for line, (identity, thing) in enumerate(rows, 1):
         lines[identity].append(line)
@@ -105,7 +105,7 @@ def test_ids_of_rows_that_differ_are_found_with_their_lines(rows: list[tuple[str
     assert found_in(rows) == sorted(lines[one] for one in lines if len(things[one]) > 1)
 
 
-def test_a_large_file_is_remembered_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ids_of_a_large_file_are_stored_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MEMORY", 1_000)
     rows = [(str(number % 9_999), number // 9_999) for number in range(10_000)]
     assert found_in(rows) == [[1, 10_000]]

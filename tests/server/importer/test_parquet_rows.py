@@ -31,7 +31,7 @@ VALUES = {
 }
 
 
-def test_values_of_every_type(tmp_path: Path) -> None:
+def test_values_of_every_type_are_read(tmp_path: Path) -> None:
     path = tmp_path / "every [type]*?.parquet"
     columns = ", ".join(f'{value} AS "c""{number}"' for number, value in enumerate(VALUES))
     plain = tmp_path / "p.parquet"

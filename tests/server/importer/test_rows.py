@@ -27,7 +27,7 @@ def read(content: bytes) -> list[Line]:
     ],
     ids=["line ends are kept", "only a line feed ends a line", "byte order mark", "mark alone"],
 )
-def test_lines_and_their_numbers(content: bytes, lines: list[str] | None) -> None:
+def test_lines_have_their_numbers(content: bytes, lines: list[str] | None) -> None:
     texts = [content.decode()] if lines is None else lines
     assert read(content) == [Line(number, text) for number, text in enumerate(texts, 1)]
 
@@ -42,7 +42,7 @@ def test_lines_and_their_numbers(content: bytes, lines: list[str] | None) -> Non
     ],
     ids=["not UTF-8", "NUL", "overlong last line", "overlong line"],
 )
-def test_a_fault_of_a_line_is_reported_and_the_next_line_keeps_its_number(
+def test_an_invalid_line_is_reported_and_the_next_line_keeps_its_number(
     content: bytes, fault: str
 ) -> None:
     longest = b"x" * (MAX_LINE_BYTES - 1) + b"\n"
@@ -56,7 +56,7 @@ def test_a_fault_of_a_line_is_reported_and_the_next_line_keeps_its_number(
 
 
 @given(st.binary(max_size=300).filter(lambda content: not content.startswith(b"\xef\xbb\xbf")))
-def test_all_bytes_are_in_the_lines(content: bytes) -> None:
+def test_the_lines_contain_all_bytes(content: bytes) -> None:
     texts = [line.text for line in read(content)]
     assert "".join(texts).encode(errors="surrogateescape") == content
     assert all(text.endswith("\n") for text in texts[:-1])
@@ -78,7 +78,7 @@ def earlier(tmp_path: Path) -> Path:
     return path
 
 
-def test_there_is_no_file_without_rejects(tmp_path: Path) -> None:
+def test_without_rejects_no_file_is_written(tmp_path: Path) -> None:
     rejects_file(None, tmp_path / "a.csv").close()
     assert names_in(tmp_path) == []
 
@@ -109,7 +109,7 @@ def test_other_rejects_are_written_to_the_current_directory(
     assert rejects_file(None, Path(source)).path == Path(name)
 
 
-def test_earlier_rejects_are_moved_aside(tmp_path: Path, earlier: Path) -> None:
+def test_earlier_rejects_are_renamed(tmp_path: Path, earlier: Path) -> None:
     file = rejects_file(earlier, tmp_path / "a.csv")
     file.write(ONE)
     file.close()
@@ -152,7 +152,7 @@ LONG = "x" * 250
     ],
     ids=["/proc", "no directory", "directory", "long name", "long default name"],
 )
-def test_rejects_need_a_writable_place(
+def test_rejects_require_a_writable_directory(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     chosen: str | None,
@@ -165,7 +165,7 @@ def test_rejects_need_a_writable_place(
     assert str(caught.value) == f"{message}: name another file with --rejects."
 
 
-def test_a_device_takes_rejects_and_stays() -> None:
+def test_rejects_can_be_written_to_a_device() -> None:
     file = rejects_file(Path(os.devnull), Path("a.csv"))
     file.write(ONE)
     file.close()

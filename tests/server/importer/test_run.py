@@ -50,7 +50,7 @@ async def test_the_last_of_several_rows_with_one_id_stays(
         assert stored.text == str(number)
 
 
-async def test_a_file_that_fails_midway_ends_the_load(tmp_path: Path) -> None:
+async def test_an_error_in_the_middle_of_a_file_ends_the_load(tmp_path: Path) -> None:
     class Failing(io.BytesIO):
         def readinto1(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
             if self.tell() > 50_000:
@@ -72,7 +72,7 @@ async def test_batches_of_long_rejects_stay_small(tmp_path: Path) -> None:
     assert len(batch.rejects) == 3
 
 
-async def test_rows_that_come_slowly_are_not_kept_waiting(
+async def test_rows_that_arrive_slowly_are_written_without_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.importer.run._BATCH_SECONDS", 0.05)

@@ -36,7 +36,7 @@ def refusal(path: Path, encoding: str | None = None) -> str:
     ],
     ids=["missing", "directory", "name too long", "fails on its first read"],
 )
-def test_a_file_that_cannot_be_read(tmp_path: Path, path: str, message: str) -> None:
+def test_an_unreadable_file_is_refused(tmp_path: Path, path: str, message: str) -> None:
     assert refusal(tmp_path / path) == f"{tmp_path / path} {message}"
 
 
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_read(tmp_path: Path, path: str, message: str) -> 
         (gzip.compress(b"a" * 257 + b"ustar  ", mtime=0), "unpack it with `tar -xf` first"),
     ],
 )
-def test_a_file_that_is_not_text(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     assert message in refusal(path)
@@ -76,7 +76,7 @@ TEXT = "id,text\n1,Größe: 5 €\n"
         (zstd.compress(TEXT.encode("iso8859-15")), "latin9"),
     ],
 )
-def test_packed_files_and_other_encodings(
+def test_packed_files_and_other_encodings_are_read(
     tmp_path: Path, content: bytes, encoding: str | None
 ) -> None:
     path = tmp_path / "a.csv"
@@ -90,7 +90,7 @@ def test_packed_files_and_other_encodings(
 
 
 @pytest.mark.parametrize("encoding", ["klingon", "base64"])
-def test_an_unknown_encoding(tmp_path: Path, encoding: str) -> None:
+def test_an_unknown_encoding_is_refused(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id\n")
     assert refusal(path, encoding).startswith(f"--encoding {encoding} is unknown: name one such")
@@ -100,7 +100,7 @@ def test_an_unknown_encoding(tmp_path: Path, encoding: str) -> None:
     ("encoding", "broken"),
     [("utf-16-le", b"\x00\xd8"), ("shift_jis", b"\xff"), ("cp1252", b"\x81")],
 )
-def test_bytes_that_an_encoding_does_not_have_cost_only_their_line(
+def test_bytes_that_are_not_valid_in_the_encoding_reject_only_their_line(
     tmp_path: Path, encoding: str, broken: bytes
 ) -> None:
     path = tmp_path / "a.csv"
@@ -121,7 +121,7 @@ def with_checksum(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(("packing", "pack"), [("gzip", gzip.compress), ("zstd", with_checksum)])
-def test_a_packed_file_that_is_cut_or_damaged(
+def test_a_cut_or_damaged_packed_file_is_reported(
     tmp_path: Path, packing: str, pack: Callable[[bytes], bytes]
 ) -> None:
     path = tmp_path / "a.csv.packed"
@@ -160,7 +160,7 @@ def test_a_packed_file_that_is_cut_or_damaged(
     ],
     ids=["grew", "shrank", "changed", "replaced"],
 )
-def test_a_file_that_changes_while_it_is_read(
+def test_a_file_that_changes_during_the_read_is_reported(
     tmp_path: Path, change: Callable[[Path], object], message: str
 ) -> None:
     path = tmp_path / "a.csv"
@@ -174,7 +174,7 @@ def test_a_file_that_changes_while_it_is_read(
     assert str(caught.value).startswith(f"{path} {message}")
 
 
-def test_a_pipe_is_read_as_it_comes_and_has_no_size(tmp_path: Path) -> None:
+def test_a_pipe_is_read_as_data_arrives_and_has_no_size(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
 

@@ -21,7 +21,7 @@ def lines_of(found: list[Row | Reject]) -> list[tuple[int, str]]:
     return [(one.line, "row" if isinstance(one, Row) else "reject") for one in found]
 
 
-def test_rows_are_cells_by_column() -> None:
+def test_a_row_has_its_cells_by_column() -> None:
     assert read_csv('id,text\n1,"a, ""b"""\r\n2,\n') == [
         Row(2, {"id": "1", "text": 'a, "b"'}),
         Row(3, {"id": "2", "text": ""}),
@@ -45,14 +45,14 @@ def test_a_named_delimiter_is_used() -> None:
     assert list(CsvRows(source("a,b;c\n1,2;3\n"), ";")) == [Row(2, {"a,b": "1,2", "c": "3"})]
 
 
-def test_numbers_are_those_of_physical_lines_also_after_multi_line_cells() -> None:
+def test_line_numbers_are_physical_also_after_cells_with_several_lines() -> None:
     found = read_csv('id,text\n1,"a\nb\n\nc"\n\n2,d\n3,e,f\n')
     assert lines_of(found) == [(2, "row"), (7, "row"), (8, "reject")]
     assert next(good(found)).cells["text"] == "a\nb\n\nc"
 
 
 @pytest.mark.parametrize("text", ["a\r\nb", "a\x0bb\u2028c\x85d", "x" * 990_000])
-def test_a_cell_keeps_its_characters(text: str) -> None:
+def test_a_cell_keeps_all_its_characters(text: str) -> None:
     assert read_csv(f'id,text\r\n1,"{text}"\r\n') == [Row(2, {"id": "1", "text": text})]
 
 
@@ -67,7 +67,7 @@ def test_a_cell_keeps_its_characters(text: str) -> None:
         ("1,caf\udce9", "byte 6 of the line is not UTF-8"),
     ],
 )
-def test_a_broken_row_costs_only_itself(line: str, reason: str) -> None:
+def test_a_malformed_row_rejects_only_itself(line: str, reason: str) -> None:
     found = read_csv(f"{PLAIN}0,before\n{line}\n2,after\n")
     assert lines_of(found) == [(2, "row"), (3, "reject"), (4, "row")]
     (reject,) = bad(found)
@@ -97,7 +97,7 @@ MANY = "".join(f"{n},fine\n" for n in range(2, 120_002))
         "an overlong line inside quotes",
     ],
 )
-def test_a_broken_record_costs_only_its_own_row(
+def test_a_malformed_record_rejects_only_its_own_row(
     content: str, rejects: list[tuple[int, str | None]], rows: int
 ) -> None:
     found = read_csv(content)
@@ -105,7 +105,7 @@ def test_a_broken_record_costs_only_its_own_row(
     assert [(one.line, None if one.cut else one.raw) for one in bad(found)] == rejects
 
 
-def test_the_reason_names_the_last_line_of_a_broken_record() -> None:
+def test_the_reason_has_the_last_line_of_a_malformed_record() -> None:
     (reject,) = bad(read_csv(f'{PLAIN}1,"open\n{FINE}'))
     assert reject.reason == "a quote is opened and never closed (found at line 500)"
 
@@ -130,7 +130,7 @@ def test_a_row_has_a_maximum_length() -> None:
         ("id\rtext\r", "sample has a broken header: a carriage return is outside quotes."),
     ],
 )
-def test_a_broken_header_ends_the_load(content: str | bytes, message: str) -> None:
+def test_a_malformed_header_ends_the_load(content: str | bytes, message: str) -> None:
     with pytest.raises(CommandError) as caught:
         read_csv(content)
     assert str(caught.value) == message
@@ -141,7 +141,7 @@ def test_a_broken_header_ends_the_load(content: str | bytes, message: str) -> No
     [("\n\r\n id , text\n1,a\n", [Row(4, {"id": "1", "text": "a"})]), (PLAIN, []), ("", [])],
     ids=["blank lines before it, spaces around its names", "alone", "none"],
 )
-def test_a_header(content: str, rows: list[Row]) -> None:
+def test_a_header_is_read(content: str, rows: list[Row]) -> None:
     assert read_csv(content) == rows
 
 
@@ -153,7 +153,7 @@ CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=20))
-def test_what_csv_writes_is_read_back(rows: list[tuple[str, str, str]]) -> None:
+def test_rows_written_as_csv_are_read_unchanged(rows: list[tuple[str, str, str]]) -> None:
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_ALL)
     writer.writerows([("a", "b", "c"), *rows])
@@ -161,7 +161,7 @@ def test_what_csv_writes_is_read_back(rows: list[tuple[str, str, str]]) -> None:
 
 
 @given(st.lists(st.text(st.sampled_from('ab,"\0\udce9\r'), max_size=9), max_size=30))
-def test_every_line_is_in_a_row_or_in_a_reject(lines: list[str]) -> None:
+def test_every_line_is_part_of_a_row_or_a_reject(lines: list[str]) -> None:
     found = read_csv(PLAIN + "".join(f"{line}\n" for line in lines))
     starts = [one.line for one in found]
     assert starts == sorted(set(starts))
@@ -210,7 +210,7 @@ def test_each_line_is_a_row_and_blank_lines_do_not_count() -> None:
         ('{"id": "caf\udce9"}', "byte 12 of the line is not UTF-8"),
     ],
 )
-def test_a_broken_line_costs_only_itself(line: str, reason: str) -> None:
+def test_a_malformed_line_rejects_only_itself(line: str, reason: str) -> None:
     before, reject, after = read_json_lines(f'{{"id": 0}}\n{line}\n{{"id": 2}}\n')
     assert isinstance(before, Row)
     assert isinstance(after, Row)
@@ -218,7 +218,7 @@ def test_a_broken_line_costs_only_itself(line: str, reason: str) -> None:
     assert (reject.line, reject.reason, reject.raw) == (2, reason, line)
 
 
-def test_an_overlong_line_keeps_its_head_only() -> None:
+def test_of_a_too_long_line_only_the_start_is_kept() -> None:
     found = read_json_lines('{"id": "' + "x" * 2_000_000 + '"}\n{"id": 2}\n')
     (reject,) = bad(found)
     assert reject.cut
@@ -234,7 +234,7 @@ def test_a_json_array_is_refused_as_a_whole() -> None:
         read_json_lines('[\n{"id": 1}\n]\n')
 
 
-def test_rows_of_a_rejects_file_are_read_as_they_were(tmp_path: Path) -> None:
+def test_rows_of_a_rejects_file_are_read_unchanged(tmp_path: Path) -> None:
     text = '{"id": 12345678901234567890, "rating": 9, "price": 1.10, "id": 2}'
     (found,) = good(read_json_lines(text))
     path = tmp_path / "rejects.jsonl"
@@ -243,7 +243,7 @@ def test_rows_of_a_rejects_file_are_read_as_they_were(tmp_path: Path) -> None:
     assert [one.cells for one in good(read_json_lines(path.read_bytes()))] == [json.loads(text)]
 
 
-def test_fixed_raw_text_of_a_rejects_file_is_read(tmp_path: Path) -> None:
+def test_corrected_raw_text_of_a_rejects_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "rejects.jsonl"
     write(
         [

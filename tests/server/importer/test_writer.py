@@ -49,7 +49,7 @@ async def drain(gate: Gate, task: "asyncio.Task[None]") -> None:
             await gate.open(-1)
 
 
-async def test_a_bounded_number_of_batches_is_written_at_once() -> None:
+async def test_a_limited_number_of_batches_is_written_in_parallel() -> None:
     gate = Gate()
 
     async def work() -> None:
@@ -64,7 +64,7 @@ async def test_a_bounded_number_of_batches_is_written_at_once() -> None:
     assert sorted(gate.stored) == list("abcdefghij")
 
 
-async def test_writes_of_one_identity_keep_their_order() -> None:
+async def test_writes_of_one_id_keep_their_order() -> None:
     gate = Gate()
 
     writer = Writer(gate.put)
@@ -81,7 +81,7 @@ async def test_writes_of_one_identity_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "room"), [(0.0, 5_000), (1_000.0, 200), (1.0, 600)])
-async def test_the_next_batch_takes_the_store_two_seconds_within_bounds(
+async def test_the_size_of_the_next_batch_is_adapted_to_two_seconds(
     monkeypatch: pytest.MonkeyPatch, seconds: float, room: int
 ) -> None:
     clock = iter([0.0, seconds])
@@ -95,7 +95,7 @@ async def test_the_next_batch_takes_the_store_two_seconds_within_bounds(
     assert writer.room == room
 
 
-async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
+async def test_after_a_failure_the_other_batches_are_awaited_and_counted() -> None:
     gate = Gate()
     gate.failing = {"b"}
     writer = Writer(gate.put)
@@ -113,7 +113,7 @@ async def test_a_failure_waits_for_the_others_and_counts_them() -> None:
     assert "b" not in gate.stored
 
 
-async def test_a_failure_of_the_last_batch_is_raised_on_leaving() -> None:
+async def test_a_failure_of_the_last_batch_is_raised_at_the_end_of_the_block() -> None:
     gate = Gate()
     gate.failing = {"a"}
 
@@ -126,7 +126,7 @@ async def test_a_failure_of_the_last_batch_is_raised_on_leaving() -> None:
         await task
 
 
-async def test_a_cancelled_load_leaves_no_write_running() -> None:
+async def test_a_cancelled_load_leaves_no_running_write() -> None:
     gate = Gate()
 
     async def work() -> None:

@@ -27,7 +27,7 @@ def refusal(content: str | bytes) -> str:
     return str(caught.value)
 
 
-def test_columns_are_paths_below_the_row_and_from_the_root_around_it() -> None:
+def test_columns_are_paths_below_the_row_and_paths_from_the_root() -> None:
     found = cells(
         '<Feed name="shop" xmlns="urn:x" xmlns:y="urn:y"><Product id="p"><Name>Mug</Name>'
         '<Sizes><Size>S</Size></Sizes><Review id="1" y:state="ok"><User id="u"><Name> Ana </Name>'
@@ -57,7 +57,7 @@ def test_the_line_of_a_row_is_that_of_its_start() -> None:
     assert [one.line for one in read(content)] == [3, 4, 6]
 
 
-def test_an_overlong_row_is_rejected_and_the_next_one_read() -> None:
+def test_a_too_long_row_is_rejected_and_the_next_row_is_read() -> None:
     long = "x" * (MAX_ROW_CHARACTERS + 1)
     first, second = read(f"<Feed><Product><Review>{long}</Review><Review/></Product></Feed>")
     assert isinstance(first, Reject)
@@ -71,7 +71,7 @@ def test_attributes_count_for_the_length_of_a_row() -> None:
     assert isinstance(row, Reject)
 
 
-def test_elements_without_end_are_refused_before_they_cost_much() -> None:
+def test_elements_without_an_end_are_refused_early() -> None:
     assert refusal("<Feed>\n<Product>" + "<a>" * 100_000) == (
         "sample nests elements too deeply at line 2: the path of the element has more than "
         "1,000 characters. Check that the file is a feed of reviews."
@@ -100,12 +100,12 @@ def test_a_document_type_is_refused_before_its_entities_are_read() -> None:
         ("", "sample is incomplete and ends at line 1, column 1: get"),
     ],
 )
-def test_text_that_is_not_xml(content: str | bytes, message: str) -> None:
+def test_text_that_is_not_xml_is_refused(content: str | bytes, message: str) -> None:
     assert refusal(content).startswith(message)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1", "windows-1252"])
-def test_the_encoding_that_the_text_declares(encoding: str) -> None:
+def test_the_declared_encoding_is_used(encoding: str) -> None:
     declared = f'<?xml version="1.0" encoding="{encoding}"?>'
     text = f'{declared}<Feed><Product><Review a="é"/></Product></Feed>'
     (row,) = read(text.encode(encoding))
@@ -114,7 +114,7 @@ def test_the_encoding_that_the_text_declares(encoding: str) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["Shift_JIS", "GBK", "none-such", "idna"])
-def test_an_encoding_that_expat_does_not_know(encoding: str) -> None:
+def test_an_encoding_that_expat_does_not_support_is_refused(encoding: str) -> None:
     declared = f'<?xml version="1.0" encoding="{encoding}"?>'
     assert refusal(f"{declared}<Feed/>") == (
         "sample declares an encoding that the XML parser does not know: add --encoding with its "
@@ -133,7 +133,7 @@ TEXTS = st.text(
 @given(
     st.lists(st.dictionaries(st.from_regex(r"[A-Za-z_]{1,8}", fullmatch=True), TEXTS), max_size=20)
 )
-def test_rows_are_read_as_they_were_written(rows: list[dict[str, str]]) -> None:
+def test_rows_are_read_unchanged(rows: list[dict[str, str]]) -> None:
     written = "".join(
         "<Review>" + "".join(f"<{k}>{escape(v)}</{k}>\n" for k, v in row.items()) + "</Review>"
         for row in rows

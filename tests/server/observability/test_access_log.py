@@ -28,7 +28,7 @@ async def logged(table: Table, log_format: LogFormat) -> list[str]:
     return stream.getvalue().splitlines()
 
 
-async def test_a_line_is_json(table: Table) -> None:
+async def test_a_line_of_the_access_log_is_json(table: Table) -> None:
     refused, page, wrong, nowhere = map(orjson.loads, await logged(table, "json"))
     assert page.keys() == {
         *("level", "logger", "time", "method", "path", "status", "request_id", "milliseconds"),
@@ -43,7 +43,7 @@ async def test_a_line_is_json(table: Table) -> None:
     assert "somebody" not in str(refused)
 
 
-async def test_a_line_is_text(table: Table) -> None:
+async def test_a_line_of_the_access_log_is_text(table: Table) -> None:
     lines = await logged(table, "text")
     assert len(lines) == 4
     assert " INFO [abc] POST /graphql 200 milliseconds=" in lines[1]
@@ -63,7 +63,7 @@ class Pipe(StringIO):
         return len(piece)
 
 
-def test_each_line_is_one_write() -> None:
+def test_each_line_of_the_access_log_is_one_write() -> None:
     """Workers share a pipe: other lines could get between two writes."""
     pipe = Pipe()
     log = AccessLog("json", pipe)

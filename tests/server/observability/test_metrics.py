@@ -29,7 +29,7 @@ PAGE = """query Page($rating: [Int!], $after: String) { product(productId: "42")
   comments(rating: $rating, first: 3, after: $after) { nodes { commentId } } } }"""
 
 
-async def test_capacity_requests_and_latencies_are_those_of_the_answers(table: Table) -> None:
+async def test_capacity_requests_and_latencies_are_those_of_the_responses(table: Table) -> None:
     await Stores(table).comments.put_many(comments_of(30))
     calls, metrics = calls_of(table), Metrics()
     spent = {"requests": 0, "rcu": 0.0, "wcu": 0.0}
@@ -61,7 +61,7 @@ async def test_capacity_requests_and_latencies_are_those_of_the_answers(table: T
     assert spent["rcu"] > patterns["AP3c"] > 0
 
 
-async def test_writes_are_counted_by_what_clients_write(table: Table) -> None:
+async def test_writes_are_counted_by_the_kind_of_object(table: Table) -> None:
     metrics = Metrics()
     comment = {"productId": "9", "rating": 5, "language": "en", "text": "here"}
     body = {"query": ADD, "variables": {"input": comment}}
@@ -73,7 +73,7 @@ async def test_writes_are_counted_by_what_clients_write(table: Table) -> None:
     assert value(found, capacity, unit="write", access_pattern="write comments") == spent["wcu"] > 0
 
 
-async def test_refills_are_those_of_the_plan(table: Table) -> None:
+async def test_refills_are_counted_from_the_plan(table: Table) -> None:
     """The newest comments have one of two ratings, which counts cannot show."""
     await fill(table, scarce(400))
     metrics = Metrics()
@@ -105,7 +105,7 @@ async def test_failed_attempts_and_codes_are_counted(table: Table) -> None:
     assert requests == {"200": 3, "415": 1, "404": 1}
 
 
-async def test_an_observation_adds_its_counts_once() -> None:
+async def test_an_observation_is_counted_once() -> None:
     async def answer() -> dict[str, Any]:
         return {"Count": 2, "Items": [{}, {}]}
 

@@ -21,13 +21,13 @@ from server.observability.signals import route_of
         ("/metrics", OTHER),
     ],
 )
-def test_paths_are_few_routes(path: str, route: str) -> None:
+def test_paths_are_reported_as_a_small_number_of_routes(path: str, route: str) -> None:
     assert route_of({"type": "http", "path": path}) == route
     assert route_of({"type": "http", "path": f"/shop{path}", "root_path": "/shop"}) == route
     assert route_of({"type": "websocket", "path": path}) == "websocket"
 
 
-def test_keys_are_few_patterns() -> None:
+def test_keys_are_reported_as_a_small_number_of_patterns() -> None:
     key = {"PK": {"S": "COMMENT#1"}, "SK": {"S": "COMMENT#1"}}
     strange = {"PK": {"S": "ana#1"}, "SK": {"S": "x"}}
     assert pattern_of("get_item", {"Key": key}) == "AP4"

@@ -128,7 +128,7 @@ async def test_one_process_has_the_same_metrics_and_logs_an_unreachable_collecto
     assert "operation=Page" in line
 
 
-def test_a_taken_metrics_port_is_reported_in_a_sentence(tmp_path: Path) -> None:
+def test_a_metrics_port_in_use_is_reported_in_a_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = called("serve", "--port", "0", "--data-dir", tmp_path, "--metrics-port", port)
@@ -143,7 +143,7 @@ def test_a_taken_metrics_port_is_reported_in_a_sentence(tmp_path: Path) -> None:
         (Settings(trace_url="http://127.0.0.1:1"), "--trace-url"),
     ],
 )
-def test_an_option_says_which_package_it_lacks(
+def test_an_option_without_its_package_is_reported_with_the_package(
     settings: Settings, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(exposition, "find_spec", lambda name: None)
@@ -152,7 +152,9 @@ def test_an_option_says_which_package_it_lacks(
     exposition.check_packages(Settings())
 
 
-def test_the_api_of_opentelemetry_alone_makes_no_traces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_sdk_of_opentelemetry_no_traces_are_created(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     settings = Settings(trace_url="http://127.0.0.1:1")
     exposition.check_packages(settings)
     monkeypatch.delitem(sys.modules, "opentelemetry.sdk.trace", raising=False)
@@ -168,7 +170,7 @@ def leave_metrics(pid: int) -> None:
     of_worker("gauge", "running", "running", (), (), "", multiprocess_mode="livesum").set(3)
 
 
-def test_counts_of_an_ended_worker_are_kept_and_its_gauges_are_not() -> None:
+def test_counts_of_an_ended_worker_are_kept_and_its_gauges_are_removed() -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     with exposition.exposed(Settings(metrics_port=0)) as url:
@@ -181,7 +183,7 @@ def test_counts_of_an_ended_worker_are_kept_and_its_gauges_are_not() -> None:
             assert "\nrunning 3.0\n" in text
 
 
-def test_metrics_are_shown_on_this_machine_alone_while_the_server_runs() -> None:
+def test_metrics_are_served_only_to_this_machine_while_the_server_runs() -> None:
     with exposition.exposed(Settings(metrics_port=0)) as url:
         assert url is not None
         assert url.startswith("http://127.0.0.1:")

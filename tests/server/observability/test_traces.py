@@ -34,7 +34,7 @@ def attribute(nodes: list[Node], name: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("plainly", [0, 1], ids=["compiled", "graphql-core"])
-async def test_a_trace_is_a_tree_from_the_request_to_each_call(
+async def test_a_trace_contains_the_request_its_fields_and_each_call(
     table: Table, plainly: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(documents, "PLAINLY", plainly)

@@ -53,7 +53,7 @@ def led_to(page: Parsed, start: str) -> list[str]:
     return list(dict.fromkeys(one for one in links if one.startswith(start)))
 
 
-async def test_a_visitor_pages_through_an_authors_comments_and_back(
+async def test_a_visitor_reads_an_authors_pages_forwards_and_backwards(
     visitor: httpx.AsyncClient,
 ) -> None:
     walked, address = [], ADDRESS
@@ -77,7 +77,7 @@ async def test_a_visitor_pages_through_an_authors_comments_and_back(
     assert back.link("prev") is None
 
 
-async def test_the_name_of_a_comment_links_to_the_authors_page(visitor: httpx.AsyncClient) -> None:
+async def test_the_name_on_a_comment_links_to_the_authors_page(visitor: httpx.AsyncClient) -> None:
     for address in ("/products/p%2F1", "/comments/z01"):
         page = await opened(visitor, address)
         assert led_to(page, "/authors/") == [ADDRESS]
@@ -94,7 +94,7 @@ async def test_the_name_of_a_comment_links_to_the_authors_page(visitor: httpx.As
         ("/authors/Z?lang=de", 404, "Von Z gibt es keine Kommentare."),
     ],
 )
-async def test_a_missing_author_has_a_page_with_404(
+async def test_an_author_without_comments_has_a_page_with_status_404(
     visitor: httpx.AsyncClient, address: str, status: int, said: str
 ) -> None:
     answer = await visitor.get(address)

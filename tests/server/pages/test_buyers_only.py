@@ -28,7 +28,7 @@ async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def test_the_api_takes_comments_of_buyers(shopper: httpx.AsyncClient) -> None:
+async def test_the_api_accepts_only_buyers_comments(shopper: httpx.AsyncClient) -> None:
     headers = {"Authorization": f"Bearer {jwt_of('ann')}"}
     payloads = []
     for product_id in (order().lines[0].product_id, "another"):
@@ -41,7 +41,7 @@ async def test_the_api_takes_comments_of_buyers(shopper: httpx.AsyncClient) -> N
     ]
 
 
-async def test_the_form_says_that_only_buyers_comment(shopper: httpx.AsyncClient) -> None:
+async def test_the_form_explains_that_only_buyers_may_comment(shopper: httpx.AsyncClient) -> None:
     page = await opened(shopper, "/products/another")
     assert page.text.count(SENTENCE) == 1
     form = {
@@ -53,7 +53,7 @@ async def test_the_form_says_that_only_buyers_comment(shopper: httpx.AsyncClient
     assert Parsed(answer.text).text.count(SENTENCE) == 2, "beside the form, and as its error"
 
 
-async def test_the_list_can_show_buyers_or_photos_alone(table: Table) -> None:
+async def test_the_list_can_show_only_comments_of_buyers_or_with_photos(table: Table) -> None:
     rows = [comment(f"c{number}", product_id="1", rating=number + 1) for number in range(3)]
     photos = (Photo("https://shop.example/kettle.jpg"),)
     rows[2] = rows[2]._replace(verified_purchase=True, photos=photos)

@@ -28,7 +28,7 @@ async def test_an_unchanged_page_is_answered_by_304(client: httpx.AsyncClient, p
     assert again.headers["vary"] == "Cookie, Authorization, Accept-Language"
 
 
-async def test_every_change_of_a_page_changes_its_tag(
+async def test_every_change_of_a_page_changes_its_etag(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     comment = COMMENT._replace(comment_id="n1", product_id="news")
@@ -45,7 +45,9 @@ async def test_every_change_of_a_page_changes_its_tag(
     assert len(seen) == 5
 
 
-async def test_pages_of_signed_in_users_are_not_shared(ann: httpx.AsyncClient) -> None:
+async def test_pages_of_signed_in_users_are_not_cached_by_shared_caches(
+    ann: httpx.AsyncClient,
+) -> None:
     answer = await ann.get("/products/cache")
     assert answer.headers["cache-control"] == "private, no-cache"
     assert "etag" not in answer.headers
@@ -76,7 +78,7 @@ async def test_simultaneous_visitors_share_a_page(
     assert len({one.headers["x-request-id"] for one in answers}) == 5
 
 
-async def test_visitors_share_no_page_of_another_address_language_or_user(
+async def test_visitors_do_not_share_pages_of_other_addresses_languages_or_users(
     client: httpx.AsyncClient, ann: httpx.AsyncClient, rendered: list[str]
 ) -> None:
     answers = await asyncio.gather(

@@ -28,7 +28,7 @@ async def titles(table: Table, product_id: str) -> list[str]:
     return [comment.title for comment in page.nodes]
 
 
-async def test_a_comment_is_written_and_shown(ann: httpx.AsyncClient, table: Table) -> None:
+async def test_a_comment_is_sent_and_shown(ann: httpx.AsyncClient, table: Table) -> None:
     hidden = await form_of(ann, "/products/w1")
     answer = await ann.post("/products/w1", data=hidden | TYPED)
     assert answer.status_code == 303
@@ -39,7 +39,7 @@ async def test_a_comment_is_written_and_shown(ann: httpx.AsyncClient, table: Tab
     assert await titles(table, "w1") == ["Typed title"]
 
 
-async def test_pages_show_the_name_of_the_jwt_and_link_by_the_id(
+async def test_pages_show_the_name_in_the_jwt_and_link_by_the_user_id(
     table: Table,
 ) -> None:
     """The id is that of an identity provider; visitors should not read it."""
@@ -69,7 +69,7 @@ async def test_pages_show_the_name_of_the_jwt_and_link_by_the_id(
         assert page.linked["author"]["name"] == "Ana Pérez"
 
 
-async def test_a_double_click_writes_once(ann: httpx.AsyncClient, table: Table) -> None:
+async def test_a_form_sent_twice_stores_one_comment(ann: httpx.AsyncClient, table: Table) -> None:
     body = await form_of(ann, "/products/w2") | TYPED
     answers = await asyncio.gather(*(ann.post("/products/w2", data=body) for _ in range(4)))
     assert {answer.status_code for answer in answers} == {303}
@@ -77,7 +77,7 @@ async def test_a_double_click_writes_once(ann: httpx.AsyncClient, table: Table) 
     assert await titles(table, "w2") == ["Typed title"]
 
 
-async def test_a_repeated_form_with_another_text_asks_before_it_saves(
+async def test_a_form_sent_again_with_another_text_is_not_saved_at_once(
     ann: httpx.AsyncClient, table: Table
 ) -> None:
     body = await form_of(ann, "/products/w3") | TYPED
@@ -113,7 +113,7 @@ def hidden_of(page: Parsed) -> dict[str, str]:
         ({"text": "x" * 10_001}, "text", "10,001 characters"),
     ],
 )
-async def test_errors_are_next_to_their_field_and_the_text_stays(
+async def test_errors_are_shown_next_to_their_fields_and_the_text_is_kept(
     ann: httpx.AsyncClient, table: Table, changed: dict[str, str], name: str, sentence: str
 ) -> None:
     body = await form_of(ann, "/products/w4") | TYPED | changed
@@ -136,7 +136,7 @@ async def test_errors_are_next_to_their_field_and_the_text_stays(
     assert await titles(table, "w4") == []
 
 
-async def test_the_tag_that_was_typed_is_marked_and_not_the_list(ann: httpx.AsyncClient) -> None:
+async def test_an_invalid_typed_language_is_marked_at_its_field(ann: httpx.AsyncClient) -> None:
     wrong = {"language": "*", "another": "not a tag"}
     body = await form_of(ann, "/products/w4") | TYPED | wrong
     page = Parsed((await ann.post("/products/w4", data=body)).text)
@@ -156,7 +156,7 @@ async def test_all_errors_of_a_form_are_shown_at_once(ann: httpx.AsyncClient, ta
 
 
 @pytest.mark.parametrize("form_key", ["", "0" * 64, "é"])
-async def test_a_form_from_elsewhere_changes_nothing(
+async def test_a_form_without_a_form_key_changes_nothing(
     ann: httpx.AsyncClient, table: Table, form_key: str
 ) -> None:
     product = f"w5-{len(form_key)}{form_key[:1]}"
@@ -180,7 +180,7 @@ async def test_the_form_key_of_another_session_is_refused(
     assert (answer.status_code, OTHER_SESSION in answer.text) == (422, True)
 
 
-async def test_a_visitor_whose_session_ended_keeps_the_text(app: ASGIApp, table: Table) -> None:
+async def test_the_text_is_kept_if_the_session_has_ended(app: ASGIApp, table: Table) -> None:
     async with client_of(app, jwt_of("ann", lifetime=-60)) as client:
         answer = await client.post("/products/w7", data=TYPED)
         page = Parsed(answer.text)
@@ -192,7 +192,7 @@ async def test_a_visitor_whose_session_ended_keeps_the_text(app: ASGIApp, table:
     assert await titles(table, "w7") == []
 
 
-async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table) -> None:
+async def test_the_author_edits_and_deletes_a_comment(ann: httpx.AsyncClient, table: Table) -> None:
     comment = COMMENT._replace(comment_id="e1", product_id="e", title="<b>old</b>")
     await stored(table, [comment])
     page = await opened(ann, "/comments/e1")
@@ -214,7 +214,7 @@ async def test_the_author_edits_and_deletes(ann: httpx.AsyncClient, table: Table
     assert await titles(table, "e") == []
 
 
-async def test_others_have_no_forms_and_cannot_post_them(
+async def test_other_users_have_no_forms_and_cannot_post_them(
     app: ASGIApp, client: httpx.AsyncClient, table: Table
 ) -> None:
     await stored(table, [COMMENT._replace(comment_id="e2", product_id="e2")])
@@ -239,14 +239,16 @@ async def test_others_have_no_forms_and_cannot_post_them(
     ("body", "status"),
     [(b"\xff\xfe", 400), (b"text=%ff", 400), (b"a=1&" * 60, 400), (b"x" * 1_000_001, 413)],
 )
-async def test_a_body_that_is_no_form(ann: httpx.AsyncClient, body: bytes, status: int) -> None:
+async def test_a_body_that_is_not_a_form_is_refused(
+    ann: httpx.AsyncClient, body: bytes, status: int
+) -> None:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     answer = await ann.post("/products/w8", content=body, headers=headers)
     assert answer.status_code == status
     assert answer.headers["content-type"].startswith("text/html")
 
 
-async def test_another_sites_form_changes_nothing(ann: httpx.AsyncClient, table: Table) -> None:
+async def test_a_form_of_another_site_changes_nothing(ann: httpx.AsyncClient, table: Table) -> None:
     body = await form_of(ann, "/products/w9") | TYPED
     elsewhere = {"Origin": "https://evil.example"}
     assert (await ann.post("/products/w9", data=body, headers=elsewhere)).status_code == 403
@@ -264,7 +266,7 @@ def selected(page: Parsed) -> list[str | None]:
     return [given["value"] for _, given in page.elements if "selected" in given]
 
 
-async def test_the_browsers_language_comes_first_and_free_entry_last(
+async def test_the_browsers_language_is_first_and_another_language_is_last(
     ann: httpx.AsyncClient, table: Table
 ) -> None:
     await stored(table, [COMMENT._replace(comment_id="f1", product_id="fr", language="fr")])
@@ -276,12 +278,14 @@ async def test_the_browsers_language_comes_first_and_free_entry_last(
     assert selected(page) == ["pt-BR"]
 
 
-async def test_a_browser_that_wants_no_language_has_to_choose(ann: httpx.AsyncClient) -> None:
+async def test_a_browser_without_preferred_languages_has_no_selected_language(
+    ann: httpx.AsyncClient,
+) -> None:
     page = Parsed((await ann.get("/products/none", headers={"Accept-Language": "*"})).text)
     assert (options(page)[0], selected(page)) == ("", [])
 
 
-async def test_a_language_that_the_list_lacks_is_typed(ann: httpx.AsyncClient) -> None:
+async def test_a_language_that_is_not_in_the_list_can_be_typed(ann: httpx.AsyncClient) -> None:
     body = await form_of(ann, "/products/w10") | TYPED | {"language": "*", "another": "OC"}
     refused = Parsed((await ann.post("/products/w10", data=body | {"text": ""})).text)
     assert (selected(refused), refused.fields()["another"]) == (["*"], "OC")
@@ -291,7 +295,7 @@ async def test_a_language_that_the_list_lacks_is_typed(ann: httpx.AsyncClient) -
     assert (selected(edited), edited.fields()["another"]) == (["*"], "oc")
 
 
-async def test_a_comment_that_waits_for_a_moderator_is_not_shown(table: Table) -> None:
+async def test_a_comment_that_waits_for_a_moderator_is_hidden(table: Table) -> None:
     app = app_of(table, moderation="before-publishing")
     async with client_of(app, jwt_of("ann")) as ann:
         body = await form_of(ann, "/products/waits") | TYPED
@@ -350,7 +354,7 @@ async def test_a_merchant_replies_changes_and_removes_the_reply(
     ],
     ids=["empty", "blank", "too long"],
 )
-async def test_a_refused_reply_stays_in_its_form(
+async def test_a_refused_reply_is_kept_in_its_form(
     app: ASGIApp, table: Table, text: str, sentence: str
 ) -> None:
     await stored(table, [COMMENT._replace(comment_id="r2", product_id="refused")])
@@ -363,7 +367,7 @@ async def test_a_refused_reply_stays_in_its_form(
         assert (strange.status_code, "Kept." in strange.text) == (422, True)
 
 
-async def test_a_removal_from_elsewhere_shows_no_empty_form(
+async def test_a_refused_removal_of_a_reply_shows_no_form(
     app: ASGIApp, table: Table, client: httpx.AsyncClient
 ) -> None:
     await stored(table, [COMMENT._replace(comment_id="r4", product_id="kept")])
@@ -376,7 +380,7 @@ async def test_a_removal_from_elsewhere_shows_no_empty_form(
     assert "Kept." in (await opened(client, "/comments/r4")).text
 
 
-async def test_a_customer_has_no_form_to_reply(ann: httpx.AsyncClient, table: Table) -> None:
+async def test_a_customer_has_no_reply_form(ann: httpx.AsyncClient, table: Table) -> None:
     await stored(table, [COMMENT._replace(comment_id="r3", product_id="owned")])
     assert (await replied(ann, "/comments/r3", "Mine.")).status_code == 403
     assert "Mine." not in (await opened(ann, "/comments/r3")).text

@@ -9,7 +9,7 @@ from tests.server.pages.conftest import Parsed, client_of, invalid_html, numbere
 SHOP = "https://shop.example"
 
 
-async def test_pages_of_a_cors_origin_frame_the_comments(table: Table, tmp_path: Path) -> None:
+async def test_pages_of_a_cors_origin_may_frame_the_widget(table: Table, tmp_path: Path) -> None:
     await stored(table, numbered("framed", 9))
     async with client_of(app_of(table, cors_origins=[SHOP])) as client:
         answer = await client.get("/widget/framed?rating=1&rating=2")

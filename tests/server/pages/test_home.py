@@ -87,7 +87,7 @@ async def test_the_products_with_the_most_good_ratings_come_first(
     ] == ["21", "22", "24"]
 
 
-async def test_a_language_has_a_list_of_its_own(client: httpx.AsyncClient) -> None:
+async def test_each_language_has_its_own_list(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/?language=fr")
     assert products(page) == [f"/products/p%2F{number}?language=fr" for number in (23, 22, 21)]
     assert page.link("canonical") == "/?language=fr"
@@ -113,7 +113,7 @@ async def test_the_search_opens_a_product_by_its_id(client: httpx.AsyncClient) -
 
 
 @pytest.mark.parametrize("words", ["nope", "%F0%9F%98%80" * 200, "%3Cb%3E"])
-async def test_a_search_without_a_hit_links_to_the_home_page(
+async def test_a_search_without_results_links_to_the_home_page(
     client: httpx.AsyncClient, words: str
 ) -> None:
     page = await opened(client, f"/products?q={words}")
@@ -121,7 +121,7 @@ async def test_a_search_without_a_hit_links_to_the_home_page(
     assert products(page) == []
 
 
-async def test_a_browser_gets_a_page_for_a_wrong_method(client: httpx.AsyncClient) -> None:
+async def test_a_wrong_method_gets_an_error_page(client: httpx.AsyncClient) -> None:
     answer = await client.post("/playground", headers={"Accept": "text/html"})
     assert (answer.status_code, "GET" in answer.headers["allow"]) == (405, True)
     assert "Page not available" in answer.text
@@ -163,7 +163,7 @@ async def test_absolute_links_begin_with_the_public_url(table: Table) -> None:
         assert not [page for page in said if SITE in page]
 
 
-async def test_links_begin_with_the_path_at_which_a_proxy_serves(table: Table) -> None:
+async def test_links_begin_with_the_proxys_path(table: Table) -> None:
     app = app_of(table, explain=True)
     transport = httpx.ASGITransport(app, root_path="/shop")
     async with httpx.AsyncClient(transport=transport, base_url=SITE) as client:
@@ -176,7 +176,7 @@ async def test_links_begin_with_the_path_at_which_a_proxy_serves(table: Table) -
             assert (await client.get(path)).status_code == 200
 
 
-async def test_a_browser_gets_a_page_for_an_unknown_address(client: httpx.AsyncClient) -> None:
+async def test_an_unknown_address_gets_an_error_page(client: httpx.AsyncClient) -> None:
     answer = await client.get("/nowhere", headers={"Accept": "text/html"})
     assert answer.status_code == 404
     assert "There is no page at /nowhere." in Parsed(answer.text).text

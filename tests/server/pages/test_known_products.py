@@ -60,5 +60,5 @@ async def test_the_page_of_an_unknown_product_has_no_form(shopper: httpx.AsyncCl
     assert sentence in Parsed(answer.text).text
 
 
-async def test_without_the_setting_any_product_takes_comments(ann: httpx.AsyncClient) -> None:
+async def test_without_the_setting_every_product_accepts_comments(ann: httpx.AsyncClient) -> None:
     assert "key" in (await opened(ann, "/products/unknown")).fields()

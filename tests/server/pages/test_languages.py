@@ -27,7 +27,7 @@ async def spoken(table: Table) -> None:
         ("../en", "none", "", "en"),
     ],
 )
-def test_the_language_is_taken_from_the_address_then_the_cookie_then_the_header(
+def test_the_language_is_that_of_the_address_then_the_cookie_then_the_header(
     asked: str | None, kept: str | None, accepted: str, spoken: str
 ) -> None:
     assert i18n.negotiated(asked, kept, accepted) == spoken
@@ -48,7 +48,7 @@ async def test_each_language_has_its_own_page(client: httpx.AsyncClient) -> None
     assert len(tags) == len(i18n.LOCALES)
 
 
-async def test_a_language_of_the_address_is_kept_in_a_cookie(client: httpx.AsyncClient) -> None:
+async def test_the_language_of_the_address_is_stored_in_a_cookie(client: httpx.AsyncClient) -> None:
     asked = await client.get("/sign-in?lang=de&next=/products/spoken")
     assert '<html lang="de"' in asked.text
     assert (

@@ -99,7 +99,7 @@ async def test_long_headers_take_linear_time(client: httpx.AsyncClient, token: s
         await check(client, once, twice)
 
 
-async def test_a_long_address_is_refused_with_the_limit(
+async def test_a_too_long_address_is_refused(
     client: httpx.AsyncClient,
 ) -> None:
     path = "/products/long?rating=5"
@@ -115,7 +115,7 @@ async def test_a_long_address_is_refused_with_the_limit(
     assert len(answer.content) < 1_000
 
 
-async def test_a_place_to_return_to_is_no_longer_than_an_address(
+async def test_the_address_to_return_to_has_a_maximum_length(
     client: httpx.AsyncClient,
 ) -> None:
     form = {"jwt": "a.b.c", "next": "/" + "a" * MAX_PAGE_ADDRESS}
@@ -123,7 +123,7 @@ async def test_a_place_to_return_to_is_no_longer_than_an_address(
     assert page.fields()["next"] == "/"
 
 
-async def test_a_jwt_that_no_cookie_holds_is_refused_with_the_limit(
+async def test_a_jwt_too_long_for_a_cookie_is_refused_with_the_maximum(
     client: httpx.AsyncClient,
 ) -> None:
     longest = jwt_of("ann").ljust(MAX_JWT)

@@ -84,7 +84,7 @@ def _whole(string: Any) -> bool:
 
 
 @pytest.mark.parametrize("tag", TRANSLATED)
-def test_a_translation_holds_what_its_message_holds(tag: str) -> None:
+def test_a_translation_has_the_placeholders_and_elements_of_its_message(tag: str) -> None:
     """Only the forms for none, one and two, where a language has these, may leave a number out."""
     wrong = []
     for one in merged(tag):
@@ -106,7 +106,7 @@ def test_a_translation_holds_what_its_message_holds(tag: str) -> None:
     assert wrong == []
 
 
-def test_arabic_takes_the_accusative_after_11_to_99_and_not_after_100() -> None:
+def test_arabic_nouns_are_in_the_accusative_after_11_to_99_and_not_after_100() -> None:
     """CLDR's category many (11 to 99) is the last form of Babel's rule, and 100 the one before."""
     for one in merged("ar"):
         if isinstance(one.id, tuple):
@@ -125,7 +125,7 @@ def _held(text: str) -> Counter[str]:
     return Counter(_PLACEHOLDER.findall(text) + _TAG.findall(text))
 
 
-def test_plural_forms_are_those_of_the_browser() -> None:
+def test_plural_forms_equal_those_of_the_browser() -> None:
     with i18n.speaking("ar"):
         forms = i18n.plural_forms("%(count)s new comment", "%(count)s new comments")
     assert set(forms) == {"zero", "one", "two", "few", "many", "other"}
@@ -197,7 +197,7 @@ def test_an_error_page_has_no_untranslated_text(path: Path) -> None:
     assert plain == []
 
 
-def test_the_search_finds_unmarked_text() -> None:
+def test_the_check_finds_unmarked_text() -> None:
     assert _Words('<p>Hello <b title="There">5</b> Marginalia</p>').found == ["Hello", "There"]
     plain = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True)
     within = plain.parse("{{ 'Newer' if a else _('Older') }}{{ b or ' pictured' }}")

@@ -93,7 +93,9 @@ async def state_of(stores: Stores, number: int) -> str:
 
 
 @pytest.mark.usefixtures("stores")
-async def test_a_moderator_goes_through_the_queue_and_back(mo: httpx.AsyncClient) -> None:
+async def test_a_moderator_pages_through_the_queue_in_both_directions(
+    mo: httpx.AsyncClient,
+) -> None:
     first = await opened(mo, "/moderation")
     assert listed(first) == [name_of(number) for number in range(20)]
     assert f"{MOST} comments are waiting" in first.text
@@ -106,7 +108,7 @@ async def test_a_moderator_goes_through_the_queue_and_back(mo: httpx.AsyncClient
 
 
 @pytest.mark.usefixtures("stores")
-async def test_a_row_says_who_wrote_it_on_what_and_why_it_waits(mo: httpx.AsyncClient) -> None:
+async def test_a_row_shows_author_product_and_why_the_comment_waits(mo: httpx.AsyncClient) -> None:
     page = await opened(mo, "/moderation")
     links = [given["href"] for _, given in page.anchors]
     assert "/authors/ann" in links
@@ -183,7 +185,7 @@ async def test_all_chosen_submissions_are_decided_by_one_form(
     }
 
 
-async def test_a_decision_that_failed_is_marked_at_its_row(
+async def test_a_failed_decision_is_marked_at_its_row(
     mo: httpx.AsyncClient, stores: Stores
 ) -> None:
     page = await opened(mo, "/moderation")
@@ -205,7 +207,7 @@ async def test_a_decision_that_failed_is_marked_at_its_row(
 
 
 @pytest.mark.parametrize("reason", ["", "\u200b", "x" * 201])
-async def test_a_rejection_needs_a_reason(
+async def test_a_rejection_requires_a_reason(
     mo: httpx.AsyncClient, stores: Stores, reason: str
 ) -> None:
     page = await opened(mo, "/moderation")
@@ -223,7 +225,7 @@ async def test_a_rejection_needs_a_reason(
 
 
 @pytest.mark.usefixtures("stores")
-async def test_a_form_without_a_choice_decides_nothing(mo: httpx.AsyncClient) -> None:
+async def test_a_form_without_a_selected_comment_decides_nothing(mo: httpx.AsyncClient) -> None:
     key = (await opened(mo, "/moderation")).fields()["form_key"]
     body = {"form_key": key, "chosen": "yes", "approve": "yes"}
     answer = await mo.post("/moderation", data=body)
@@ -233,7 +235,9 @@ async def test_a_form_without_a_choice_decides_nothing(mo: httpx.AsyncClient) ->
     assert answer.status_code == 403
 
 
-async def test_authors_see_and_change_what_is_not_published(app: ASGIApp, stores: Stores) -> None:
+async def test_authors_see_and_change_their_unpublished_comments(
+    app: ASGIApp, stores: Stores
+) -> None:
     found = await stores.moderation.get(name_of(0))
     assert found is not None
     await stores.moderation.reject(name_of(0), found.created_at, "mo", "No <b>")
