@@ -33,7 +33,7 @@ def is_ignored(path: str) -> bool:
     return top not in LET_IN or not NOWHERE.isdisjoint(parts)
 
 
-def test_dockerignore_lets_in_names_at_the_root_and_leaves_out_names_anywhere() -> None:
+def test_dockerignore_is_interpreted_as_docker_does() -> None:
     forms = [*(f"!{name}" for name in LET_IN), *(f"**/{name}" for name in NOWHERE)]
     assert (EVERYTHING, sorted(IGNORE_LINES)) == ("*", sorted(forms))
     assert all(re.fullmatch(r"[\w.-]+", name) for name in LET_IN | NOWHERE)
@@ -57,7 +57,7 @@ def files(*options: str) -> list[str]:
     return done.stdout.decode().split("\0")[:-1]
 
 
-def test_the_context_holds_the_tracked_files_that_are_copied_and_no_others() -> None:
+def test_the_context_contains_only_the_tracked_files_that_are_copied() -> None:
     tracked = files()
     wanted = {one for one in tracked for place in copied() if f"{one}/".startswith(f"{place}/")}
     assert {one for one in tracked if not is_ignored(one)} == wanted
@@ -72,11 +72,11 @@ def test_every_source_of_a_copy_is_tracked() -> None:
     "path",
     [".git", ".git/config", ".venv/bin/python", "data/marginalia.db", "node_modules/react/x.js"],
 )
-def test_what_is_never_tracked_is_not_in_the_context(path: str) -> None:
+def test_files_that_git_never_tracks_are_not_in_the_context(path: str) -> None:
     assert is_ignored(path)
 
 
-def test_what_git_ignores_is_not_in_the_context() -> None:
+def test_files_that_git_ignores_are_not_in_the_context() -> None:
     found = files("--others", "--ignored", "--exclude-standard", "--directory")
     inside = [f"{one}x" if one.endswith("/") else one for one in found]
     assert [one for one in inside if not is_ignored(one)] == []
@@ -89,12 +89,12 @@ def mounted() -> set[str]:
     return {volume.split(":")[0].removeprefix("./") for volume in volumes if volume[0] == "."}
 
 
-def test_what_compose_mounts_is_tracked() -> None:
+def test_files_that_compose_mounts_are_tracked() -> None:
     assert mounted() == {"deploy/nginx.conf"}
     assert mounted() <= set(files())
 
 
-def test_the_names_in_compose_and_in_the_proxy_s_configuration_are_the_same() -> None:
+def test_the_names_in_compose_and_in_nginxs_configuration_are_equal() -> None:
     project = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
     proxy = (ROOT / "deploy/nginx.conf").read_text("utf-8")
     servers = set(re.findall(r"server (\S+):8000;", proxy))
@@ -103,7 +103,7 @@ def test_the_names_in_compose_and_in_the_proxy_s_configuration_are_the_same() ->
     assert project["services"]["proxy"]["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 
-def test_nginx_takes_the_proxy_s_configuration(tmp_path: Path) -> None:
+def test_nginx_accepts_its_configuration(tmp_path: Path) -> None:
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
     if program is None:
         pytest.skip("no nginx here: Debian's nginx-light has it")
@@ -117,14 +117,14 @@ def test_nginx_takes_the_proxy_s_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("service", ["marginalia", "server-1", "server-2", "table"])
-def test_what_compose_sets_is_an_option_of_a_command(service: str) -> None:
+def test_the_variables_in_compose_are_options_of_commands(service: str) -> None:
     project = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
     given = {one for one in project["services"][service]["environment"] if one[:4] == "MARG"}
     assert given
     assert given <= variables()
 
 
-def test_the_stages_take_their_bases_and_the_engine_by_arguments() -> None:
+def test_the_stages_have_arguments_for_their_bases_and_the_engine() -> None:
     text = (ROOT / "Dockerfile").read_text("utf-8")
     bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
     declared = set(re.findall(r"^ARG (\w+)", text, re.MULTILINE))
@@ -132,20 +132,20 @@ def test_the_stages_take_their_bases_and_the_engine_by_arguments() -> None:
     assert "platform" not in (ROOT / "compose.yaml").read_text("utf-8")
 
 
-def test_the_wheel_is_made_of_the_copied_packages() -> None:
+def test_the_image_has_all_packages_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]
     assert set(packages) == {source for source in copied() if (ROOT / source).is_dir()}
 
 
-def test_the_image_keeps_what_babel_knows_of_the_languages_of_pages() -> None:
+def test_the_image_keeps_babels_data_for_the_languages_of_the_pages() -> None:
     text = (ROOT / "Dockerfile").read_text("utf-8")
     (kept,) = re.findall(r"/\(([\w|]+)\)\\\.dat", text)
     parents = {"root", *(str(one).partition("_")[0] for one in LOCALES.values())}
     assert set(kept.split("|")) == parents | {str(one) for one in LOCALES.values()}
 
 
-def test_the_image_ends_where_its_event_loop_is_blocked() -> None:
+def test_a_container_with_a_blocked_event_loop_ends() -> None:
     """The server is not the first process of its container: the kernel would not end that."""
     text = (ROOT / "Dockerfile").read_text("utf-8")
     (name,) = re.findall(r"(MARGINALIA_EXIT\w+)=true", text)

@@ -351,19 +351,21 @@ SCANNERS = {
 """Every scanner of a client's text that is written by hand, or is a library's."""
 
 
-def test_every_scanner_of_a_clients_text_takes_linear_time() -> None:
+def test_every_function_that_scans_a_clients_text_takes_linear_time() -> None:
     for name, scanner in SCANNERS.items():
         for title, text in repeats([*scanner.tokens.split(" "), " "]):
             assert is_linear(scanner.scan, text, MOST), f"{name}: {title}"
 
 
 @pytest.mark.parametrize("pattern", [r'"(?:[^"\\]|\\.)*"', r"[\w-]+\.[\w-]+\.[\w-]+"])
-def test_an_expression_that_backtracks_is_found(pattern: str) -> None:
+def test_an_expression_that_backtracks_is_detected(pattern: str) -> None:
     with pytest.raises(AssertionError):
         check(Expression("backtracking", re.compile(pattern), ("search", "findall")))
 
 
-def test_an_expression_of_exponential_time_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expression_that_takes_exponential_time_is_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(globals(), "LIMIT", 0.2)
     with pytest.raises(pytest.fail.Exception, match="takes over"):
         check(Expression("exponential", re.compile(r"(?:a+)+$"), ("search",)))

@@ -27,7 +27,7 @@ def make(*arguments: str, directory: Path = ROOT) -> subprocess.CompletedProcess
     return subprocess.run(command, cwd=directory, check=False, capture_output=True, text=True)
 
 
-def test_help_lists_fifteen_targets_at_most_in_eighty_columns() -> None:
+def test_help_lists_at_most_fifteen_targets_in_eighty_columns() -> None:
     lines = make("help").stdout.splitlines()
     assert 0 < len(lines) <= 15
     assert [line for line in lines if len(line) > 80] == []

@@ -32,7 +32,7 @@ async def trends(settings: Settings) -> dict[str, Trend]:
         await analytics.close()
 
 
-async def test_answers_are_those_of_the_last_refresh_and_say_when_it_was(
+async def test_answers_are_from_the_last_refresh_and_have_its_time(
     stores: Stores, table: Table, settings: Settings
 ) -> None:
     address = TableAddress(table.name, table.service.endpoint_url, embedded=True)

@@ -80,7 +80,7 @@ NOWHERE = "http://127.0.0.1:9"
         ({"analytics_url": NOWHERE}, "ClickHouse", Level.WARNING, "cannot be reached"),
     ],
 )
-async def test_settings_and_what_they_name(
+async def test_settings_and_the_files_and_services_that_they_name_are_checked(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     given: dict[str, Any],
@@ -115,7 +115,7 @@ def address() -> Iterator[str]:
         yield f"http://localhost:{server.server_port}"
 
 
-async def test_an_issuer_that_answers(address: str, tmp_path: Path) -> None:
+async def test_a_reachable_issuer_is_reported(address: str, tmp_path: Path) -> None:
     found = await checks.issuer(
         Settings(jwt_issuer=address, jwt_audience="us", data_dir=tmp_path / "data")
     )
@@ -123,14 +123,14 @@ async def test_an_issuer_that_answers(address: str, tmp_path: Path) -> None:
 
 
 @NEEDS_REDIS
-async def test_redis_that_answers() -> None:
+async def test_a_reachable_redis_is_reported() -> None:
     with redis_server() as server:
         assert await checks.redis(Settings(redis_url=server.url)) == checks.ok(
             "Redis", "it responds."
         )
 
 
-def test_files_that_other_users_may_read(tmp_path: Path) -> None:
+def test_files_that_other_users_can_read_are_reported(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     settings = Settings(data_dir=tmp_path)
     data, secret = tmp_path / "marginalia.db", tmp_path / "jwt-secret"
@@ -154,13 +154,13 @@ def place(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> S
     return Settings(endpoint_url=dynoxide_url, table=table.name)
 
 
-async def test_a_table_that_is_missing_or_cannot_be_reached(place: Settings) -> None:
+async def test_a_missing_or_unreachable_table_is_reported(place: Settings) -> None:
     (found,) = [one async for one in checks.store(replace(place, table="missing"))]
     assert (found.level, found.subject) == (Level.DANGER, "table")
     assert "run `marginalia table create`" in found.sentence
 
 
-async def test_a_table_without_an_index(place: Settings, table: Table) -> None:
+async def test_a_table_without_an_index_is_reported(place: Settings, table: Table) -> None:
     definition = table_definition(f"{table.name}-old", INDEXES)
     index = definition["GlobalSecondaryIndexes"].pop()
     kept = [*definition["GlobalSecondaryIndexes"], *definition["LocalSecondaryIndexes"]]
@@ -175,7 +175,9 @@ async def test_a_table_without_an_index(place: Settings, table: Table) -> None:
     assert index["IndexName"] in found["table"].sentence
 
 
-async def test_an_index_that_is_filled(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_index_that_is_being_created_is_reported(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No engine here fills indexes slowly enough to see it."""
     description = await admin.describe(table)
     assert (await checks.indexes(table)).level is Level.OK
@@ -188,7 +190,7 @@ async def test_an_index_that_is_filled(table: Table, monkeypatch: pytest.MonkeyP
     assert (await checks.indexes(table)).level is Level.WARNING
 
 
-async def test_counts(table: Table) -> None:
+async def test_inexact_counts_are_reported(table: Table) -> None:
     store = MaintenanceStore(table)
     await create_table(table)
     assert (await checks.counts(table)).level is Level.OK
@@ -208,7 +210,9 @@ async def test_counts(table: Table) -> None:
     assert "the table is a copy" in (await checks.counts(table)).sentence
 
 
-async def test_a_server_of_registered_documents_without_any(table: Table, tmp_path: Path) -> None:
+async def test_a_server_of_trusted_documents_without_any_is_reported(
+    table: Table, tmp_path: Path
+) -> None:
     assert (await checks.documents(Settings(), table)).level is Level.OK
     only = Settings(documents_only=True)
     assert (await checks.documents(only, table)).level is Level.DANGER
@@ -224,7 +228,7 @@ async def test_a_server_of_registered_documents_without_any(table: Table, tmp_pa
         assert checks.manifests(given).level is level
 
 
-async def test_a_directory_that_cannot_be_looked_at_is_a_warning(tmp_path: Path) -> None:
+async def test_an_unreadable_directory_is_a_warning(tmp_path: Path) -> None:
     """As another user's; this one is refused to root, too."""
     found = await report(Settings(data_dir=tmp_path / ("x" * 300)))
     for subject in ("files", "table"):
@@ -232,7 +236,7 @@ async def test_a_directory_that_cannot_be_looked_at_is_a_warning(tmp_path: Path)
         assert "File name too long" in found[subject].sentence
 
 
-async def test_the_last_backup(tmp_path: Path) -> None:
+async def test_the_time_of_the_last_backup_is_reported(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path / "data")
     async with open_table(settings, share=False):
         assert checks.backup(settings) == checks.warning(
@@ -256,7 +260,7 @@ async def test_the_last_backup(tmp_path: Path) -> None:
     assert checks.backup(settings).level is Level.WARNING
 
 
-def test_a_danger_is_exit_code_1(tmp_path: Path) -> None:
+def test_a_danger_has_the_exit_code_1(tmp_path: Path) -> None:
     fine = called("serve", "--check", "--data-dir", tmp_path / "data")
     assert (fine.returncode, fine.stderr) == (0, "")
     assert fine.stdout.startswith("ok       TLS            not needed")

@@ -125,7 +125,7 @@ async def test_a_request_ends_with_its_deadline_however_many_calls_it_makes(
     assert errors or fault is not hang
 
 
-async def test_a_page_for_people_ends_with_the_deadline_too(
+async def test_an_html_page_ends_with_the_deadline_too(
     client: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     proxy.choose = always(hang)
@@ -147,7 +147,7 @@ async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: 
 @pytest.mark.parametrize(
     ("work", "operation"), [(page, "Query"), (statistics, "Query"), (add, "GetItem")]
 )
-async def test_no_request_to_dynamodb_is_sent_for_a_client_that_left(
+async def test_no_request_to_dynamodb_is_sent_for_a_disconnected_client(
     patient: httpx.AsyncClient, proxy: Proxy, work: Work, operation: str
 ) -> None:
     answered = asyncio.Event()
@@ -161,7 +161,7 @@ async def test_no_request_to_dynamodb_is_sent_for_a_client_that_left(
 
 
 @pytest.mark.usefixtures("unhurried")
-async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
+async def test_a_write_that_was_sent_is_completed_for_a_disconnected_client(
     patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     before = len(await all_comments(patient))
@@ -174,7 +174,7 @@ async def test_a_write_that_was_sent_is_completed_for_a_client_that_left(
     assert len(await all_comments(patient)) == before + 1
 
 
-async def test_no_second_attempt_is_made_for_a_client_that_left(
+async def test_no_second_attempt_is_made_for_a_disconnected_client(
     patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     """Neither for a read nor for a write with a lost first attempt."""
@@ -201,7 +201,7 @@ async def test_a_slow_upload_does_not_use_up_the_deadline(client: httpx.AsyncCli
     assert "errors" not in answer.json()
 
 
-async def test_in_an_outage_requests_fail_fast_and_soon_work_again(
+async def test_during_an_outage_requests_fail_fast_and_then_work_again(
     client: httpx.AsyncClient, proxy: Proxy
 ) -> None:
     await add_comment(client, "before the outage")
@@ -218,7 +218,7 @@ async def test_in_an_outage_requests_fail_fast_and_soon_work_again(
             await asyncio.sleep(0.05)
 
 
-async def test_pipelined_requests_are_answered_in_turn(client: httpx.AsyncClient) -> None:
+async def test_pipelined_requests_are_answered_in_order(client: httpx.AsyncClient) -> None:
     """A further request on the connection does not mean that the client has left."""
     address = urlsplit(str(client.base_url))
     reader, writer = await asyncio.open_connection(address.hostname, address.port)

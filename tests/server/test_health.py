@@ -65,7 +65,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("server.health.GOOD_FOR", 0.0)
 
 
-async def test_a_store_that_can_be_read_is_ready(table: Table) -> None:
+async def test_a_server_whose_store_can_be_read_is_ready(table: Table) -> None:
     async with client_of(table) as client:
         for path in ("/health", "/health/ready", "/health/live"):
             assert await asked(client, path) == OK
@@ -80,7 +80,7 @@ async def test_concurrent_probes_share_one_read(table: Table) -> None:
     assert [operation for operation, _ in service.calls] == ["get_item"]
 
 
-async def test_throttled_reads_and_writes_are_ready(
+async def test_a_server_with_throttled_reads_and_writes_is_ready(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A balancer that took every server away would refuse the pages that are still served."""
@@ -92,7 +92,7 @@ async def test_throttled_reads_and_writes_are_ready(
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_fault_and_its_end_are_logged_once(
+async def test_an_unready_state_and_its_end_are_logged_once(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     denied = refuse(client_error("AccessDeniedException"))
@@ -122,7 +122,7 @@ async def test_a_server_whose_store_does_not_respond_is_not_ready(
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_full_disk_is_ready_as_reads_are_served(tmp_path: Path) -> None:
+async def test_a_server_with_a_full_disk_is_ready_because_it_serves_reads(tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "size=24m") as data_dir:
         async with (
             open_store(Settings(data_dir=data_dir), share=False) as store,
@@ -135,7 +135,7 @@ async def test_a_full_disk_is_ready_as_reads_are_served(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_log_that_was_removed_is_not_ready_and_refused_after_a_kill(
+async def test_a_server_whose_write_ahead_log_was_removed_is_not_ready(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The log's contents are acknowledged, and not yet in the data file."""
@@ -190,7 +190,7 @@ async def test_a_server_is_not_ready_after_a_request_finds_damage(
 
 
 @pytest.mark.usefixtures("no_waiting")
-async def test_a_data_file_that_is_taken_away_is_not_ready(
+async def test_a_server_whose_data_file_was_removed_is_not_ready(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with (

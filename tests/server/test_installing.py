@@ -63,7 +63,7 @@ def test_ctrl_c_stops_a_step_with_one_sentence() -> None:
     assert said == (130, ["Things: stopped. To continue, run the same command again."])
 
 
-def test_ctrl_c_while_the_environment_is_made_prints_no_traceback(tmp_path: Path) -> None:
+def test_ctrl_c_while_the_environment_is_created_prints_no_traceback(tmp_path: Path) -> None:
     shutil.copy(ROOT / "Makefile", tmp_path)
     (tmp_path / "server").mkdir()
     shutil.copy(ROOT / "server/installing.py", tmp_path / "server")

@@ -41,7 +41,7 @@ def fail(sentence: str) -> None:
     raise RuntimeError(sentence)
 
 
-def test_text_says_time_level_request_and_message(logger: logging.Logger) -> None:
+def test_a_text_line_has_time_level_request_and_message(logger: logging.Logger) -> None:
     stream = lines(logger, "text")
     logger.warning("before")
     with request("abc"):
@@ -51,7 +51,7 @@ def test_text_says_time_level_request_and_message(logger: logging.Logger) -> Non
     assert second.endswith(" ERROR [abc] of a request")
 
 
-def test_json_says_the_same_by_name(logger: logging.Logger) -> None:
+def test_a_json_line_has_the_same_values_by_name(logger: logging.Logger) -> None:
     stream = lines(logger, "json")
     with request("abc"):
         logger.error("of %s", "a request", extra={"operation": "query", "attempt": 2})
@@ -76,7 +76,7 @@ def storm(logger: logging.Logger, count: int) -> None:
             logger.exception("It failed")
 
 
-def test_many_equal_faults_log_one_traceback(logger: logging.Logger) -> None:
+def test_many_equal_errors_log_one_traceback(logger: logging.Logger) -> None:
     stream = lines(logger, "text")
     storm(logger, 3)
     said = stream.getvalue()
@@ -99,7 +99,7 @@ def test_omitted_log_lines_are_counted(
     assert "Traceback" in last["traceback"]
 
 
-def test_each_kind_of_fault_logs_its_traceback(logger: logging.Logger) -> None:
+def test_each_kind_of_error_logs_its_traceback(logger: logging.Logger) -> None:
     stream = lines(logger, "text")
     storm(logger, 2)
     try:
@@ -113,7 +113,7 @@ def test_each_kind_of_fault_logs_its_traceback(logger: logging.Logger) -> None:
     assert "\nRuntimeError: never raised\n" in said
 
 
-def test_a_server_logs_json_and_no_second_traceback(tmp_path: Path) -> None:
+def test_a_server_logs_json_and_each_traceback_once(tmp_path: Path) -> None:
     """The secret is read at each request; one that is too short is a fault of the server."""
     with served(tmp_path, "--log-format", "json", MARGINALIA_JWT_SECRET="") as server:
         (tmp_path / "jwt-secret").write_text("short")

@@ -53,7 +53,7 @@ def hooked(directory: Path, *options: str) -> Iterator[Served]:
             raise
 
 
-async def test_a_blocked_worker_is_replaced_and_the_other_one_answers(tmp_path: Path) -> None:
+async def test_a_blocked_worker_is_replaced_while_the_other_answers(tmp_path: Path) -> None:
     with hooked(tmp_path, "--workers", "2") as server:
         blocked, other = workers_of(server)
         async with clients_of(server, 2) as clients:

@@ -24,11 +24,11 @@ def written(directory: Path, content: object, name: str = "manifest.json") -> Pa
 
 
 @pytest.mark.parametrize("manifest", [{"a1": TEXT}, APOLLO])
-def test_both_formats_are_known(tmp_path: Path, manifest: object) -> None:
+def test_manifests_of_relay_and_apollo_are_read(tmp_path: Path, manifest: object) -> None:
     assert read_manifests([written(tmp_path, manifest)]) == {"a1": TEXT}
 
 
-def test_several_files_add_up(tmp_path: Path) -> None:
+def test_several_manifests_are_combined(tmp_path: Path) -> None:
     files = [written(tmp_path, APOLLO), written(tmp_path, {"b": TEXT, "a1": TEXT}, "b.json")]
     assert read_manifests(files) == {"a1": TEXT, "b": TEXT}
     assert read_manifests([]) == {}

@@ -28,7 +28,7 @@ def words(file: Path) -> Settings:
         (None, "cannot be read: No such file or directory."),
     ],
 )
-def test_a_list_without_words_is_refused(
+def test_a_word_list_without_words_is_refused(
     tmp_path: Path, content: bytes | None, sentence: str
 ) -> None:
     if content is not None:
@@ -37,7 +37,7 @@ def test_a_list_without_words_is_refused(
         moderation_of(words(tmp_path / "words.txt"))
 
 
-def test_a_list_is_read_line_by_line(tmp_path: Path) -> None:
+def test_a_word_list_is_read_line_by_line(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("\ufeff# mine\r\nspam\r\n  buy now \r\n")
     moderation = moderation_of(words(tmp_path / "words.txt"))
     assert moderation.cause("Buy now") is ReviewCause.WORDS
@@ -45,6 +45,8 @@ def test_a_list_is_read_line_by_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [{"moderation": "words"}, {"moderation_words": Path("x")}])
-def test_a_rule_on_words_needs_a_list_and_a_list_needs_the_rule(given: dict[str, object]) -> None:
+def test_the_rule_words_requires_a_word_list_and_a_word_list_requires_the_rule(
+    given: dict[str, object],
+) -> None:
     with pytest.raises(CommandError, match="need each other"):
         Settings(**given)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from server.http.graphiql import FILES
 from server.npm_files import NODE_MODULES, copy
 
 
-def test_the_files_that_a_server_reads_are_copied_with_their_licences(tmp_path: Path) -> None:
+def test_the_files_that_the_server_reads_are_copied_with_their_licences(tmp_path: Path) -> None:
     copy(NODE_MODULES, tmp_path)
     found = {str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*") if one.is_file()}
     read = [packaged_engine(), *(one for one in FILES.values() if "node_modules" in one.parts)]

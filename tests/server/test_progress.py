@@ -45,7 +45,7 @@ def test_progress_is_printed_every_ten_seconds_if_a_tenth_is_done(
     ]
 
 
-def test_an_exceeded_estimate_is_not_printed_as_the_total(
+def test_an_estimate_that_was_exceeded_is_not_printed_as_the_total(
     clock: Clock, capsys: pytest.CaptureFixture[str]
 ) -> None:
     steps = [(10.0, 50), (20.0, 557), (80.0, 600)]

@@ -152,7 +152,7 @@ def test_an_option_without_its_package_is_reported_with_the_package(
     exposition.check_packages(Settings())
 
 
-def test_without_the_sdk_of_opentelemetry_no_traces_are_created(
+def test_a_trace_url_without_the_sdk_of_opentelemetry_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = Settings(trace_url="http://127.0.0.1:1")

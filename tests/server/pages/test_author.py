@@ -94,7 +94,7 @@ async def test_the_name_on_a_comment_links_to_the_authors_page(visitor: httpx.As
         ("/authors/Z?lang=de", 404, "Von Z gibt es keine Kommentare."),
     ],
 )
-async def test_an_author_without_comments_has_a_page_with_status_404(
+async def test_a_missing_author_has_an_error_page(
     visitor: httpx.AsyncClient, address: str, status: int, said: str
 ) -> None:
     answer = await visitor.get(address)

@@ -156,7 +156,7 @@ async def test_all_errors_of_a_form_are_shown_at_once(ann: httpx.AsyncClient, ta
 
 
 @pytest.mark.parametrize("form_key", ["", "0" * 64, "é"])
-async def test_a_form_without_a_form_key_changes_nothing(
+async def test_a_form_with_a_wrong_form_key_changes_nothing(
     ann: httpx.AsyncClient, table: Table, form_key: str
 ) -> None:
     product = f"w5-{len(form_key)}{form_key[:1]}"

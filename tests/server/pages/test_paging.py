@@ -44,7 +44,7 @@ def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str | None
 @pytest.mark.parametrize(
     "query", ["", "?rating=1&rating=4", "?order=oldest", "?order=highest", "?order=helpful"]
 )
-async def test_a_list_is_walked_to_its_end_and_back(
+async def test_a_visitor_pages_to_the_end_of_a_list_and_back(
     client: httpx.AsyncClient, table: Table, query: str
 ) -> None:
     product, size = f"walk-{query[-7:]}", 115 if "rating" in query else 46
@@ -78,7 +78,7 @@ async def test_links_keep_the_size_of_the_page(client: httpx.AsyncClient, table:
     assert "not a page size. Choose one of these: 20, 50, 100." in refused.text
 
 
-async def test_a_page_between_the_ends_shows_its_days(
+async def test_a_page_between_the_ends_shows_the_range_of_its_days(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     comments = [
@@ -92,7 +92,7 @@ async def test_a_page_between_the_ends_shows_its_days(
     assert "6.\u201325. Jan. 2024" in german.text
 
 
-async def test_no_number_is_wrong_while_comments_come_and_go(
+async def test_no_position_is_wrong_while_comments_are_added_and_deleted(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     """Between two pages one older comment is deleted and one is added: the total is the same."""
@@ -126,14 +126,14 @@ async def test_the_first_page_is_full_after_deletions(
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/fewer")
 
 
-async def test_late_counts_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
+async def test_counts_that_lag_hide_no_comment(client: httpx.AsyncClient, table: Table) -> None:
     await stored(table, numbered("lag", 25))
     for language in (None, "en"):
         await table.write([{"Delete": {"Key": item_key(StatisticsKey("lag", language))}}])
     assert [len(titles) for _, titles in await walk(client, "/products/lag")] == [20, 5]
 
 
-async def test_a_list_between_days_is_not_counted(client: httpx.AsyncClient, table: Table) -> None:
+async def test_a_list_between_days_has_no_count(client: httpx.AsyncClient, table: Table) -> None:
     await stored(table, numbered("days", 50))
     pages = await walk(client, "/products/days?from=2024-01-01&to=2024-01-01")
     assert [(where, len(titles)) for where, titles in pages] == [(None, 20), (None, 20), (None, 10)]
@@ -150,7 +150,7 @@ async def test_crawlers_index_only_consecutive_pages(
     assert '<meta name="robots" content="noindex">' in page.text
 
 
-async def test_the_deepest_page_costs_what_the_first_costs(
+async def test_the_deepest_page_costs_as_much_as_the_first(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     comments = numbered("deep", 2_000)

@@ -24,7 +24,7 @@ STRIP = (Photo(f"{CDN}/1.jpg", "On my stove"), Photo("https://other.example/2.jp
 FORM = {"rating": "4", "language": "en", "title": "", "text": "It boils."}
 
 
-async def test_photos_of_allowed_origins_are_shown_and_others_are_links(table: Table) -> None:
+async def test_photos_of_allowed_origins_are_shown_and_others_are_linked(table: Table) -> None:
     one = comment("pictured #1", product_id="pictured", photos=STRIP)
     await Stores(table).comments.put_many([one])
     async with client_of(app_of(table, picture_origins=[CDN])) as client:
@@ -48,7 +48,7 @@ async def test_photos_of_allowed_origins_are_shown_and_others_are_links(table: T
     assert "other.example" not in policy
 
 
-async def test_json_ld_has_the_photos(table: Table) -> None:
+async def test_json_ld_contains_the_photos(table: Table) -> None:
     await Stores(table).comments.put_many([comment("ld", product_id="pictured-ld", photos=STRIP)])
     async with client_of(app_of(table)) as client:
         text = (await client.get("/products/pictured-ld")).text
@@ -63,7 +63,7 @@ def writer(table: Table) -> httpx.AsyncClient:
     return client_of(app_of(table, picture_origins=[CDN]), jwt_of(COMMENT.username))
 
 
-async def test_the_form_adds_keeps_refuses_and_removes_photos(
+async def test_the_form_adds_keeps_and_removes_photos_and_refuses_invalid_ones(
     table: Table, writer: httpx.AsyncClient
 ) -> None:
     """Rows may be empty in between; a form without the fields keeps the photos."""
@@ -114,7 +114,7 @@ class Bucket:
         return False
 
 
-async def test_scripts_get_forms_of_uploads(table: Table) -> None:
+async def test_scripts_receive_forms_for_uploads(table: Table) -> None:
     """Of a signed-in visitor's own page alone. Scripts may send files, and pages show photos."""
     uploads = await PhotoUploads.open(Bucket(), "https://photos.example/shop")
     app = create_app(

@@ -70,7 +70,7 @@ def told(page: Any) -> dict[str, Any]:
     plan_by=st.sampled_from([None, *PlanBasis]),
     shards=st.sampled_from([1, 4]),
 )
-async def test_dots_are_the_rows_read_and_filled_ones_those_shown(
+async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
     selection: Any, size: int, backward: bool, reverse: bool, plan_by: Any, shards: int
 ) -> None:
     indexes = tuple(replace(one, shards=shards) for one in COMMENT.indexes)
@@ -120,7 +120,7 @@ def by_number(ratings: Callable[[int], int]) -> KnownProduct:
 
 
 @pytest.mark.parametrize("reverse", [False, True], ids=["newest", "oldest"])
-async def test_refills_residuals_new_plans_and_skips_are_drawn_as_they_were_read(
+async def test_refills_residual_filters_new_plans_and_skipped_ranges_are_drawn(
     reverse: bool,
 ) -> None:
     def place(number: int) -> int:
@@ -144,7 +144,7 @@ async def test_refills_residuals_new_plans_and_skips_are_drawn_as_they_were_read
     )
 
 
-async def test_the_shards_of_open_orders_are_lanes(table: Table) -> None:
+async def test_each_shard_of_open_orders_is_a_lane(table: Table) -> None:
     placed = [order(f"o{n}", username=f"user{n}", created_at=TIES[n % 3]) for n in range(40)]
     orders = Stores(table).orders
     await orders.put_many(placed)
@@ -204,14 +204,14 @@ def test_a_dot_shows_the_outcome_of_its_row() -> None:
     assert len(drawing["drops"]) == 2, "a head is no row of the list"
 
 
-def test_a_row_in_two_ranges_has_one_place_in_both() -> None:
+def test_a_row_in_two_ranges_has_the_same_place_in_both() -> None:
     drawing = draw_plan(plan_of(row("a"), row("a", 1, "AROUND"), row("b")))
     first, again, second = drawing["dots"]
     assert first["x"] == again["x"] < second["x"]
     assert first["y"] < again["y"]
 
 
-def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> None:
+def test_a_skipped_range_has_a_lower_lane_and_a_second_plan_has_a_heading() -> None:
     plain = draw_plan(plan_of(row("a")))
     skipped = draw_plan(plan_of(row("a"), skipped="No rows, according to the counts."))
     assert skipped["lanes"][1]["skipped"] == "No rows, according to the counts."
@@ -223,7 +223,7 @@ def test_a_skipped_range_takes_less_room_and_a_second_plan_has_a_heading() -> No
     ]
 
 
-def test_the_axis_has_dates_where_the_list_is_by_date() -> None:
+def test_the_axis_has_dates_if_the_list_is_sorted_by_date() -> None:
     at = "2024-0{}-02T00:00:00.000000Z#x"
     assert draw_plan(plan_of(row(at.format(3)), row(at.format(1))))["ends"] == [
         "2 March 2024",
@@ -234,12 +234,12 @@ def test_the_axis_has_dates_where_the_list_is_by_date() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 21, 400])
-def test_dots_are_large_enough_to_see_however_many_there_are(count: int) -> None:
+def test_many_dots_have_a_minimum_size(count: int) -> None:
     drawing = draw_plan(plan_of(*(row(f"{n:03}") for n in range(count))))
     assert 2 <= drawing["radius"] <= 5
 
 
-async def test_the_page_draws_the_plan_that_the_api_tells(
+async def test_the_page_draws_the_plan_of_the_api(
     client: httpx.AsyncClient, table: Table, tmp_path: Path
 ) -> None:
     made = [*numbered("drawn", 60), *numbered("drawn", 60, 60, language="de")]
@@ -264,7 +264,7 @@ async def test_the_page_draws_the_plan_that_the_api_tells(
     assert invalid_html(tmp_path) == []
 
 
-async def test_a_page_without_a_plan_has_no_panel_and_a_panel_needs_no_request(
+async def test_a_page_without_a_plan_has_no_panel_and_a_panel_sends_no_request(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     await stored(table, numbered("plain", 30))
@@ -282,7 +282,7 @@ def _reason_text(reason: Reason) -> str:
 
 
 @pytest.mark.parametrize("code", ReasonCode)
-def test_a_reason_is_the_apis_own_and_translated_whole(code: ReasonCode) -> None:
+def test_a_reason_is_that_of_the_api_and_completely_translated(code: ReasonCode) -> None:
     places = code.value.count("{}")
     reason = Reason(code, (1200, _SEVERAL, "byLang", 60)[:places])
     assert _reason_text(reason) == str(reason).replace("1200", "1,200")
@@ -295,7 +295,7 @@ def test_a_reason_is_the_apis_own_and_translated_whole(code: ReasonCode) -> None
         ]
 
 
-def test_values_are_texts_and_several_names_are_one() -> None:
+def test_the_values_of_a_reason_are_texts_and_several_names_are_one_text() -> None:
     assert Reason(ReasonCode.MORE_OF_BOTH, (3, 1, 25, _SEVERAL)).values == [
         *"31",
         "25",
@@ -304,7 +304,7 @@ def test_values_are_texts_and_several_names_are_one() -> None:
 
 
 @pytest.mark.parametrize("sort_keys", [UNBOUNDED, Range(low="b", high="a")])
-def test_why_a_key_range_was_skipped_is_a_message(sort_keys: Range) -> None:
+def test_the_reason_for_skipping_a_key_range_is_translated(sort_keys: Range) -> None:
     segment = SegmentStatistics("P#1", sort_keys, 20, skipped=True)
     with i18n.speaking("de"):
         told = plan_panel.skip_reason({"skipReason": segment.skip_reason})
@@ -312,7 +312,7 @@ def test_why_a_key_range_was_skipped_is_a_message(sort_keys: Range) -> None:
     assert plan_panel.skip_reason({"skipReason": None}) is None
 
 
-def test_a_caption_leaves_out_what_did_not_happen() -> None:
+def test_a_caption_omits_counts_of_zero() -> None:
     counts = {"shown": 1, "filtered": 0, "around": 0}
     assert plan_panel.caption(counts, 1, []) == "1 row read: 1 shown."
     counts = {"shown": 20, "filtered": 4, "around": 1}

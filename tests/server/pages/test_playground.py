@@ -55,7 +55,7 @@ async def told(client: httpx.AsyncClient, link: str) -> Any:
         ("", 1),
     ],
 )
-async def test_both_plans_have_the_apis_numbers_and_the_same_rows(
+async def test_both_plans_have_the_figures_of_the_api_and_equal_rows(
     client: httpx.AsyncClient, teapot: str, chosen: str, lanes: int
 ) -> None:
     page = await opened(client, teapot + chosen)
@@ -84,7 +84,7 @@ def listed(page: Parsed) -> list[str]:
     return list(dict.fromkeys(link for link in links if link.startswith("/comments/")))
 
 
-async def test_pages_follow_each_other_by_number_and_by_cursor(
+async def test_pages_are_selected_by_number_and_by_cursor(
     client: httpx.AsyncClient, teapot: str
 ) -> None:
     chosen = teapot + "&rating=1&rating=2&size=10"
@@ -102,7 +102,7 @@ async def test_pages_follow_each_other_by_number_and_by_cursor(
     assert walked == wanted
 
 
-async def test_without_a_product_it_begins_with_the_most_liked(
+async def test_without_a_product_the_playground_shows_the_first_of_the_leaderboard(
     client: httpx.AsyncClient, table: Table, teapot: str
 ) -> None:
     await Stores(table).boards.correct(["teapot"])
@@ -113,7 +113,7 @@ async def test_without_a_product_it_begins_with_the_most_liked(
     assert "/playground" in links
 
 
-async def test_a_products_plan_leads_to_the_same_list(
+async def test_a_products_plan_links_to_the_same_list_in_the_playground(
     client: httpx.AsyncClient, teapot: str
 ) -> None:
     chosen = "rating=1&rating=2&language=de&from=2024-01-01"
@@ -140,7 +140,7 @@ async def test_a_products_plan_leads_to_the_same_list(
         ),
     ],
 )
-async def test_an_unreadable_page_is_reported_in_a_sentence(
+async def test_an_invalid_address_is_reported_in_a_sentence(
     client: httpx.AsyncClient, teapot: str, chosen: str, sentence: str
 ) -> None:
     answer = await client.get(teapot + chosen)
@@ -148,7 +148,7 @@ async def test_an_unreadable_page_is_reported_in_a_sentence(
     assert sentence in Parsed(answer.text).text
 
 
-async def test_a_server_that_does_not_explain_has_no_playground(table: Table) -> None:
+async def test_a_server_without_explain_has_no_playground(table: Table) -> None:
     async with client_of(app_of(table)) as visitor:
         answer = await visitor.get("/playground?product=teapot")
         drawing = await visitor.post("/playground/drawing", json=POSTED)
@@ -158,7 +158,7 @@ async def test_a_server_that_does_not_explain_has_no_playground(table: Table) ->
     assert drawing.status_code == 404
 
 
-def test_all_that_a_page_reads_is_within_what_one_request_may_cost() -> None:
+def test_a_page_of_the_playground_stays_below_the_cost_limit_of_a_request() -> None:
     product = {"productId": "1"}
     languages = [f"l{n}" for n in range(MAX_SEGMENTS // 4)]
     widest = {**product, "rating": [1, 2, 3, 4], "language": languages}
@@ -181,7 +181,7 @@ ROW: dict[str, Any] = {
 POSTED: dict[str, Any] = {"residual": [], "steps": [STEP], "segments": [SEGMENT], "rows": [ROW]}
 
 
-async def test_a_posted_plan_is_drawn_as_on_the_page(
+async def test_a_posted_plan_is_drawn_like_that_of_a_page(
     client: httpx.AsyncClient, teapot: str
 ) -> None:
     page = await opened(client, teapot + "&rating=1&rating=4&language=en")
@@ -218,7 +218,7 @@ async def test_posted_text_is_escaped(client: httpx.AsyncClient) -> None:
         (b" " * 1_000_001, 413, "The body is larger than 1,000,000 bytes."),
     ],
 )
-async def test_an_undrawable_plan_is_reported_in_a_sentence(
+async def test_an_invalid_posted_plan_is_reported_in_a_sentence(
     client: httpx.AsyncClient, posted: Any, status: int, sentence: str
 ) -> None:
     body = {"content": posted} if isinstance(posted, bytes) else {"json": posted}

@@ -43,7 +43,9 @@ async def kettle(table: Table) -> None:
         ("?from=0001-01-01&to=9999-12-31&order=oldest", 20),
     ],
 )
-async def test_filters(client: httpx.AsyncClient, query: str, count: int | None) -> None:
+async def test_the_list_shows_the_filtered_comments(
+    client: httpx.AsyncClient, query: str, count: int | None
+) -> None:
     answer = await client.get(f"/products/kettle{query}")
     if count is None:
         assert answer.status_code == 400
@@ -75,7 +77,7 @@ async def test_each_chosen_filter_can_be_removed(client: httpx.AsyncClient) -> N
         ("rating=3&to=2023-12-31", {"Any date (8)": "?rating=3"}),
     ],
 )
-async def test_an_empty_list_offers_the_nearest_filters(
+async def test_an_empty_list_offers_wider_filters(
     client: httpx.AsyncClient, query: str, offers: dict[str, str]
 ) -> None:
     page = await opened(client, f"/products/kettle?{query}")
@@ -83,14 +85,14 @@ async def test_an_empty_list_offers_the_nearest_filters(
     assert found == {text: f"/products/kettle{address}" for text, address in offers.items()}
 
 
-async def test_the_filters_that_hold_are_checked(client: httpx.AsyncClient) -> None:
+async def test_the_selected_filters_are_checked(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/products/kettle?language=DE&language=fr&rating=4")
     checked = {given["value"] for tag, given in page.elements if "checked" in given}
     assert checked == {"4", "de", "fr"}
     assert "in Deutsch or français" in page.text
 
 
-async def test_days_and_order_are_shown_where_they_were_chosen(client: httpx.AsyncClient) -> None:
+async def test_selected_days_and_order_are_shown_in_their_fields(client: httpx.AsyncClient) -> None:
     query = "?language=de&from=2023-12-31&to=2024-01-01&order=oldest"
     page = await opened(client, f"/products/kettle{query}")
     assert page.headings == [f"{number}" for number in range(10)]
@@ -166,7 +168,9 @@ async def test_invalid_filters_are_explained_on_the_page(
     assert "Traceback" not in answer.text
 
 
-async def test_beyond_the_oldest_there_is_nothing(client: httpx.AsyncClient, table: Table) -> None:
+async def test_after_the_oldest_comment_there_is_no_page(
+    client: httpx.AsyncClient, table: Table
+) -> None:
     await stored(table, numbered("short", 41))
     older = (await opened(client, "/products/short")).link("next")
     assert older is not None
@@ -177,7 +181,7 @@ async def test_beyond_the_oldest_there_is_nothing(client: httpx.AsyncClient, tab
 @pytest.mark.parametrize(
     "product_id", ["42/en", "a?b#c", "a%2Fb", "/x", "100% <b>", "الغلاية", "a b"]
 )
-async def test_an_id_may_hold_any_character(
+async def test_an_id_may_contain_any_character(
     client: httpx.AsyncClient, table: Table, product_id: str
 ) -> None:
     comment = COMMENT._replace(comment_id=f"of {product_id}", product_id=product_id)
@@ -205,7 +209,9 @@ async def test_a_product_without_comments_is_not_for_search_engines(
     assert page.linked is None
 
 
-async def test_linked_data_has_what_review_snippets_require(client: httpx.AsyncClient) -> None:
+async def test_json_ld_has_the_fields_that_review_snippets_require(
+    client: httpx.AsyncClient,
+) -> None:
     linked = (await opened(client, "/products/kettle")).linked
     assert (linked["@context"], linked["@type"]) == ("https://schema.org", "Product")
     assert linked["name"] == "kettle"
@@ -225,7 +231,7 @@ async def test_linked_data_has_what_review_snippets_require(client: httpx.AsyncC
     assert newest["datePublished"].startswith("2024-01-01T00:29")
 
 
-async def test_a_permalinks_review_names_its_product(client: httpx.AsyncClient) -> None:
+async def test_the_review_on_a_permalink_contains_its_product(client: httpx.AsyncClient) -> None:
     linked = (await opened(client, "/comments/kettle-00007")).linked
     assert linked["@type"] == "Review"
     assert linked["itemReviewed"]["@type"] == "Product"
@@ -243,7 +249,7 @@ async def test_a_permalinks_review_names_its_product(client: httpx.AsyncClient) 
         ("?language=fr&rating=5", [0] * 5, {"en": 6, "de": 2, "fr": 0}),
     ],
 )
-async def test_the_number_next_to_a_filter_is_the_length_of_its_list(
+async def test_the_count_next_to_a_filter_is_the_length_of_its_list(
     client: httpx.AsyncClient, query: str, ratings: list[int], languages: dict[str, int]
 ) -> None:
     page = await client.get(f"/products/kettle{query}")
@@ -280,7 +286,7 @@ async def test_the_counters_are_read_once(
      ("沸" * 200, "narrow"), ("沸" * 500, "wide")],
     ids=["short", "some", "long", "lines", "some-wide", "long-wide"],
 )  # fmt: skip
-async def test_a_long_text_is_folded_and_all_there(
+async def test_a_long_text_is_folded_and_complete(
     client: httpx.AsyncClient, table: Table, text: str, folds: str | None
 ) -> None:
     product = f"fold-{len(text)}-{folds}"
@@ -302,7 +308,7 @@ HOSTILE = [
 ]
 
 
-async def test_texts_are_texts(client: httpx.AsyncClient, table: Table) -> None:
+async def test_texts_with_markup_are_shown_as_text(client: httpx.AsyncClient, table: Table) -> None:
     comments = [
         COMMENT._replace(
             comment_id=f"h{number}",
@@ -326,7 +332,7 @@ async def test_texts_are_texts(client: httpx.AsyncClient, table: Table) -> None:
         assert " ".join(text.split()) in page.text
 
 
-async def test_without_explain_no_plan_is_shown(table: Table) -> None:
+async def test_a_server_without_explain_shows_no_plan(table: Table) -> None:
     async with client_of(app_of(table)) as client:
         page = await opened(client, "/products/kettle")
     assert page.account == {}

@@ -78,7 +78,7 @@ async def test_a_visitor_signs_in_at_the_issuer(browser: httpx.AsyncClient) -> N
         ("https://shop.localhost", "__Host-marginalia_sign_in", True),
     ],
 )
-async def test_the_flags_of_the_attempts_cookie(
+async def test_the_cookie_of_a_sign_in_attempt_has_safe_flags(
     browser: httpx.AsyncClient, site: str, name: str, *, secure: bool
 ) -> None:
     """SameSite=Lax, as the issuer's site leads back here. It is deleted with the same flags."""
@@ -97,7 +97,7 @@ async def test_the_flags_of_the_attempts_cookie(
     ] == [(one, "/", "strict", secure) for one in (name, name.replace("sign_in", "jwt"))]
 
 
-async def test_the_session_has_the_users_id_name_and_roles(
+async def test_the_session_has_the_id_name_and_roles_of_the_user(
     browser: httpx.AsyncClient, table: Table, issuer: str
 ) -> None:
     await browser.get(await agreed(browser))
@@ -111,7 +111,7 @@ async def test_the_session_has_the_users_id_name_and_roles(
 @pytest.mark.parametrize(
     "case", ["denied", "no cookie", "another state", "a used code", "no code", "a bad cookie"]
 )
-async def test_an_answer_to_another_attempt_signs_nobody_in(
+async def test_a_response_to_another_attempt_is_refused(
     browser: httpx.AsyncClient, case: str
 ) -> None:
     back = await agreed(browser, action="deny" if case == "denied" else "continue")
@@ -146,7 +146,7 @@ async def test_the_address_has_the_challenge_of_the_verifier(issuer: str) -> Non
     assert asked["redirect_uri"] == [f"{SITE}/sign-in/callback"]
 
 
-async def test_without_the_issuer_sign_in_is_unavailable(table: Table) -> None:
+async def test_without_the_issuer_sign_in_is_reported_as_unavailable(table: Table) -> None:
     given = options("http://127.0.0.1:9")
     authenticator = authenticator_of(Settings(**given), lambda: SECRET)
     async with client_of(app_of(table, authenticator, **given)) as client:

@@ -47,7 +47,7 @@ NEW = {"productId": "alone", "rating": 4, "language": "en"}
 
 
 @pytest.mark.parametrize("blank", ["", " \u200b\n"], ids=["empty", "blank"])
-async def test_the_api_takes_an_empty_text_by_the_setting(
+async def test_the_api_accepts_an_empty_text_only_by_setting(
     ann: httpx.AsyncClient, bea: httpx.AsyncClient, blank: str
 ) -> None:
     added = await written(bea, ADD, **NEW, text=blank)
@@ -55,7 +55,7 @@ async def test_the_api_takes_an_empty_text_by_the_setting(
     assert (await written(ann, ADD, **NEW, text=blank))["userErrors"] == REFUSED
 
 
-async def test_an_empty_string_clears_a_text_and_null_does_not(
+async def test_an_empty_string_removes_a_text_and_null_is_refused(
     ann: httpx.AsyncClient, bea: httpx.AsyncClient
 ) -> None:
     kept = (await written(ann, ADD, **NEW, text="It boils."))["comment"]["id"]
@@ -90,7 +90,7 @@ async def test_the_form_requires_a_text_unless_the_setting_is_on(
     assert page.linked["reviewRating"]["ratingValue"] == 5
 
 
-async def test_pages_and_crawlers_get_the_stars_alone(
+async def test_pages_and_crawlers_show_ratings_without_text(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     alone = COMMENT._replace(

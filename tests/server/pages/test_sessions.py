@@ -91,7 +91,7 @@ async def test_sign_in_leads_back_to_any_page(client: httpx.AsyncClient, product
         ("https://shop.localhost", "/comments", "marginalia_jwt", "/comments", True),
     ],
 )
-async def test_the_flags_of_the_sessions_cookie(
+async def test_the_cookie_of_a_session_has_safe_flags(
     app: ASGIApp, site: str, root: str, name: str, path: str, *, secure: bool
 ) -> None:
     transport = httpx.ASGITransport(app, root_path=root)
@@ -109,7 +109,7 @@ async def test_the_flags_of_the_sessions_cookie(
         assert "Signed in as" not in (await opened(client, "/")).text
 
 
-async def test_over_https_a_cookie_that_a_sibling_can_set_signs_nobody_in(app: ASGIApp) -> None:
+async def test_over_https_a_cookie_that_another_subdomain_can_set_is_ignored(app: ASGIApp) -> None:
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="https://shop.localhost"
     ) as client:
@@ -130,7 +130,9 @@ async def test_an_invalid_jwt_is_reported_next_to_the_field(client: httpx.AsyncC
     "elsewhere",
     ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "", "/a\r\nb: c"],
 )
-async def test_sign_in_leads_to_no_other_site(client: httpx.AsyncClient, elsewhere: str) -> None:
+async def test_sign_in_does_not_redirect_to_another_site(
+    client: httpx.AsyncClient, elsewhere: str
+) -> None:
     body = {"jwt": jwt_of("ann"), "next": elsewhere}
     answer = await client.post("/sign-in", data=body)
     assert answer.headers["location"] == "/"
@@ -155,7 +157,7 @@ async def test_another_site_cannot_sign_a_visitor_in(
     assert "set-cookie" not in answer.headers
 
 
-async def test_a_site_on_a_port_signs_its_own_visitors_in(app: ASGIApp) -> None:
+async def test_a_site_on_another_port_accepts_its_own_sign_in_form(app: ASGIApp) -> None:
     site = f"{SITE}:8080"
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=site) as client:
         body = {"jwt": jwt_of("ann")}
@@ -172,7 +174,7 @@ async def test_an_expired_cookie_is_reported_once(app: ASGIApp) -> None:
         assert "You are signed out" not in (await opened(client, "/")).text
 
 
-async def test_the_authorization_header_signs_in_to_pages(client: httpx.AsyncClient) -> None:
+async def test_the_authorization_header_is_accepted_by_pages(client: httpx.AsyncClient) -> None:
     headers = {"Authorization": f"Bearer {jwt_of('ann')}"}
     page = Parsed((await client.get("/", headers=headers)).text)
     assert "Signed in as ann" in page.text
@@ -187,7 +189,7 @@ async def test_graphql_ignores_the_sessions_cookie(ann: httpx.AsyncClient) -> No
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
 
 
-async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
+async def test_in_a_demo_one_click_signs_in(table: Table) -> None:
     authenticator = Authenticator(secret=lambda: SECRET)
     async with client_of(app_of(table, authenticator, demo=True)) as visitor:
         for address in ("/sign-in?next=/products/1", "/products/1"):
@@ -204,7 +206,7 @@ async def test_one_click_signs_in_to_a_demo(table: Table) -> None:
         assert "Try it as" not in page.text
 
 
-async def test_the_link_that_a_demo_prints_signs_in_once_within_minutes(
+async def test_the_link_that_a_demo_prints_signs_in_once_and_expires_after_minutes(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     authenticator = Authenticator(secret=lambda: SECRET)
@@ -228,7 +230,9 @@ async def test_the_link_that_a_demo_prints_signs_in_once_within_minutes(
     assert not late.take(late.text)
 
 
-async def test_a_server_without_demo_has_no_sign_in_by_one_click(client: httpx.AsyncClient) -> None:
+async def test_a_server_without_a_demo_has_no_sign_in_by_one_click(
+    client: httpx.AsyncClient,
+) -> None:
     assert "marginalia token" not in (await opened(client, "/sign-in")).text
     assert "Try it as" not in (await opened(client, "/sign-in")).text
     answer = await client.post("/sign-in", data=FORM | {"demo": "1"})

@@ -28,7 +28,7 @@ async def products(table: Table) -> None:
     await Stores(table).products.put_many(said)
 
 
-async def test_pages_name_a_product_by_its_title(client: httpx.AsyncClient) -> None:
+async def test_pages_show_the_title_of_a_product(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/products/own")
     assert "Kettle & <Sons>: 5.0 of 5 stars from 1 comment · Marginalia" in page.text
     assert page.linked | {"review": [], "aggregateRating": {}} == {
@@ -73,7 +73,7 @@ async def test_pages_show_pictures_of_allowed_hosts(
         ("https://cdn.example", "https://cdn.example.evil.example/lamp.jpg", False),
     ],
 )
-def test_an_origin_is_the_same_however_it_is_spelt(origin: str, address: str, shown: bool) -> None:
+def test_different_spellings_of_an_origin_are_equal(origin: str, address: str, shown: bool) -> None:
     assert picture_address(address, "/shop", [origin]) == (address if shown else None)
 
 
@@ -83,7 +83,7 @@ def test_an_invalid_picture_origin_is_refused(origin: str) -> None:
         Settings(picture_origins=[origin])
 
 
-async def test_titles_need_no_further_request(table: Table) -> None:
+async def test_titles_need_no_other_request(table: Table) -> None:
     seen = calls_of(table)
     async with client_of(app_of(table)) as client:
         await opened(client, "/products/own")

@@ -150,7 +150,7 @@ async def test_a_translated_page_has_no_english_text(ann: httpx.AsyncClient, add
         assert await _said(ann, tag, ("GET", address, {}, b"")) & english == set()
 
 
-async def test_a_failed_fetch_of_keys_is_explained(table: Table) -> None:
+async def test_a_failed_request_for_keys_is_reported(table: Table) -> None:
     issuer = Issuer(jwks_url="http://127.0.0.1:9/nobody")
     app = app_of(table, Authenticator(secret=lambda: None, issuer=issuer))
     header = "eyJhbGciOiJSUzI1NiIsImtpZCI6ImEifQ.e30.AAAA"
@@ -162,7 +162,7 @@ async def test_a_failed_fetch_of_keys_is_explained(table: Table) -> None:
 
 
 @pytest.mark.parametrize("code", sorted({*CODES.values(), "BAD_REQUEST", "INTERNAL", "NEW"}))
-def test_every_code_of_the_api_has_words_of_the_pages(code: str) -> None:
+def test_every_error_code_has_a_message_of_the_pages(code: str) -> None:
     extensions = {"code": code, "argument": "first"}
     if code == "INTERNAL":
         extensions["requestId"] = "r1"
@@ -176,7 +176,9 @@ def test_every_code_of_the_api_has_words_of_the_pages(code: str) -> None:
 
 @pytest.mark.parametrize("code", [one.value for one in UserErrorCode])
 @pytest.mark.parametrize("field", [None, ["input", "productId"], ["input", "idempotencyKey"]])
-def test_every_user_error_has_words_of_the_form(code: str, field: list[str] | None) -> None:
+def test_every_user_error_code_has_a_message_of_the_form(
+    code: str, field: list[str] | None
+) -> None:
     error = {"field": field, "message": "The API's words.", "code": code}
     for tag in TRANSLATED:
         with i18n.speaking("en"):

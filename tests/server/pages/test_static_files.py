@@ -33,7 +33,7 @@ async def test_the_style_sheet_repeats_no_rule(client: httpx.AsyncClient) -> Non
     assert [rule for rule, times in rules.items() if times > 1] == []
 
 
-async def test_browsers_keep_the_files_of_a_page(client: httpx.AsyncClient) -> None:
+async def test_browsers_cache_the_files_of_a_page(client: httpx.AsyncClient) -> None:
     page = await opened(client, "/playground")
     named = [
         address

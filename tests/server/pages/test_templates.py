@@ -30,7 +30,7 @@ SAID = (
 
 @pytest.mark.parametrize("tag", i18n.LOCALES)
 @pytest.mark.parametrize("many", [0, 1, 2, 5, 11, 100])
-def test_compiled_messages_are_those_looked_up(tag: str, many: int) -> None:
+def test_compiled_messages_equal_the_translated_messages(tag: str, many: int) -> None:
     plain = jinja2.Environment(extensions=["jinja2.ext.i18n"], autoescape=True, trim_blocks=True)
     plain.install_gettext_callables(  # type: ignore[attr-defined] # the extension's
         i18n.gettext, i18n.ngettext, newstyle=True
@@ -42,7 +42,7 @@ def test_compiled_messages_are_those_looked_up(tag: str, many: int) -> None:
             assert environment(tag).from_string(text).render(facts) == looked_up
 
 
-def test_what_is_written_in_a_template_is_no_visitors() -> None:
+def test_values_in_a_message_are_escaped() -> None:
     """Values are escaped in a message as anywhere, unless they are HTML of our own."""
     shown = environment("en").from_string('{{ _("%(a)s and %(b)s", a=a, b=b) }}')
     assert shown.render(a="<", b=Markup("<b>")) == "&lt; and <b>"
@@ -56,12 +56,12 @@ def test_a_template_is_compiled_once_for_each_language() -> None:
         assert environment(i18n.spoken()).get_template("base.html") is not german
 
 
-def test_indentation_is_left_out_and_no_other_space() -> None:
+def test_only_indentation_is_removed_from_templates() -> None:
     text = "<p>\n    {{ one }} of {{ two }}\n  {% if one %}\n    a\n  {% endif %}\n</p>"
     assert environment("en").from_string(text).render(one=1, two=2) == "<p>\n1 of 2\na\n</p>"
 
 
-def test_facts_are_looked_up_before_what_dicts_can_do() -> None:
+def test_keys_of_a_dict_take_precedence_over_its_methods() -> None:
     shown = environment("en").from_string("{{ it.items }} {{ it.values is defined }} {{ it.get }}")
     assert shown.render(it={"items": 5, "get": "got"}) == "5 True got"
     with pytest.raises(jinja2.UndefinedError):
@@ -69,7 +69,7 @@ def test_facts_are_looked_up_before_what_dicts_can_do() -> None:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_is_compiled(name: str) -> None:
+def test_every_document_of_the_pages_is_compiled(name: str) -> None:
     """graphql-core executes a document with further variables in directives, ten times as long."""
     conditions = conditions_in(parse(DOCUMENTS[name]))
     assert conditions is not None

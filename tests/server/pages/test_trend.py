@@ -58,7 +58,7 @@ async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     return tmp_path
 
 
-async def test_a_line_for_months_in_a_row_a_bar_for_each_and_a_table(
+async def test_a_trend_has_a_line_for_consecutive_months_bars_and_a_table(
     table: Table, folder: Path, tmp_path: Path
 ) -> None:
     answer = await page(table, folder)
@@ -83,7 +83,7 @@ async def test_a_line_for_months_in_a_row_a_bar_for_each_and_a_table(
     assert invalid_html(tmp_path / "pages") == []
 
 
-async def test_the_tag_of_a_page_changes_with_the_minute_of_its_trend(
+async def test_the_etag_of_a_page_changes_with_the_minute_of_its_trend(
     table: Table, folder: Path, tmp_path: Path
 ) -> None:
     tags = []
@@ -96,13 +96,15 @@ async def test_the_tag_of_a_page_changes_with_the_minute_of_its_trend(
     assert tags[0] == tags[1] != tags[2]
 
 
-async def test_a_lone_month_is_a_dot_and_languages_narrow_it(table: Table, folder: Path) -> None:
+async def test_a_single_month_is_a_dot_and_the_filter_by_language_applies_to_the_trend(
+    table: Table, folder: Path
+) -> None:
     found = Parsed((await page(table, folder, "?language=en")).text)
     lines = [given["d"] for _, given in found.elements if given.get("class") == "mean"]
     assert lines == ["M100.00 15.50L100.00 15.50", "M700.00 50.00L900.00 50.00"]
 
 
-async def test_few_comments_or_months_are_no_trend(
+async def test_few_comments_or_months_have_no_trend(
     table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     german = await page(table, folder, "?language=de")  # one comment in one month
@@ -112,7 +114,7 @@ async def test_few_comments_or_months_are_no_trend(
         assert 'class="trend"' not in answer.text
 
 
-async def test_a_late_comment_does_not_squeeze_the_drawing(
+async def test_a_much_later_comment_does_not_squeeze_the_drawing(
     table: Table, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One comment after two years without any is not drawn: its month would be chance."""
@@ -127,7 +129,7 @@ async def test_a_late_comment_does_not_squeeze_the_drawing(
     assert "2025" not in found.text
 
 
-async def test_the_first_page_that_gives_up_does_not_stop_the_opening_of_the_store(
+async def test_a_page_that_does_not_wait_for_the_store_does_not_stop_its_opening(
     folder: Path,
 ) -> None:
     opened: list[DuckDBStore] = []

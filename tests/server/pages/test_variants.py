@@ -24,7 +24,7 @@ async def products(table: Table) -> None:
     await stored(table, [*comments, alone])
 
 
-async def test_all_variants_are_one_list_that_names_the_variant_of_each_comment(
+async def test_all_variants_are_one_list_with_the_variant_of_each_comment(
     client: httpx.AsyncClient,
 ) -> None:
     one = await opened(client, "/products/mug-red?rating=5")
@@ -56,7 +56,7 @@ async def test_a_product_without_a_group_has_no_switch(client: httpx.AsyncClient
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/jug?order=oldest")
 
 
-async def test_a_variant_without_comments_and_one_that_leaves_the_group(
+async def test_a_variant_without_comments_or_outside_of_the_group_is_handled(
     client: httpx.AsyncClient, table: Table
 ) -> None:
     pots = {"pot-1": ProductDetails("Tea pot", group="pots"), "pot-2": ProductDetails(group="pots")}

@@ -47,7 +47,7 @@ async def send(client: httpx.AsyncClient, address: str, **fields: str) -> httpx.
     return await client.post("/votes", data=form | fields)
 
 
-async def test_a_vote_returns_to_its_comment_and_can_be_withdrawn(
+async def test_after_a_vote_the_page_shows_the_comment_and_the_vote_can_be_withdrawn(
     table: Table, bob: httpx.AsyncClient
 ) -> None:
     address = "/products/voted?rating=4&notice=added"
@@ -70,7 +70,7 @@ async def test_a_vote_returns_to_its_comment_and_can_be_withdrawn(
     assert not await Stores(table).votes.marked("bob", [COMMENT._replace(comment_id=ODD)])
 
 
-async def test_a_visitor_signs_in_first_and_comes_back(client: httpx.AsyncClient) -> None:
+async def test_a_visitor_signs_in_before_voting_and_returns(client: httpx.AsyncClient) -> None:
     address = "/products/voted?order=oldest"
     assert (await buttons(client, address)).keys() == {ODD, "bobs"}
     answer = await send(client, address, mark=ODD)
@@ -79,7 +79,9 @@ async def test_a_visitor_signs_in_first_and_comes_back(client: httpx.AsyncClient
     assert (await opened(client, back)).fields()["next"] == address
 
 
-async def test_scripts_get_the_number_and_errors_as_json(bob: httpx.AsyncClient) -> None:
+async def test_scripts_receive_the_number_of_votes_and_errors_as_json(
+    bob: httpx.AsyncClient,
+) -> None:
     key = (await opened(bob, "/products/voted")).fields()["form_key"]
     for fields, status, count in (
         ({"mark": ODD}, 200, 1),
@@ -95,14 +97,16 @@ async def test_scripts_get_the_number_and_errors_as_json(bob: httpx.AsyncClient)
 
 
 @pytest.mark.parametrize("comment", ["gone", "bobs"])
-async def test_a_vote_that_is_not_saved_leads_back(bob: httpx.AsyncClient, comment: str) -> None:
+async def test_a_vote_that_is_not_saved_leads_back_to_the_page(
+    bob: httpx.AsyncClient, comment: str
+) -> None:
     answer = await send(bob, "/products/voted", mark=comment)
     back = answer.headers["location"]
     assert back == f"/products/voted?notice=not-voted#vote-{comment}"
     assert "Your vote could not be saved. Please try again." in (await opened(bob, back)).text
 
 
-async def test_another_site_cannot_vote(bob: httpx.AsyncClient) -> None:
+async def test_a_form_of_another_site_cannot_vote(bob: httpx.AsyncClient) -> None:
     answer = await bob.post(
         "/votes", data={"mark": ODD}, headers={"Origin": "https://evil.example"}
     )

@@ -11,7 +11,7 @@ from tests.trials.processes import trial
 
 @NEEDS_REDIS
 @pytest.mark.soak
-async def test_each_worker_shows_and_announces_the_writes_of_all(tmp_path: Path) -> None:
+async def test_each_worker_shows_and_announces_the_writes_of_all_workers(tmp_path: Path) -> None:
     done, faults = await trial(tmp_path, writes=20, restarts=0, writers=3, lists=4, workers=(2, 1))
     assert faults == []
     assert done["events heard"] == 3 * 3 * 20
@@ -22,7 +22,7 @@ def row(number: int, rating: int = 5) -> Row:
     return Row(f"n{number}", f"c{number}", f"2024-{number:02}", rating, "en", f"{number}")
 
 
-def test_a_walk_with_a_fault_is_reported() -> None:
+def test_a_failed_walk_is_reported() -> None:
     ledger, filters = Ledger(), Filters(rating=[5])
     rows = [row(3), row(2), row(1)]
     for one in reversed(rows):

@@ -144,7 +144,7 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
     assert complaints(errors) == [ALL]
 
 
-async def test_workers_that_cannot_start_leave_the_old_ones_serving(tmp_path: Path) -> None:
+async def test_if_new_workers_cannot_start_the_old_workers_continue(tmp_path: Path) -> None:
     """First the new settings are invalid, then the new code, then a signal kills new workers.
 
     The server waits longer before each start of a worker that died. The other worker serves

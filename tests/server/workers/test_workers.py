@@ -18,7 +18,7 @@ from tests.server.workers.processes import another, clients_of, complaints, work
 TWO = ("--workers", "2", "--rate-limit", "off")
 
 
-async def test_a_killed_worker_loses_no_acknowledged_write_and_is_replaced(
+async def test_a_killed_worker_is_replaced_and_no_acknowledged_write_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SIGTERM ends the server after the requests in flight.
@@ -60,7 +60,7 @@ def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path
     )
 
 
-async def test_ctrl_c_ends_all_processes_after_the_requests_in_flight(tmp_path: Path) -> None:
+async def test_ctrl_c_ends_all_processes_after_the_running_requests(tmp_path: Path) -> None:
     """A terminal sends SIGINT to every process of the group."""
     with served(tmp_path, *TWO) as server:
         family = [server.engine(), *workers_of(server)]

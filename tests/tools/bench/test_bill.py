@@ -17,7 +17,7 @@ from tools.bench.capacity import Consumed, size_of, written_units
 PAGE = ROOT / "docs" / "costs.md"
 
 
-async def test_the_capacity_of_each_operation_equals_the_engines_and_the_page(
+async def test_the_capacity_of_each_operation_equals_the_engines_and_the_documented_one(
     table: Table,
 ) -> None:
     lines = [line async for line in measure(table)]
@@ -29,7 +29,7 @@ async def test_the_capacity_of_each_operation_equals_the_engines_and_the_page(
     assert written == made, "run `python -m tools.bench bill --write`"
 
 
-def test_sizes_of_items_follow_the_rules_of_dynamodb() -> None:
+def test_item_sizes_follow_the_rules_of_dynamodb() -> None:
     """The examples of the developer guide: names and values, numbers by two digits a byte."""
     item = {"name": {"S": "é"}, "n": {"N": "-12345"}, "yes": {"BOOL": True}}
     assert size_of(item) == (4 + 2) + (1 + 4) + (3 + 1)

@@ -6,7 +6,7 @@ from tests import oracle
 from tools.bench.cost import compare, selections
 
 
-async def test_all_ways_read_the_same_rows_and_foresight_is_a_lower_bound(table: Table) -> None:
+async def test_all_plans_read_the_same_rows_and_foresight_is_a_lower_bound(table: Table) -> None:
     rows = oracle.make_comments("42", 150, seed=4)
     store = Stores(table)
     await store.comments.put_many(rows)

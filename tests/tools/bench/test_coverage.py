@@ -8,14 +8,14 @@ from tools.bench.coverage import DOCUMENTS, LEAST, ROOT, coverage, coverages, do
 SCHEMA = build_schema().documents.schema
 
 
-def test_most_fields_of_front_ends_are_compiled() -> None:
+def test_most_fields_of_front_ends_documents_are_compiled() -> None:
     found = list(coverages())
     assert {one.place.partition("/")[0] for one in found} == {"examples", "tests"}
     assert len(found) > 40
     assert share(found) >= LEAST, [one for one in found if one.left]
 
 
-def test_typical_texts_are_valid() -> None:
+def test_typical_documents_are_valid() -> None:
     for _, document in documents_in(ROOT / DOCUMENTS[-1]):
         assert validate(SCHEMA, document) == []
 

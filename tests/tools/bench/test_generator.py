@@ -57,7 +57,7 @@ def script(url: str) -> Script:
     return Script(url, load, [request(url, "/")], [hash(PAGE)])
 
 
-async def test_each_request_gets_its_response_although_connections_close() -> None:
+async def test_each_request_receives_its_response_although_connections_close() -> None:
     def answer(number: int) -> bytes:
         return of(b"%d" % number, more="" if number % 3 else "Connection: close\r\n")
 

@@ -6,7 +6,7 @@ from tests.server.serving import called, called_as
 from tools.bench.__main__ import main
 
 
-def test_the_rows_are_counted_and_kept_for_the_next_run(tmp_path: Path) -> None:
+def test_the_rows_are_counted_and_stored_for_the_next_run(tmp_path: Path) -> None:
     short = ("--rounds", "1", "--seconds", "0.05", "--clients", "1", "--rows-dir", tmp_path)
     done = called_as("bench", main, "growth", "--sizes", "30,60", *short)
     assert done.returncode == 0, done.stderr

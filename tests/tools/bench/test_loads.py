@@ -28,14 +28,14 @@ def loads() -> dict[str, Load]:
     return {load.name: load for load in all_loads(ROWS, 2_000, deep=700)}
 
 
-def test_rows_and_requests_are_the_same_each_time() -> None:
+def test_rows_and_requests_are_reproducible() -> None:
     assert list(comments_of(LARGEST, 50)) == list(comments_of(LARGEST, 50))
     first, again = loads(), loads()
     assert first == again
     assert tuple(first) == NAMES
 
 
-def test_the_lists_of_the_mixed_load_follow_zipf() -> None:
+def test_the_lists_of_the_mixed_load_have_zipfs_distribution() -> None:
     asked = [one for one in loads()["mixed"].asked if isinstance(one, PageAsked)]
     counts = Counter((one.product, one.ratings, one.languages) for one in asked)
     (_, most), (_, second) = counts.most_common(2)

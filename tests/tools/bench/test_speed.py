@@ -53,7 +53,7 @@ def test_the_command_measures_every_load_and_counts_wrong_answers(tmp_path: Path
     assert "3 clients request the first page" not in done.stdout
 
 
-def test_a_missing_program_or_bad_option_is_one_sentence(tmp_path: Path) -> None:
+def test_a_missing_program_or_bad_option_ends_with_one_sentence(tmp_path: Path) -> None:
     with mock.patch("shutil.which", return_value=None):
         done = called_as("bench", main, "speed", "--servers", "yoga", "--rows-dir", tmp_path)
     assert done.returncode == 1

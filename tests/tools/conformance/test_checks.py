@@ -51,19 +51,19 @@ async def test_checks_may_run_in_any_order() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-async def test_a_fault_is_found(fault: type[Notes]) -> None:
+async def test_each_kind_of_fault_is_found(fault: type[Notes]) -> None:
     async with session_of(fault()) as session:
         for name in FAULTS[fault]:
             outcome = await outcome_of(session, BY_NAME[name])
             assert outcome.findings, f"{name} does not find it: {outcome.skipped}"
 
 
-def test_every_check_is_seen_to_fail() -> None:
+def test_every_check_fails_for_some_fault() -> None:
     assert set().union(*FAULTS.values()) == BY_NAME.keys()
 
 
 @pytest.mark.parametrize("backward", [False, True])
-async def test_one_direction_is_enough(backward: bool) -> None:
+async def test_a_connection_with_one_direction_is_checked(backward: bool) -> None:
     pair = "first: Int, after: String, " if backward else ", last: Int, before: String"
     async with session_of(Notes.with_sdl(pair, "")()) as session:
         outcomes = [await outcome_of(session, check) for check in CHECKS]

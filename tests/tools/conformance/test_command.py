@@ -35,7 +35,7 @@ def test_a_conforming_server_passes_all_checks(url: str, tmp_path: Path) -> None
     assert summary in " ".join(said.stdout.split())
 
 
-def test_a_fault_is_shown_with_its_request_and_the_paragraph() -> None:
+def test_a_fault_is_printed_with_its_request_and_the_paragraph() -> None:
     with listening(SkipsARow()) as url:
         said = run(url, *KEY, "--connection", CONNECTION, COLUMNS="200")
     assert said.returncode == 1
@@ -50,7 +50,7 @@ def test_a_fault_is_shown_with_its_request_and_the_paragraph() -> None:
         assert part in said.stdout
 
 
-def test_a_failed_should_counts_only_with_strict() -> None:
+def test_a_failed_should_changes_the_exit_code_only_with_strict() -> None:
     with listening(IgnoresABadCursor()) as url:
         arguments = (url, *KEY, "--connection", CONNECTION)
         said = run(*arguments)
@@ -59,7 +59,7 @@ def test_a_failed_should_counts_only_with_strict() -> None:
         assert run(*arguments, "--strict").returncode == 1
 
 
-def test_without_a_connection_it_lists_the_connections(url: str) -> None:
+def test_without_an_option_the_connections_are_listed(url: str) -> None:
     said = run(url, *KEY)
     assert said.returncode == 1
     assert said.stderr == (

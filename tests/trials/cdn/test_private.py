@@ -10,6 +10,6 @@ WRITES = (private._ORGANIZATION, private._PROFILE, private._TICKET)
 
 
 @pytest.mark.parametrize("document", [*private.DOCUMENTS.values(), *WRITES])
-def test_a_document_is_valid(document: str) -> None:
+def test_the_trials_document_is_valid(document: str) -> None:
     schema = build_schema(explain=True)  # as the trial's server is
     assert validate(schema._schema, parse(document)) == []
