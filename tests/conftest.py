@@ -34,7 +34,7 @@ LONG = (
     "tests/clients/test_clients.py",
     "tests/schema/execution/test_compiled.py",
     "tests/server/engine/test_backup.py",
-    "tests/server/cli/commands/test_a_server_works_with_the_serve_policy_alone.py",
+    "tests/server/cli/commands/test_serve.py",
     "tests/docs/test_snippets.py",
     "tests/server/engine/test_kill.py",
     "tests/server/observability/test_servers.py",

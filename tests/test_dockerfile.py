@@ -33,7 +33,7 @@ def is_ignored(path: str) -> bool:
     return top not in LET_IN or not NOWHERE.isdisjoint(parts)
 
 
-def test_dockerignore_is_interpreted_as_docker_does() -> None:
+def test_dockerignore_allows_names_at_the_root_and_excludes_names_anywhere() -> None:
     forms = [*(f"!{name}" for name in LET_IN), *(f"**/{name}" for name in NOWHERE)]
     assert (EVERYTHING, sorted(IGNORE_LINES)) == ("*", sorted(forms))
     assert all(re.fullmatch(r"[\w.-]+", name) for name in LET_IN | NOWHERE)

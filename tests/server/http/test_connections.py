@@ -238,7 +238,7 @@ BODY = b"1\r\na\r\n0\r\n\r\n"
         (b"\x16\x03\x01", 400),
     ],
 )
-async def test_a_head_with_an_ambiguous_length_is_refused(sent: bytes, status: int) -> None:
+async def test_an_ambiguous_head_is_refused(sent: bytes, status: int) -> None:
     async with listening(Echo()) as port, clients(port) as (client,):
         answered, text = await client.ask(sent)
         assert (answered, '"BAD_REQUEST"' in text) == (status, status != 200)

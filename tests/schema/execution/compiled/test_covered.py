@@ -76,7 +76,7 @@ async def test_each_combination_of_directive_variables_is_compiled(
         ("$p: Boolean!", {}),
     ],
 )
-async def test_operations_with_a_default_or_a_missing_value_of_a_directive_variable_have_equal_results(
+async def test_directive_variables_with_a_default_or_without_a_value_have_equal_results(
     declared: str, variables: dict[str, Any]
 ) -> None:
     both = Both(SCHEMA, f"query ({declared}) {{ rows {{ a @include(if: $p) b }} }}")
@@ -84,7 +84,7 @@ async def test_operations_with_a_default_or_a_missing_value_of_a_directive_varia
     assert found == expected
 
 
-async def test_operations_with_more_than_four_directive_variables_have_equal_results() -> None:
+async def test_more_than_four_directive_variables_have_equal_results() -> None:
     names = "pqrst"
     declared = ", ".join(f"${name}: Boolean!" for name in names)
     fields = " ".join(f"{one} @skip(if: ${name})" for one, name in zip("abcde", names, strict=True))
