@@ -10,7 +10,7 @@ const config: CodegenConfig = {
       presetConfig: { fragmentMasking: false },
       config: {
         enumsAsTypes: true,
-        nonOptionalTypename: true, // Apollo asks for it everywhere, and optimistic answers need it
+        nonOptionalTypename: true, // Apollo selects it everywhere, and optimistic responses require it
         skipTypeNameForRoot: true,
         scalars: { CurrencyCode: "string", DateTime: "string", Decimal: "string" },
         useTypeImports: true,

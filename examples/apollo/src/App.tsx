@@ -5,14 +5,14 @@ import { reason } from "./client";
 import { Comments } from "./Comments";
 import { STATISTICS, VIEWER } from "./documents";
 
-/** A product with its counts, and its comments as the reader has filtered them. */
+/** A product with its counts, and the filtered list of its comments. */
 export function App() {
   const [filter, setFilter] = useState(EVERYTHING);
   const { data: session } = useQuery(VIEWER);
   const { rating, language } = filter;
   const { data, previousData, error } = useQuery(STATISTICS, {
     variables: { productId: PRODUCT_ID, rating, language },
-    errorPolicy: "all", // one failed field leaves the others
+    errorPolicy: "all", // keep the other fields if one fails
   });
   const product = (data ?? previousData)?.product;
   const statistics = product?.statistics;

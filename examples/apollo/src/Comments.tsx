@@ -19,7 +19,7 @@ import { reason } from "./client";
 import { ADD, COMMENTS, DELETE, EVENTS, STATISTICS } from "./documents";
 import type { AddCommentMutation, EdgeFragment } from "./gql/graphql";
 
-/** The form for a comment, and the list of them, longer as the reader scrolls. */
+/** The form for a comment, and the list, which loads more comments while the user scrolls. */
 export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | null }) {
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const variables = { productId: PRODUCT_ID, ...filter };
@@ -127,14 +127,14 @@ export function Comments({ filter, viewer }: { filter: Filter; viewer: Viewer | 
   );
 }
 
-/** Take a comment out of the cache, and so out of every list. */
+/** Remove a comment from the cache, and so from every list. */
 function evict(cache: ApolloCache, id: string | null | undefined): void {
   if (!id) return;
   cache.evict({ id: cache.identify({ __typename: "Comment", id }) });
   cache.gc();
 }
 
-/** Return what the server will say, as far as it can be known. */
+/** Return the expected response of the server. */
 function expected(draft: Draft, viewer: Viewer): AddCommentMutation {
   const { idempotencyKey, ...written } = draft;
   return {

@@ -12,7 +12,7 @@ import { API, authorization, sentence } from "common";
 import { liveClient } from "common/live";
 import { OperationTypeNode } from "graphql";
 
-/** Return a client for whoever is signed in now: another user gets another cache. */
+/** Return a client for the signed-in user. Each user gets a new cache. */
 export function makeClient(): ApolloClient {
   const live = new GraphQLWsLink(liveClient());
   const http = new HttpLink({ uri: API });
@@ -28,16 +28,16 @@ export function makeClient(): ApolloClient {
     cache: new InMemoryCache({
       typePolicies: {
         Product: {
-          // One list for each choice of these, whatever its pages.
+          // One cached list for each combination of these arguments, with all its pages.
           fields: { comments: relayStylePagination(["rating", "language", "orderBy"]) },
         },
-        CommentStatistics: { merge: true }, // it has facets of several filters
+        CommentStatistics: { merge: true }, // it has the facets of several filters
       },
     }),
   });
 }
 
-/** Return a sentence for an error; of one that is no GraphQL answer Apollo keeps only the text. */
+/** Return a message for an error. A ServerError has only the text of the response. */
 export function reason(error: unknown): string {
   if (!ServerError.is(error)) return sentence(error);
   try {

@@ -9,7 +9,7 @@ type Comment = {
   authorName: string;
 };
 
-/** One comment; `onDelete` where the reader may delete it. */
+/** One comment. `onDelete` is set if the user may delete it. */
 export function CommentCard({ comment, onDelete }: { comment: Comment; onDelete?: () => void }) {
   const { rating, language, authorName } = comment;
   return (

@@ -8,18 +8,18 @@ export type Draft = {
   idempotencyKey: string;
 };
 
-/** A sentence for the form, or for one of its fields, as the API's userErrors have it. */
+/** An error of the form or of one of its fields, in the shape of the API's userErrors. */
 export type Fault = { field?: readonly string[] | null; message: string };
 
 /**
- * A form for a comment. `onSend` resolves to what is wrong with it; an accepted one empties the form.
+ * A form for a comment. `onSend` resolves to the errors of the comment.
  *
- * What was written stays in the form until the server has taken it.
+ * The form keeps the text until the server has stored the comment.
  */
 export function CommentForm({ onSend }: { onSend: (draft: Draft) => Promise<readonly Fault[]> }) {
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const [sending, setSending] = useState(false);
-  // Sent again as it is, a draft keeps its key: if only the answer was lost, no second comment is made.
+  // An unchanged draft keeps its key. If only the response was lost, no second comment is added.
   const [idempotencyKey, setKey] = useState(() => crypto.randomUUID());
 
   async function send(form: HTMLFormElement) {
@@ -79,7 +79,7 @@ export function CommentForm({ onSend }: { onSend: (draft: Draft) => Promise<read
   );
 }
 
-/** Sentences about what went wrong. */
+/** The messages of errors. */
 export function Faults({ faults }: { faults: readonly Fault[] }) {
   if (faults.length === 0) return null;
   return (

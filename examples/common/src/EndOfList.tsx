@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** The end of a list: asks for more as it comes near the window, unless a page is under way. */
+/** The end of a list. It requests the next page when it is near the window. */
 export function EndOfList(props: { hasMore: boolean; isLoading: boolean; onMore: () => void }) {
   const { hasMore, isLoading, onMore } = props;
   const place = useRef<HTMLParagraphElement>(null);

@@ -1,12 +1,12 @@
 import { type Filter, toggled } from "./filter";
 
-/** Facets: how many comments each toggle would show together with the other filter. */
+/** Facets: the number of comments that each toggle would show, with the other filter. */
 type Counts = {
   ratings: readonly { rating: number; count: number }[];
   languages: readonly { language: string; count: number }[];
 };
 
-/** Ratings and languages to be toggled, and the order. */
+/** Toggles for ratings and languages, and the order. */
 export function Filters(props: {
   counts: Counts;
   filter: Filter;

@@ -3,10 +3,10 @@ import { Faults } from "./CommentForm";
 import { API, PRODUCT_ID, type Viewer } from "./session";
 import { SignIn } from "./SignIn";
 
-/** What the shop has stored of a product. A picture's URL may be a path on the API's server. */
+/** The shop's details of a product. A picture's URL may be a path on the API's server. */
 type Product = { title?: string | null; pictureUrl?: string | null };
 
-/** The frame of a page: its client, its product, who is signed in, and why there is no more. */
+/** The frame of a page: the client's name, the product, the signed-in user, and an error. */
 export function Page(props: {
   client: string;
   viewer: Viewer | null;
@@ -31,7 +31,7 @@ export function Page(props: {
   );
 }
 
-/** How many comments the product has, and their mean rating. */
+/** The number of the product's comments, and their mean rating. */
 export function Summary({ total, average }: { total: number; average: number | null | undefined }) {
   if (average == null) return <p className="summary">No comments yet: yours would be the first.</p>;
   return (

@@ -1,6 +1,6 @@
 import { setJwt, useJwt, type Viewer } from "./session";
 
-/** Who is signed in, as the API says, or a field for a JWT. */
+/** The signed-in user as returned by the API, or a field for a JWT. */
 export function SignIn({ viewer }: { viewer: Viewer | null }) {
   if (useJwt() !== null) {
     return (

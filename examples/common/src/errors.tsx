@@ -1,12 +1,12 @@
 import { Component, type ReactNode } from "react";
 
-/** Return a sentence for whatever was thrown; the API's own messages are sentences already. */
+/** Return the message of an exception. The API's own messages are sentences. */
 export function sentence(error: unknown): string {
   if (error instanceof TypeError) return "The server does not answer. Is `make run` running?";
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Shows what `render` makes of an error in place of a page that could not be read. */
+/** Shows the result of `render` for an error in place of the part that failed. */
 export class ErrorBoundary extends Component<
   { render: (sentence: string) => ReactNode; children: ReactNode },
   { error: unknown }

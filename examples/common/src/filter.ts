@@ -1,4 +1,4 @@
-/** What a reader has chosen. Null filters nothing; an empty list would select nothing. */
+/** Filters and order of a list. Null matches all comments, an empty list would match none. */
 export type Filter = {
   rating: number[] | null;
   language: string[] | null;
@@ -7,14 +7,14 @@ export type Filter = {
 
 export const EVERYTHING: Filter = { rating: null, language: null, orderBy: "NEWEST" };
 
-/** Return the choice with `value` put in, or taken out if it was there. */
+/** Return the selected values after a click on `value`: added, or removed if it was selected. */
 export function toggled<T>(chosen: T[] | null, value: T): T[] | null {
   const others = (chosen ?? []).filter((one) => one !== value);
   if (others.length === (chosen ?? []).length) return [...others, value];
   return others.length > 0 ? others : null;
 }
 
-/** Tell whether a comment belongs in the list of a filter. */
+/** Return whether a comment matches a filter. */
 export function passes(filter: Filter, comment: { rating: number; language: string }): boolean {
   return (
     (filter.rating?.includes(comment.rating) ?? true) &&
@@ -22,7 +22,7 @@ export function passes(filter: Filter, comment: { rating: number; language: stri
   );
 }
 
-/** Return where a comment belongs among others that are ordered by date: how many stand before it. */
+/** Return the index of a comment in a list that is sorted by date. */
 export function placeOf(createdAt: string, others: readonly string[], { orderBy }: Filter): number {
   const time = Date.parse(createdAt);
   const behind = others.findIndex((other) =>

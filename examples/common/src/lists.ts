@@ -3,7 +3,7 @@ import { type Filter, placeOf } from "./filter";
 type Comment = { id: string; createdAt: string };
 type List<E> = { edges: E[]; pageInfo: { hasNextPage: boolean } };
 
-/** Return the list with an edge where it belongs, unless that is behind what has been loaded. */
+/** Return the list with a new edge in date order, unless its place is after the loaded pages. */
 export function withEdge<E extends { node: Comment }, L extends List<E>>(
   list: L,
   edge: E,

@@ -4,11 +4,11 @@ import type { Filter } from "./filter";
 import { API, authorization } from "./session";
 
 /**
- * Return a graphql-ws client, for subscriptions to commentEvents.
+ * Return a graphql-ws client for subscriptions to commentEvents.
  *
- * It connects with the first subscription and closes after the last. A connection that is lost is
- * made again, and goes on after the last event that came: graphql-ws sends the same payload anew,
- * so each event's cursor is put there as `after`.
+ * The client connects at the first subscription, and disconnects after the last. If the connection
+ * is lost, graphql-ws connects again and sends the same payload again. The payload's variable
+ * `after` is therefore set to the cursor of each received event.
  */
 export function liveClient(): Client {
   const client = createClient({
@@ -34,9 +34,9 @@ export function liveClient(): Client {
 }
 
 /**
- * Return the event cursor of a list's first page, to subscribe with as `after`; null until it is read.
+ * Return the event cursor of a list's first page, for the argument `after`; null before it is read.
  *
- * Pages that are read later have later event cursors, which would miss events of the first page.
+ * The event cursor of a later page would skip events that happened after the first page was read.
  */
 export function useFirstCursor(filter: Filter, eventCursor: string | null | undefined) {
   const first = useRef<{ filter: Filter; cursor: string } | null>(null);

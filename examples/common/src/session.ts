@@ -1,7 +1,7 @@
-/** The JWT of this tab, and where the API is. */
+/** The API's address, and the JWT of this tab. */
 import { useSyncExternalStore } from "react";
 
-/** Another server is named by VITE_API when the example is started or built. */
+/** The API's address. The environment variable VITE_API selects another server. */
 export const API: string = import.meta.env.VITE_API ?? "http://127.0.0.1:8000/graphql";
 
 /** The product that the page shows: `?product=2`. */
@@ -10,7 +10,7 @@ export const PRODUCT_ID = new URLSearchParams(location.search).get("product") ??
 const KEY = "marginalia-jwt";
 const listeners = new Set<() => void>();
 
-/** The JWT, or null. Each tab has its own, so that two people can be tried side by side. */
+/** The JWT, or null. Each tab has its own JWT, so that you can try two users side by side. */
 export function jwt(): string | null {
   return sessionStorage.getItem(KEY);
 }
@@ -28,10 +28,10 @@ export function useJwt(): string | null {
   }, jwt);
 }
 
-/** The signed-in user: the id that owns comments, and the name to show. */
+/** The signed-in user: the user name, which owns comments, and the display name. */
 export type Viewer = { username: string; name: string };
 
-/** What names the user to the API, by HTTP as headers and by WebSocket as connectionParams. */
+/** The user's credentials: headers of an HTTP request, or a WebSocket's connectionParams. */
 export function authorization(): Record<string, string> {
   const token = jwt();
   return token ? { Authorization: `Bearer ${token}` } : {};

@@ -14,7 +14,7 @@ import type {
   AddCommentMutation$rawResponse,
 } from "./__generated__/AddCommentMutation.graphql";
 
-/** The form for a comment, which stands in the list before the server has answered. */
+/** The form for a comment. The list shows the comment before the server responds. */
 export function AddComment(props: { connection: string; filter: Filter; viewer: Viewer | null }) {
   const { connection, filter, viewer } = props;
   const [commitAdd] = useMutation<AddCommentMutation>(graphql`
@@ -46,7 +46,7 @@ export function AddComment(props: { connection: string; filter: Filter; viewer: 
   `);
 
   function send(draft: Draft): Promise<readonly Fault[]> {
-    // With the oldest first, it belongs behind what has been loaded: the live list puts it there.
+    // In the order OLDEST, a new comment is last. Its event inserts it if the end is loaded.
     const isShown = filter.orderBy === "NEWEST" && passes(filter, draft);
     return new Promise((resolve) =>
       commitAdd({
@@ -66,7 +66,7 @@ export function AddComment(props: { connection: string; filter: Filter; viewer: 
   return <CommentForm onSend={send} />;
 }
 
-/** Return what the server will say, as far as it can be known. */
+/** Return the expected response of the server. */
 function expected(draft: Draft, viewer: Viewer): AddCommentMutation$rawResponse {
   const { idempotencyKey, ...written } = draft;
   return {

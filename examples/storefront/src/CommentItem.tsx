@@ -4,7 +4,7 @@ import { graphql, useFragment, useMutation } from "react-relay";
 import type { CommentItem_comment$key } from "./__generated__/CommentItem_comment.graphql";
 import type { CommentItemDeleteMutation } from "./__generated__/CommentItemDeleteMutation.graphql";
 
-/** A comment, which its author may delete. */
+/** A comment. Its author may delete it. */
 export function CommentItem(props: {
   comment: CommentItem_comment$key;
   connection: string;

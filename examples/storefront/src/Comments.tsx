@@ -8,7 +8,7 @@ import { AddComment } from "./AddComment";
 import { CommentItem } from "./CommentItem";
 import { useLiveComments } from "./LiveComments";
 
-/** The form for a comment, and the list of them, longer as the reader scrolls. */
+/** The form for a comment, and the list, which loads more comments while the user scrolls. */
 export function Comments(props: {
   product: Comments_product$key;
   filter: Filter;

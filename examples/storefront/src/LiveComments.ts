@@ -39,7 +39,7 @@ const statistics = graphql`
 
 type Response = LiveCommentsSubscription["response"];
 
-/** Keep a list as it is on the server: what others write, change and delete comes by itself. */
+/** Update a list when other users add, change and delete comments. */
 export function useLiveComments(
   connection: string,
   filter: Filter,
@@ -52,7 +52,7 @@ export function useLiveComments(
     () => ({
       subscription,
       variables: { productId: PRODUCT_ID, rating, language, after, connections: [connection] },
-      // What has changed is changed in the store by its id, what was deleted goes by @deleteEdge.
+      // Relay updates changed comments in its store by id, and @deleteEdge removes deleted ones.
       updater: added(connection, filter),
       onNext: (response: Response | null | undefined) => {
         const kind = response?.commentEvents?.kind;
@@ -69,7 +69,7 @@ export function useLiveComments(
   useSubscription<LiveCommentsSubscription>(config);
 }
 
-/** Return what puts an added comment where it belongs, if that has been loaded. */
+/** Return an updater that inserts an added comment in date order, if its place is loaded. */
 function added(connection: string, filter: Filter): SelectorStoreUpdater<Response> {
   return (store) => {
     const event = store.getRootField("commentEvents");
@@ -80,7 +80,7 @@ function added(connection: string, filter: Filter): SelectorStoreUpdater<Respons
     const node = edge.getLinkedRecord("node");
     const edges = list.getLinkedRecords("edges") ?? [];
     const nodes = edges.map((one) => one.getLinkedRecord("node"));
-    if (nodes.some((one) => one?.getDataID() === node.getDataID())) return; // it is our own
+    if (nodes.some((one) => one?.getDataID() === node.getDataID())) return; // this tab has added it
 
     const dates = nodes.map((one) => String(one?.getValue("createdAt")));
     const next = edges[placeOf(String(node.getValue("createdAt")), dates, filter)];

@@ -2,7 +2,7 @@ import { Faults, type Filter, Filters, Summary } from "common";
 import { graphql, useFragment } from "react-relay";
 import type { Statistics_product$key } from "./__generated__/Statistics_product.graphql";
 
-/** How many comments there are of each rating and language, to filter by. */
+/** The number of comments of each rating and language, next to the filters. */
 export function Statistics(props: {
   product: Statistics_product$key;
   filter: Filter;
@@ -30,7 +30,7 @@ export function Statistics(props: {
     `,
     props.product,
   );
-  // Without its counts the page still has its comments.
+  // If the counts fail, the page still shows the comments.
   if (!statistics.ok) return <Faults faults={[{ message: "The counts are not available now." }]} />;
   if (!statistics.value?.facets) return null;
   return (

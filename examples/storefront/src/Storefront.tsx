@@ -5,10 +5,10 @@ import type { StorefrontQuery } from "./__generated__/StorefrontQuery.graphql";
 import { Comments } from "./Comments";
 import { Statistics } from "./Statistics";
 
-/** A product with its counts, and its comments as the reader has filtered them. */
+/** A product with its counts, and the filtered list of its comments. */
 export function Storefront() {
   const [filter, setFilter] = useState(EVERYTHING);
-  const shown = useDeferredValue(filter); // the list stays until the next one is there
+  const shown = useDeferredValue(filter); // show the old list until the new one is loaded
   const { viewer, product } = useLazyLoadQuery<StorefrontQuery>(
     graphql`
       query StorefrontQuery(
@@ -30,7 +30,7 @@ export function Storefront() {
       }
     `,
     { productId: PRODUCT_ID, ...shown },
-    // A list that was shown before is in the store, and its events since then follow.
+    // The store still has lists that were shown before. The subscription sends the later events.
     { fetchPolicy: "store-or-network" },
   );
   if (!product) return null;

@@ -11,7 +11,7 @@ import {
   type SubscribeFunction,
 } from "relay-runtime";
 
-/** Return an environment for whoever is signed in now: another user gets another store. */
+/** Return an environment for the signed-in user. Each user gets a new store. */
 export function makeEnvironment(): Environment {
   const client = liveClient();
 
@@ -44,7 +44,7 @@ const fetchGraphQL: FetchFunction = async (request, variables) => {
     body: JSON.stringify({ query: request.text, variables }),
   });
   const answer = await response.json();
-  // A field that failed is null, or an error by @catch: the rest of the page is shown.
+  // A failed field is null, or an error with @catch. The page shows the other fields.
   if (answer.errors && !answer.data) {
     throw new Error(answer.errors.map((error: { message: string }) => error.message).join(" "));
   }

@@ -5,7 +5,7 @@ import { reason } from "./client";
 import { Comments } from "./Comments";
 import { STATISTICS, VIEWER } from "./documents";
 
-/** A product with its counts, and its comments as the reader has filtered them. */
+/** A product with its counts, and the filtered list of its comments. */
 export function App({ onReload }: { onReload: () => void }) {
   const [filter, setFilter] = useState(EVERYTHING);
   const [{ data: session }] = useQuery({ query: VIEWER });

@@ -15,7 +15,7 @@ import { useMutation, useQuery, useSubscription } from "urql";
 import { reason } from "./client";
 import { ADD, COMMENTS, DELETE, EVENTS } from "./documents";
 
-/** The form for a comment, and the list of them, longer as the reader scrolls. */
+/** The form for a comment, and the list, which loads more comments while the user scrolls. */
 export function Comments(props: {
   filter: Filter;
   viewer: Viewer | null;
@@ -25,7 +25,7 @@ export function Comments(props: {
   const [faults, setFaults] = useState<readonly Fault[]>([]);
   const [page, setPage] = useState<{ filter: Filter; after: string | null }>({ filter, after: null });
   const after = page.filter === filter ? page.after : null;
-  // The cache puts all pages that have been read together, whichever is asked for.
+  // The cache returns all loaded pages of the list, whichever page is requested.
   const [{ data, error, fetching, stale }] = useQuery({
     query: COMMENTS,
     variables: { productId: PRODUCT_ID, ...filter, first: after === null ? 20 : 50, after },
@@ -35,17 +35,17 @@ export function Comments(props: {
   const endCursor = list?.pageInfo.endCursor ?? null;
   const loadMore = useCallback(() => setPage({ filter, after: endCursor }), [filter, endCursor]);
 
-  // What an event does to the lists is said in cache.ts.
+  // cache.ts updates the lists after each event.
   const { rating, language } = filter;
   const since = useFirstCursor(filter, list?.eventCursor);
-  const [{ data: told }] = useSubscription({
+  const [{ data: received }] = useSubscription({
     query: EVENTS,
     variables: { productId: PRODUCT_ID, rating, language, after: since },
     pause: since === null,
   });
   useEffect(() => {
-    if (told?.commentEvents?.kind === "RELOAD") onReload(); // events may be missing
-  }, [told]);
+    if (received?.commentEvents?.kind === "RELOAD") onReload(); // events may be missing
+  }, [received]);
 
   const [, add] = useMutation(ADD);
   const [, remove] = useMutation(DELETE);

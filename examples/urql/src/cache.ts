@@ -14,7 +14,7 @@ type Edge = List["edges"][number];
 
 const embedded = () => null;
 
-/** Return a normalised cache that knows what mutations and events do to lists. */
+/** Return a normalised cache that updates its lists after mutations and events. */
 export function cache() {
   return cacheExchange({
     keys: {
@@ -27,7 +27,7 @@ export function cache() {
     optimistic: { addComment: expectedAddition, deleteComment: expectedDeletion },
     updates: {
       Mutation: { addComment: added, deleteComment: deleted },
-      Subscription: { commentEvents: told },
+      Subscription: { commentEvents: changed },
     },
   });
 }
@@ -38,26 +38,30 @@ const added: UpdateResolver<ResultOf<typeof ADD>> = ({ addComment }, _args, cach
 const deleted: UpdateResolver<ResultOf<typeof DELETE>> = ({ deleteComment }, _args, cache) =>
   remove(cache, deleteComment?.deletedId);
 
-const told: UpdateResolver<ResultOf<typeof EVENTS>> = ({ commentEvents: event }, _args, cache) => {
+const changed: UpdateResolver<ResultOf<typeof EVENTS>> = (
+  { commentEvents: event },
+  _args,
+  cache,
+) => {
   if (event?.kind === "ADDED") insert(cache, event.commentEdge);
   if (event?.kind === "DELETED") remove(cache, event.deletedId);
-  cache.invalidate(product(cache), "statistics"); // the query that shows them reads them again
+  cache.invalidate(product(cache), "statistics"); // urql then reads them again
 };
 
-/** Put an edge in each list that it belongs to. */
+/** Insert an edge into each list whose filter it matches. */
 function insert(cache: Cache, edge: Edge | null | undefined): void {
   if (!edge) return;
-  change(cache, (list, filter) => {
-    // What the server has not taken yet is in a layer of its own, and must not get below it.
+  update(cache, (list, filter) => {
+    // Optimistic edges are in a separate layer of the cache. Do not copy them into the base layer.
     const edges = isSent(edge) ? list.edges.filter(isSent) : list.edges;
     return passes(filter, edge.node) ? withEdge({ ...list, edges }, edge, filter) : list;
   });
 }
 
-/** Take a comment out of each list, and out of the cache. */
+/** Remove a comment from each list, and from the cache. */
 function remove(cache: Cache, id: string | null | undefined): void {
   if (!id) return;
-  change(cache, (list) => ({ ...list, edges: list.edges.filter(({ node }) => node.id !== id) }));
+  update(cache, (list) => ({ ...list, edges: list.edges.filter(({ node }) => node.id !== id) }));
   cache.invalidate({ __typename: "Comment", id });
 }
 
@@ -65,20 +69,20 @@ function isSent({ node }: Edge): boolean {
   return !node.id.startsWith("new:");
 }
 
-/** Change each list of the product that has been read; all its pages are one list. */
-function change(cache: Cache, changed: (list: List, filter: Filter) => List): void {
+/** Update each cached list of the product. The pages of a list are cached as one list. */
+function update(cache: Cache, updated: (list: List, filter: Filter) => List): void {
   for (const { fieldName, arguments: args } of cache.inspectFields(product(cache))) {
     if (fieldName !== "comments" || args?.after) continue;
     const variables = { productId: PRODUCT_ID, ...args };
     cache.updateQuery({ query: COMMENTS, variables }, (known) => {
       if (!known?.product?.comments) return known;
-      const comments = changed(known.product.comments, args as Filter);
+      const comments = updated(known.product.comments, args as Filter);
       return { ...known, product: { ...known.product, comments } };
     });
   }
 }
 
-/** Return the cache's key of the product that the page shows. */
+/** Return the cache key of the page's product. */
 function product(cache: Cache): string {
   return cache.resolve("Query", "product", { productId: PRODUCT_ID }) as string;
 }

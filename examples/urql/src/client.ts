@@ -3,7 +3,7 @@ import { API, authorization, sentence } from "common";
 import { liveClient } from "common/live";
 import { cache } from "./cache";
 
-/** Return a client for whoever is signed in now: another user gets another cache. */
+/** Return a client for the signed-in user. Each user gets a new cache. */
 export function makeClient(): Client {
   const live = liveClient();
   return new Client({
@@ -12,7 +12,7 @@ export function makeClient(): Client {
     exchanges: [
       cache(),
       fetchExchange,
-      // Without WebSocket, `fetchSubscriptions: true` in place of this: server-sent events.
+      // For server-sent events, replace this exchange by the option `fetchSubscriptions: true`.
       subscriptionExchange({
         forwardSubscription: ({ query, variables }) => ({
           subscribe: (sink) => ({
@@ -24,7 +24,7 @@ export function makeClient(): Client {
   });
 }
 
-/** Return a sentence for an error: the API's own, or that there is no answer. */
+/** Return a message for an error: the API's own messages, or one for a missing response. */
 export function reason({ graphQLErrors, networkError }: CombinedError): string {
   if (networkError) return sentence(networkError);
   return graphQLErrors.map(({ message }) => message).join(" ");
