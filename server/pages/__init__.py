@@ -1,5 +1,5 @@
 """The HTML pages for people and crawlers, rendered on the server.
 
-A page gets its data from a GraphQL document in ``templates``, which has the name of the page's
-template. The document runs in the same process.
+Pages read and write data only through GraphQL. Their documents are in ``templates``, next to the
+HTML, and run in the server's own process.
 """

@@ -1,7 +1,7 @@
 """The addresses of pages. Each page has exactly one address, so that it can be shared and cached.
 
-A page shows 20, 50 or 100 comments: the first of its list, the last (``page=last``), or those after
-or before a cursor.
+A product's page shows 20, 50 or 100 comments of a list: the first comments, the last comments
+(``page=last``), or the comments after or before a cursor.
 """
 
 import re
@@ -22,7 +22,8 @@ from server.pages.list_orders import ORDERS
 RATINGS = (1, 2, 3, 4, 5)
 
 SIZE = 20
-"""The default number of comments on a page. Visitors can choose another number of ``SIZES``."""
+"""The default number of comments on a page. On a product's page, visitors can choose another number
+of ``SIZES``."""
 
 SIZES = (SIZE, 50, 100)
 
@@ -36,7 +37,7 @@ _PORTS = {"https": 443, "http": 80}
 class Filters:
     """The filters of a product's comments, the order of the list, and the size of its pages.
 
-    An empty filter matches all values, like a form without a checked box. In an address, ratings
+    An empty filter matches all values, as in a form without a checked box. In an address, ratings
     come first, then languages, both ascending, then days, purchases, photos, variants, the order
     and the size.
     """
@@ -45,8 +46,8 @@ class Filters:
     languages: tuple[str, ...] = ()
     since: date | None = None
     until: date | None = None
-    """The last day of the filter, in UTC, as the pages show dates. ``since`` is the first day. The
-    filter includes both days."""
+    """``since`` is the first day that the filter includes, and ``until`` the last day. Days are in
+    UTC, as in the dates that pages show."""
     order: str = "newest"
     """The name of the list's order: see ``list_orders``."""
     verified: bool = False
@@ -85,13 +86,16 @@ class Filters:
 
     @property
     def chosen(self) -> int:
-        """The number of selected values. The order does not count, because it hides no comment."""
+        """The number of selected values that hide comments.
+
+        The order, the variants and the size hide no comments, so they do not count.
+        """
         days = bool(self.since) + bool(self.until)
         return len(self.ratings) + len(self.languages) + days + self.verified + self.photos
 
     @property
     def dated(self) -> bool:
-        """Whether a first or last day is chosen. The server has no counts for such filters."""
+        """Whether a first or last day is chosen. The server does not count comments by day."""
         return bool(self.since or self.until)
 
     @property
@@ -111,7 +115,10 @@ class Filters:
         return replace(self, ratings=ratings, size=SIZE)
 
     def variables(self) -> dict[str, Any]:
-        """Return the arguments of ``Product.comments`` as JSON; null matches all values."""
+        """Return the filter arguments and the order for the field ``comments``.
+
+        In the arguments, None matches all values.
+        """
         after = None if self.until in {None, date.max} else self.until + timedelta(days=1)
         return {
             "rating": list(self.ratings) or None,
@@ -124,9 +131,9 @@ class Filters:
         }
 
     def query(self, **cursor: str) -> str:
-        """Return the query string with its question mark, or an empty text.
+        """Return the query string with its question mark; empty without parameters.
 
-        ``cursor`` comes last.
+        ``cursor`` has the parameters of a ``ListPart``, which come last.
         """
         pairs = [
             *(("rating", str(rating)) for rating in self.ratings),
@@ -157,7 +164,7 @@ class ListPart:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """Return the address parameters of this part; no parameter for the start of the list."""
+        """The address parameters of this part. The start of the list has no parameters."""
         if self.after:
             return {"after": self.after}
         if self.before:
@@ -165,7 +172,7 @@ class ListPart:
         return {"page": "last"} if self.last else {}
 
     def variables(self, size: int = SIZE) -> dict[str, Any]:
-        """Return the arguments of a connection for a page of ``size`` rows."""
+        """Return the pagination arguments of a connection for a page of ``size`` rows."""
         if self.before and not self.after:
             return {"last": size, "before": self.before}
         if self.last and not self.after:
@@ -190,8 +197,8 @@ class Pager:
     def first(self) -> int | None:
         """The position of the page's first comment in the list, from 1; None if it is unknown.
 
-        The position is known only at the two ends of the list. Elsewhere the page's address would
-        need the position, which becomes wrong when a comment is added or deleted.
+        The position is known only at the two ends of the list. For other pages, the address would
+        have to contain the position, which becomes wrong when a comment is added or deleted.
         """
         if not self.info["hasPreviousPage"]:
             return 1
@@ -242,12 +249,18 @@ def author_path(username: str) -> str:
 
 
 def rooted(address: str, root: str) -> str:
-    """Return a product's address for a link. A path gets the site's ``root`` as its prefix."""
+    """Return the address for a link to a product in the shop, or for its picture.
+
+    If ``address`` is a path, the result begins with the site's ``root``.
+    """
     return root + address if address.startswith("/") else address
 
 
 def picture_address(address: str | None, root: str, origins: Iterable[str]) -> str | None:
-    """Return a picture's address; None if pages may not show pictures from its origin."""
+    """Return a picture's address; None without a picture, or if its origin is not allowed.
+
+    Pages may show pictures of this site and of ``origins``.
+    """
     if address is None:
         return None
     ours = address.startswith("/") or origin_of(address) in map(origin_of, origins)
@@ -267,28 +280,34 @@ def origin_of(address: str) -> tuple[str, str | None, int | None]:
 
 
 def local(address: str) -> str:
-    """Return ``address`` if it is a path of this site, otherwise ``/``.
+    """Return ``address`` if it is a path of this site, and not too long. Otherwise return ``/``.
 
-    So a link in an address cannot redirect visitors to another site.
+    Addresses such as ``/sign-in?next=…`` contain the address of the next page. Without this check,
+    they could redirect visitors to another site.
     """
     fits = len(address) <= MAX_PAGE_ADDRESS and _LOCAL.fullmatch(address)
     return address if fits else "/"
 
 
 def with_query(path: str, *pairs: tuple[str, str], **parameters: str | None) -> str:
-    """Return an address with ``pairs``, and with those parameters that have a value."""
+    """Return ``path`` with a query of ``pairs`` and of the ``parameters`` that are not empty."""
     query = urlencode([*pairs, *((name, value) for name, value in parameters.items() if value)])
     return f"{path}?{query}" if query else path
 
 
 def invalid(message: str, value: str, **names: str) -> PageFault:
-    """Return the fault for an invalid value in an address. ``message`` shows the value."""
+    """Return the fault for an invalid value in an address.
+
+    ``message`` contains ``%(value)s``, for the first 20 characters of the value.
+    """
     return PageFault(400, gettext(message, value=repr(value[:20]), **names))
 
 
 def _rating(value: str) -> int:
     if value not in map(str, RATINGS):
-        raise invalid(gettext_noop("%(value)s is not a rating. Ratings go from 1 to 5."), value)
+        raise invalid(
+            gettext_noop("%(value)s is not a rating. Choose a rating from 1 to 5."), value
+        )
     return int(value)
 
 

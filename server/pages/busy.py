@@ -1,7 +1,7 @@
 """The page that an overloaded server shows to browsers.
 
-Refusing a request must cost almost nothing. So the page depends on the language only, and loads no
-files.
+An overloaded server must spend almost no time on a request that it refuses. So this page depends
+only on the language, and loads no files.
 """
 
 from functools import cache

@@ -1,8 +1,8 @@
 """``/comments/{id}``, the page of a comment, and ``/authors/{username}``, an author's comments.
 
-A comment's author and moderators also see the page of an unpublished comment, and authors see their
-own unpublished comments on their page. This module also has the comment form. Authors edit and
-delete comments with it, and a product's page uses it for new comments.
+The page of an unpublished comment is visible only to the comment's author and to moderators. On the
+page of an author's comments, unpublished comments are visible only to the author. This module also
+has ``CommentForm``, with which users edit comments. A product's page uses it for new comments.
 """
 
 import secrets
@@ -43,7 +43,8 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's limits, in characters. If the API refuses a text within its limit, it is blank."""
+"""The API's maximum lengths of texts, in characters. If the API refuses a shorter text, the reason
+is that the text is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -64,7 +65,8 @@ _MESSAGES: Mapping[str, str] = {
     ),
     "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
-"""The form's message for a user error that is not about a field of the form, by code."""
+"""The message for a user error that is not about a field of the form, by the error's code. The form
+shows this message above its fields."""
 
 _REFUSED = gettext_noop("This could not be saved. Copy your text, reload the page and try again.")
 
@@ -75,17 +77,17 @@ REASONS: Mapping[str, str] = {
     "PRIVATE": gettext_noop("Personal data"),
     "OTHER": gettext_noop("Another reason"),
 }
-"""The message for each reason of a report."""
+"""The text for each reason of a report, by the API's value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommentForm:
-    """The typed fields, and their error messages by field.
+    """The values of a comment's form, and the form's error messages by field.
 
-    The message of the whole form has an empty name.
+    A message that is not about a field has the empty name.
 
-    ``key`` is the idempotency key. So a form that is sent twice, after a double click or a lost
-    response, adds only one comment.
+    ``key`` is an idempotency key. If a visitor sends the form twice, after a double click or a lost
+    response, the server adds only one comment.
     """
 
     rating: str = ""
@@ -93,13 +95,13 @@ class CommentForm:
     title: str = ""
     text: str = ""
     photos: tuple[PhotoRow, ...] | None = rows_from(())
-    """None if the posted form has no fields for photos: then an edit keeps the photos."""
+    """None if the posted form has no fields for photos. An edit then keeps the comment's photos."""
     key: str = field(default_factory=secrets.token_urlsafe)
     errors: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def typed(cls, fields: dict[str, str]) -> "CommentForm":
-        """Return a form with the fields that a visitor has posted."""
+        """Return a form with the values that a visitor has posted."""
         given = fields.get("language", "")
         return cls(
             rating=fields.get("rating", ""),
@@ -115,7 +117,10 @@ class CommentForm:
         return replace(self, key=key or self.key, errors=errors)
 
     def shown(self, request: PageRequest, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the template's data: the fields, their limits, and the languages to offer."""
+        """Return the template's data: the form, the maximum lengths, and the languages to offer.
+
+        ``known`` are the languages of the product's comments.
+        """
         choice = LanguageChoice.offered(self.language, request.accepted, known)
         optional = request.session.context.allow_empty_text
         photos = [one._asdict() for one in self.photos or rows_from(())]
@@ -131,7 +136,7 @@ class CommentForm:
     def input(self) -> dict[str, Any]:
         """Return the fields for the mutation's input.
 
-        If the visitor has chosen no rating, the rating is 0, which the mutation refuses.
+        If the visitor has not chosen a rating, the rating is 0, which the mutation refuses.
         """
         return {
             "rating": int(self.rating) if self.rating in _RATINGS else 0,
@@ -142,10 +147,10 @@ class CommentForm:
         }
 
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
-        """Return a message for each of the API's user errors, by field of the form.
+        """Return the form's messages for the API's user errors, by field of the form.
 
-        The API's own messages are for programs. If an error is not about a field of the form, its
-        name is empty.
+        The API's own messages are for programs. A message that is not about a field has the empty
+        name.
         """
         messages = {}
         for error in errors:
@@ -185,7 +190,10 @@ def size_message(text: str, most: int) -> str:
 
 
 def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
-    """Return, by field, the errors that the API cannot find; empty on success."""
+    """Return an error if the visitor is not signed in, or if another session made the form.
+
+    The error has the empty name. Without an error, return an empty dict.
+    """
     try:
         require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
     except PageFault as fault:
@@ -201,12 +209,15 @@ def user_errors(result: DocumentResult) -> list[dict[str, Any]]:
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the page of a comment. It has forms if the viewer may change the comment."""
+    """Return the page of a comment, with a form for each action that the visitor may take."""
     return await _page(request, None)
 
 
 async def change(request: PageRequest) -> Response:
-    """Do the form's ``action``: edit, delete or report the comment, or change the shop's reply."""
+    """Do the form's ``action``: edit, delete or report the comment, or change the shop's reply.
+
+    Then redirect. On errors, show the form again.
+    """
     fields = await request.form()
     comment = await _comment(request)
     if fields.get("action") in {"reply", "unreply"}:
@@ -234,14 +245,17 @@ async def change(request: PageRequest) -> Response:
 
 
 def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response:
-    """Redirect to the comment's page. For a script, the address also contains ``_card``."""
+    """Redirect to the comment's page, which shows ``notice``.
+
+    If a script sent the form, the address also has the parameter ``card``.
+    """
     return request.to(
         with_query(comment_path(comment["commentId"]), notice=notice, card=_card(request))
     )
 
 
 def _card(request: PageRequest) -> str | None:
-    """Return the kind of list in which a script shows the comment; None without scripts."""
+    """Return the kind of list whose card a script shows; None if no script sent the request."""
     kind = request.http.query_params.get("card")
     return kind if kind in {"product", "author", "variant"} else None
 
@@ -249,7 +263,7 @@ def _card(request: PageRequest) -> str | None:
 async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
     """Set the shop's reply, or remove it if the form's ``action`` is ``unreply``."""
     text, sets = fields.get("text", "").strip(), fields["action"] == "reply"
-    if not sets:  # a removed reply has no text that a visitor could lose
+    if not sets:  # Show an error page: the form has no text that the user could lose.
         require_own(request.session, fields)
     errors = unchecked(request.session, fields)
     if not errors:
@@ -281,7 +295,10 @@ async def _report(
 
 
 def _small_errors(result: DocumentResult, text: str, most: int) -> dict[str, str]:
-    """Return, by field, the messages for a form with one text of at most ``most`` characters."""
+    """Return the messages for a reply or a report, by field of the form.
+
+    The form has one text, whose maximum length is ``most`` characters.
+    """
     return dict(
         ("text", size_message(text, most))
         if error["field"]
@@ -291,7 +308,10 @@ def _small_errors(result: DocumentResult, text: str, most: int) -> dict[str, str
 
 
 async def _comment(request: PageRequest) -> dict[str, Any]:
-    """Return a comment. Only its author and moderators get an unpublished comment."""
+    """Return the comment in the address. Raise PageFault if it does not exist.
+
+    For visitors other than its author and moderators, an unpublished comment does not exist.
+    """
     comment_id = request.http.path_params["comment_id"]
     result = await request.run("comment", commentId=comment_id)
     comment: dict[str, Any] | None = result.data["comment"]
@@ -299,7 +319,12 @@ async def _comment(request: PageRequest) -> dict[str, Any]:
         result = await request.run("submission", id=to_base64("Submission", comment_id))
         comment = result.data["node"]
     if comment is None:
-        raise PageFault(404, gettext("This comment does not exist. It may have been deleted."))
+        raise PageFault(
+            404,
+            gettext(
+                "This comment does not exist. It may have been deleted. Please check the link."
+            ),
+        )
     return comment
 
 
@@ -347,8 +372,9 @@ async def _page(
 async def show_author(request: PageRequest) -> Response:
     """Return one page of an author's comments on all products, newest first.
 
-    The heading has the display name on the first comment of the page, which saves a read of the
-    profile. The first page of the viewer's own comments begins with the unpublished ones.
+    The heading shows the author's display name from the first comment of the page. So the server
+    need not read the profile. If the visitor is the author, the first page begins with the
+    unpublished comments.
     """
     username = request.http.path_params["username"]
     given = request.http.query_params
@@ -368,7 +394,9 @@ async def show_author(request: PageRequest) -> Response:
     if not comments and (after or before or not mine):
         message = gettext("There are no more comments here. Go back to the first page.")
         if not (after or before):
-            message = gettext("There are no comments by %(author)s.", author=username)
+            message = gettext(
+                "There are no comments by %(author)s. Please check the name.", author=username
+            )
         raise PageFault(404, message)
 
     path, end, start = author_path(username), info["endCursor"], info["startCursor"]

@@ -7,9 +7,8 @@ from server.pages.addresses import product_path
 from server.pages.page_request import PageRequest
 
 _SITEMAP_PAGES = 10
-"""The sitemap lists the products on this many pages of the leaderboard, with 100 products each.
-
-Crawlers find the other products through the links of the home page."""
+"""Number of pages of the leaderboard in the sitemap. Each page has 100 products. On the home page
+and its next pages, crawlers find links to further products."""
 
 
 async def robots(request: PageRequest) -> Response:
@@ -23,7 +22,7 @@ async def robots(request: PageRequest) -> Response:
 
 
 async def sitemap(request: PageRequest) -> Response:
-    """List the home page and the pages of the leaderboard's first thousand products."""
+    """Return a sitemap of the home page and of the leaderboard's first 1,000 products."""
     paths, after = ["/"], None
     for _ in range(_SITEMAP_PAGES):
         board = (await request.run("sitemap", after=after)).data["leaderboard"]

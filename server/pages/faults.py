@@ -1,6 +1,6 @@
 """Errors of pages: an HTTP status and a message for visitors.
 
-Pages never show the API's messages, because these are English, for programs, and name arguments.
+Pages never show the API's messages, which are in English, are for programs, and name arguments.
 """
 
 from graphql import GraphQLError
@@ -16,36 +16,42 @@ _STATUSES = {
     "UNAVAILABLE": 503,
     "INTERNAL": 500,
 }
-"""The HTTP statuses for some error codes of the API. All other codes get the status 400."""
+"""The HTTP status of a page for each error code of the API. All other codes have the status 400."""
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(
         "This page of the list no longer exists. Go back to the first page."
     ),
-    "UNSUPPORTED_FILTER": gettext_noop("This combination of filters is not available."),
+    "UNSUPPORTED_FILTER": gettext_noop(
+        "This combination of filters and order is not available. Choose fewer filters or another "
+        "order."
+    ),
     "QUERY_TOO_COSTLY": gettext_noop(
         "You have chosen too many filters. Choose fewer languages or ratings."
     ),
-    "NOT_FOUND": gettext_noop("We could not find this. It may have been deleted."),
+    "NOT_FOUND": gettext_noop(
+        "We could not find this. It may have been deleted. Please check the link."
+    ),
     "UNAUTHENTICATED": gettext_noop("Please sign in."),
-    "FORBIDDEN": gettext_noop("You do not have permission for this."),
+    "FORBIDDEN": gettext_noop("You do not have permission for this. If you need it, ask the shop."),
     "THROTTLED": gettext_noop("We are very busy right now. Please try again in a moment."),
     "UNAVAILABLE": gettext_noop("Comments are temporarily unavailable. Please try again later."),
 }
-"""The message for each error code of the API."""
+"""The message for an error code of the API. Other codes have the message ``_OTHERWISE``."""
 
 _ARGUMENTS = {
     "language": gettext_noop("This language code is not valid. Codes look like en or pt-BR."),
-    "productId": gettext_noop("This product number is not valid."),
-    "commentId": gettext_noop("This comment number is not valid."),
-    "username": gettext_noop("This user name is not valid."),
+    "productId": gettext_noop("This product number is not valid. Search for the product instead."),
+    "commentId": gettext_noop("This comment number is not valid. Check the link."),
+    "username": gettext_noop("This user name is not valid. Check the link."),
 }
-"""The message for the code BAD_ARGUMENT, by the argument's name."""
+"""The message for the code BAD_ARGUMENT, by the argument's name. Other arguments have the message
+``_OTHERWISE``."""
 
 _OTHERWISE = gettext_noop("This link does not work. Start again from the home page.")
 
 SESSION_ENDED = gettext_noop("Your session has expired. Sign in again.")
-"""The message for a visitor whose cookie is not valid any more, for any reason."""
+"""The message for a visitor whose cookie contains an invalid JWT, for any reason."""
 
 _ELSEWHERE = gettext_noop("This JWT is for another server. Get one for this server.")
 
@@ -55,7 +61,7 @@ _FLAWS = {
     TokenFlaw.EARLY: gettext_noop("This JWT is not valid yet. Try again in a few minutes."),
     TokenFlaw.UNKNOWN_KEY: gettext_noop("This JWT is signed with an unknown key. Get a new one."),
     TokenFlaw.UNVERIFIABLE: gettext_noop(
-        "This server cannot verify JWTs that are signed this way."
+        "This server cannot verify JWTs that are signed this way. Get one for this server."
     ),
     TokenFlaw.ISSUER: _ELSEWHERE,
     TokenFlaw.AUDIENCE: _ELSEWHERE,
@@ -69,7 +75,7 @@ KEYS_AWAY = gettext_noop("We cannot check your sign-in at the moment. Please try
 
 
 class PageFault(Exception):  # noqa: N818 - not always an error
-    """An error page with this HTTP status and this message for the visitor."""
+    """Ends a request with an error page: an HTTP status and a message for the visitor."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -77,7 +83,7 @@ class PageFault(Exception):  # noqa: N818 - not always an error
 
 
 def fault_of(error: GraphQLError) -> PageFault:
-    """Return the fault of a page for a GraphQL error."""
+    """Return the fault that a page shows for a GraphQL error."""
     extensions = error.extensions or {}
     code = str(extensions.get("code"))
     if "requestId" in extensions:

@@ -20,13 +20,13 @@ _LEAST = 0.01
 _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff01-\uff60]")
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
-"""For each width of a window: its name, the number of characters above which a text is folded (the
-page hides its end), and the characters in half a line. A folded text shows about two lines less
-than the limit, so a fold always hides at least one line."""
+"""For each width of a window: its name, the maximum size of a text that is shown whole, and the
+characters in half a line. A longer text is folded: the page hides its end. A folded text has about
+two lines less than the maximum, so a fold always hides at least one line."""
 
 
 def number(value: float) -> str:
-    """Return 1234567 as ``1,234,567``."""
+    """Return a number with separators: 1234567 as ``1,234,567``."""
     return _number(value, "#,##0.###", i18n.spoken())
 
 
@@ -50,9 +50,9 @@ def share(part_and_whole: tuple[int, int]) -> str:
 
 
 def folded(text: str) -> str | None:
-    """Return the widest window in which a text is folded; None if it is short.
+    """Return the widest window in which a text is folded: ``wide`` or ``narrow``.
 
-    It is ``wide`` or ``narrow``. The number of lines is estimated from the characters. East Asian
+    Return None if the text is short. Its height is estimated from its characters: East Asian
     characters have double width, and each line break adds half a line.
     """
     size = len(text) + (0 if text.isascii() else len(_EAST_ASIAN.findall(text)))
@@ -86,19 +86,22 @@ def month(instant: str) -> str:
 
 
 def language(tag: str) -> str:
-    """Return a language's name in the language itself, such as ``Deutsch``; otherwise the tag."""
+    """Return a language's name in the language itself: ``Deutsch`` for ``de``.
+
+    Return ``Deutsch (AT)`` for ``de-AT``, and the tag itself if the language is not in the list.
+    """
     base, _, rest = tag.partition("-")
     return LANGUAGES.get(tag) or (f"{LANGUAGES[base]} ({rest})" if base in LANGUAGES else tag)
 
 
 def product_name(product: Mapping[str, Any]) -> str:
-    """Return a product's title. If it has none, return a name with its id."""
+    """Return a product's title; without a title, ``Product`` and the product's id."""
     title: str | None = product["title"]
     return title or i18n.gettext("Product %(id)s", id=product["productId"])
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return words as ``rating and language``."""
+    """Return words as a list in a sentence: ``rating and language``."""
     return lists.format_list(list(words), locale=i18n.locale())
 
 
@@ -117,7 +120,7 @@ FILTERS = {
 """The filters of all templates, by name."""
 
 
-# Cached, because a page formats about a hundred numbers, and Babel takes about 10 µs for each.
+# Cached, because a page formats about 100 numbers, and Babel takes about 10 µs for each.
 @lru_cache(maxsize=8192)
 def _number(value: float, pattern: str, tag: str) -> str:
     return numbers.format_decimal(value, pattern, i18n.LOCALES[tag])
@@ -145,9 +148,10 @@ ANOTHER = "*"
 
 @dataclass(frozen=True, slots=True)
 class LanguageChoice:
-    """The languages in the form, and the selected one.
+    """The languages that a comment's form offers, and the selected language.
 
-    ``typed`` is a tag that is not in the list.
+    The form offers the ``likely`` languages first, then the ``others``. ``typed`` is a tag that the
+    visitor has entered because it is in neither list; ``chosen`` is then ``ANOTHER``.
     """
 
     likely: list[str]
@@ -158,10 +162,10 @@ class LanguageChoice:
 
     @classmethod
     def offered(cls, given: str, accepted: str, known: Iterable[str]) -> "LanguageChoice":
-        """Return the choice of languages for a form with the language ``given``.
+        """Return the choice of languages for a form in which ``given`` is selected.
 
-        The first languages come from the Accept-Language header, ``accepted``, and from the
-        product's comments, ``known``. A new form selects the browser's first language.
+        The likely languages are those in the Accept-Language header, ``accepted``, and those of the
+        product's comments, ``known``. In a new form, the browser's first language is selected.
         """
         wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
         likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))
@@ -172,5 +176,5 @@ class LanguageChoice:
 
 
 def _listed(tag: str) -> str | None:
-    """Return the tag in the list that fits: ``de`` for ``de-AT``; None if there is none."""
+    """Return the tag in ``LANGUAGES`` that fits, such as ``de`` for ``de-AT``; otherwise None."""
     return next((one for one in (tag, tag.partition("-")[0]) if one in LANGUAGES), None)

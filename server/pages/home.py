@@ -1,7 +1,7 @@
 """``/``: the leaderboard of products. ``/products``: the search by title or id.
 
-DynamoDB can list all products only by a Scan, so the home page lists only products that have a
-title and a comment rated 5. Visitors search for other products.
+DynamoDB can list all products only by a Scan. So the home page lists only the leaderboard: products
+with a comment rated 5. Products without a title are left out. Visitors search for other products.
 """
 
 from starlette.responses import Response
@@ -16,14 +16,14 @@ from server.pages.plan_panel import plan_account
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the home page: one page of the leaderboard of products."""
+    """Return the home page, with one page of the leaderboard of products."""
     given = request.http.query_params
     language, after = given.get("language") or None, given.get("after") or None
     narrowed = {"language": language} if language else {}
     result = await request.run("home.language" if language else "home", after=after, **narrowed)
     board = result.data["leaderboard"]
     info = board["pageInfo"]
-    # Any client can invent a product id, so the page shows only products that the shop has named.
+    # Users can comment on invented product ids, so show only products that the shop has named.
     titled = [rank for rank in board["nodes"] if rank["product"]["title"]]
     return request.render(
         "home.html",
@@ -41,16 +41,17 @@ async def show(request: PageRequest) -> Response:
 
 
 async def search(request: PageRequest) -> Response:
-    """Return the products with a title that begins with ``q``; redirect to a single one.
+    """Return the products whose title begins with ``q``.
 
-    ``q`` may also be a product's id.
+    If ``q`` is also a product's id, the page links to this product. If no title matches, redirect
+    to the product.
     """
     given = request.http.query_params
     words, after = " ".join(given.get("q", "").split()), given.get("after") or None
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # Escaped characters take three bytes in a key.
+    # In a key, an escaped character takes three bytes.
     can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after
@@ -74,13 +75,15 @@ async def search(request: PageRequest) -> Response:
 
 
 async def nothing_here(request: PageRequest) -> Response:
-    """Return an error page: no page has this address."""
+    """Raise PageFault: no page has this address."""
     path = request.http.url.path[:200]
-    raise PageFault(404, gettext("There is no page at %(path)s.", path=path))
+    raise PageFault(
+        404, gettext("There is no page at %(path)s. Please check the address.", path=path)
+    )
 
 
 async def wrong_method(request: PageRequest) -> Response:
-    """Return an error page: the page at this address does not accept this HTTP method."""
+    """Raise PageFault: the page at this address does not accept this HTTP method."""
     del request
     raise PageFault(
         405, gettext("You cannot open this page this way. Start again from the home page.")

@@ -1,7 +1,7 @@
 """The language of a page, chosen for each request, and the translation of messages.
 
-All texts of pages, in templates and in Python, are in English. They are arguments of ``gettext`` or
-``ngettext``, and ``locales/<tag>/messages.po`` has their translations.
+The texts of pages are in English, in templates and in Python. Each text is an argument of
+``gettext`` or ``ngettext``. ``locales/<tag>/messages.po`` has the translations.
 """
 
 import gettext as catalogues
@@ -36,8 +36,8 @@ TEMPLATES = ROOT / "server/pages/templates"
 CATALOGUES = ROOT / "server/pages/locales"
 
 _SMALL = 201
-"""The whole numbers below this number include one of every plural category, except the categories
-of fractions and millions."""
+"""Every plural category has a whole number below this number, except the categories of fractions
+and of millions."""
 
 _spoken: ContextVar[str] = ContextVar("language of the page", default=SOURCE)
 
@@ -63,10 +63,10 @@ def speaking(tag: str) -> Iterator[None]:
 
 
 def negotiated(asked: str | None, kept: str | None, accepted: str) -> str:
-    """Return the language for a request's page, one of ``LOCALES``.
+    """Return the tag in ``LOCALES`` of the language for a request's page.
 
-    The address has precedence, then the cookie, then the Accept-Language header by its weights,
-    then English.
+    ``asked`` is the language in the address, ``kept`` the language in the cookie, and ``accepted``
+    the Accept-Language header. The first of these that fits is used, in this order, else English.
     """
     wanted = [asked, kept, *by_weight(accepted)]
     return next((tag for one in wanted if one and (tag := offered(one))), SOURCE)
@@ -91,9 +91,10 @@ def ngettext(one: str, many: str, n: int, **values: Any) -> str:
 
 
 def plural_forms(one: str, many: str) -> Mapping[str, str]:
-    """Return a message for each plural category of the current language, for scripts.
+    """Return the message's form for each plural category of the current language, for scripts.
 
-    CLDR defines the categories, and ``Intl.PluralRules`` returns them for small numbers.
+    CLDR defines the categories. In a browser, ``Intl.PluralRules`` returns the category of a
+    number.
     """
     return _plural_forms(_spoken.get(), one, many)
 
@@ -107,7 +108,7 @@ def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant for translation. The code that shows it calls ``gettext``."""
+    """Return ``message``, which the catalogues then include. Show the constant by ``gettext``."""
     return message
 
 
@@ -129,7 +130,7 @@ def _catalogue(tag: str) -> catalogues.NullTranslations:
 
 
 def by_weight(accepted: str) -> list[str]:
-    """Return the values of an Accept header by descending weight.
+    """Return the values of an Accept-Language or Accept-Encoding header by descending weight.
 
     Values of weight 0 are omitted, because the client does not accept them.
     """

@@ -1,4 +1,4 @@
-"""The sort orders of a product's comments on pages: their names in addresses, and their texts."""
+"""The sort orders of a product's comments on pages: their names in addresses and their texts."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from server.pages.i18n import gettext_noop
 
 
 class ListOrder(NamedTuple):
-    """An order of the API, and the texts of a list in this order."""
+    """An order of the API, and the texts that pages show for a list in this order."""
 
     order_by: str
     name: str
@@ -16,11 +16,11 @@ class ListOrder(NamedTuple):
     heading: str
     further_heading: str
     further: str
-    """The words for the second and further pages, in their heading and title."""
+    """``further_heading`` replaces ``heading`` on all pages of the list but the first. ``further``
+    is in the titles of these pages."""
     onward: str
     back: str
-    """The text of the link to the previous page. ``onward`` is the text of the link to the next
-    page."""
+    """``onward`` is the text of the link to the next page, ``back`` to the previous page."""
 
 
 _FURTHER = (

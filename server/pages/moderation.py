@@ -1,4 +1,4 @@
-"""``/moderation``: comments that wait or have reports, and the forms for decisions on them."""
+"""``/moderation``: the queues of pending and reported comments, and moderators' decisions."""
 
 from collections.abc import Collection, Iterator, Mapping
 from http import HTTPStatus
@@ -18,8 +18,8 @@ from server.pages.sessions import require_own
 _PATH = "/moderation"
 
 _SEEN = "seen:"
-"""The prefix of fields that select comments. The value of ``seen:<id>`` is the version that the
-moderator has read."""
+"""The prefix of the form's fields that select comments. The value of ``seen:<id>`` is the time of
+the version that the moderator has read."""
 
 _CHOSEN = "chosen"
 """The name of the form that decides on all selected comments. The form that decides on one comment
@@ -36,26 +36,27 @@ _CAUSES: Mapping[str, str] = {
     "EDIT": gettext_noop("The author has edited this comment."),
     "FILE": gettext_noop("The comment was pending when it was imported."),
 }
-"""The message for each cause for which a comment waits for a decision."""
+"""The text for each cause why a comment waits for a decision."""
 
 _ERRORS: Mapping[str, str] = {
     "CONFLICT": gettext_noop("The author has edited this comment. Read it again."),
     "NOT_FOUND": gettext_noop("This comment no longer exists. It may have been deleted."),
 }
-"""The message for a decision that failed, by the code of its user error."""
+"""The message for a decision that failed, by the code of its user error. Other codes have the
+message ``_REFUSED``."""
 
 _REFUSED = gettext_noop("This decision could not be saved. Reload the page and try again.")
 
 
 async def show(request: PageRequest) -> Response:
-    """Return one page of the queue. Visitors must sign in first."""
+    """Return one page of the queue. Redirect visitors who are not signed in to the sign-in page."""
     if request.session.username is None:
         return request.to(f"/sign-in?next={quote(request.here, safe='')}")
     return await _page(request)
 
 
 async def decide(request: PageRequest) -> Response:
-    """Approve or reject the selected comments. Show the errors at the comments that failed."""
+    """Approve or reject the selected comments. Show an error at each comment that failed."""
     fields = await request.form()
     require_own(request.session, fields)
     seen = {
@@ -93,9 +94,9 @@ async def _page(
     errors: Mapping[str, str] | None = None,
     done: Collection[str] = (),
 ) -> Response:
-    """Return one page of the queue without the comments ``done``.
+    """Return one page of the queue without the comments ``done``, which are decided.
 
-    The index may still contain these comments for some moments.
+    For some moments, the index may still contain these comments.
     """
     part = ListPart.of(request.http.query_params)
     reported = _reported(request)
@@ -114,7 +115,7 @@ async def _page(
     rows = []
     for entry in queue["nodes"]:
         comment = entry["submission"] or entry.get("comment")
-        # None if the comment was deleted or hidden meanwhile
+        # None if the comment was deleted or hidden after the queue was read.
         if comment is None or comment["id"] in done:
             continue
         seen = comment["updatedAt"] or comment["createdAt"]
@@ -176,7 +177,8 @@ def _kind(request: PageRequest) -> dict[str, str]:
 def _causes(entry: dict[str, Any]) -> Iterator[str]:
     """Yield the reasons why a comment is in the queue.
 
-    For a reported comment, yield each report's reason and explanation.
+    For a reported comment, yield each reason with its number of reports, then the reports'
+    explanations.
     """
     if entry["submission"]:
         cause = _CAUSES[entry["submission"]["cause"]]

@@ -1,6 +1,6 @@
 """The GraphQL documents of the pages.
 
-A document runs in this process, on the schema that clients use.
+A document runs in this process, with the same schema as the clients' documents.
 """
 
 import re
@@ -27,7 +27,7 @@ _FRAGMENT = re.compile(r"(?m)^fragment (\w+)")
 
 
 def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the operations with their plans, and the same operations without plans.
+    """Return the operations with the field ``plan``, and the same operations without it.
 
     Each operation is followed by the shared fragments that it spreads.
     """
@@ -45,18 +45,19 @@ def _documents(directory: Path) -> tuple[dict[str, str], dict[str, str]]:
 
 
 DOCUMENTS: Mapping[str, str]
-"""Every document with plans, by the name of its file without the suffix, such as
+"""Every document, with the field ``plan``, by the name of its file without the suffix, such as
 ``author.comments``."""
 
 PLAIN: Mapping[str, str]
-"""The same documents without plans. Only a server with ``--explain`` has plans in its schema."""
+"""The same documents without the field ``plan``, which only the schema of a server with
+``--explain`` has."""
 
 DOCUMENTS, PLAIN = _documents(TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentResult:
-    """The result of a document: data, name, variables, and duration in milliseconds."""
+    """A document that has run: its data, name and variables, and its duration in milliseconds."""
 
     data: dict[str, Any]
     name: str
@@ -65,17 +66,20 @@ class DocumentResult:
 
     @property
     def graphiql(self) -> str:
-        """The address of GraphiQL with the same operation."""
+        """The address at which GraphiQL opens with this document and these variables."""
         return graphql_address(self.name, self.variables, orjson.OPT_INDENT_2)
 
 
 def graphql_address(name: str, variables: Mapping[str, Any], option: int = 0) -> str:
-    """Return the address where a GET request executes the document."""
+    """Return the address at which a browser opens the document in GraphiQL.
+
+    Other GET requests to this address execute the document.
+    """
     encoded = orjson.dumps(variables, option=option).decode()
     return f"{_endpoint(name)}&{urlencode({'variables': encoded})}"
 
 
-@cache  # quoting a document takes as long as a tenth of a page's HTML
+@cache  # because quoting a document takes a tenth of the time of rendering a page
 def _endpoint(name: str) -> str:
     return "/graphql?" + urlencode({"query": DOCUMENTS[name]})
 
@@ -83,7 +87,7 @@ def _endpoint(name: str) -> str:
 async def run_document(
     schema: BaseSchema, context: Context, name: str, variables: dict[str, Any]
 ) -> DocumentResult:
-    """Run a document. Raise its first error as a PageFault."""
+    """Return the result of a document. If it has errors, raise PageFault for the first."""
     started = time.perf_counter()
     text = (DOCUMENTS if context.explain else PLAIN)[name]
     result = await schema.execute(text, variables, context_value=context)
@@ -108,8 +112,8 @@ def fill_statistics(
 ) -> bool:
     """Return whether a product's comments are counted. If not, set its statistics to zeros.
 
-    Statistics are null if the table has no counters. ``ratings`` and ``languages`` are the selected
-    values of the filters.
+    Statistics are null until the server has counted the table's comments. ``ratings`` and
+    ``languages`` are the selected values of the filters.
     """
     counted = product["statistics"] is not None
     if not counted:

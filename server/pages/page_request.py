@@ -1,4 +1,4 @@
-"""A request for a page: its session, its documents, and its response."""
+"""A request for a page: its session, its form, the documents that it runs, and its response."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from dal.limits import MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
+from dal.limits import MAX_BODY, MAX_FORM_FIELDS, MAX_PAGE_ADDRESS
 from server.auth.authenticator import DemoAccount
 from server.auth.claims import InvalidTokenError
 from server.auth.issuer import KeysUnavailableError
@@ -33,7 +33,7 @@ NOTICES = {
     "added": gettext_noop(
         "Thank you, your comment is published. It may take a moment to appear in lists."
     ),
-    "held": gettext_noop("Thank you. Your comment appears here when the shop has approved it."),
+    "held": gettext_noop("Thank you. Your comment will appear here when the shop has approved it."),
     "changed": gettext_noop("Your changes are saved. They may take a moment to appear in lists."),
     "replied": gettext_noop("The reply is published. It may take a moment to appear in lists."),
     "unreplied": gettext_noop(
@@ -48,12 +48,12 @@ NOTICES = {
         "The comment is deleted. It may take a moment to disappear from lists."
     ),
 }
-"""The message that the next page shows after a form, by the query parameter ``notice``."""
+"""The message that the next page shows after a form was sent, by the query parameter ``notice``."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """The argument of every page's handler. ``http`` is Starlette's request."""
+    """A request for a page, the argument of each handler. ``http`` is Starlette's request."""
 
     http: Request
     view: GraphQLView
@@ -68,7 +68,7 @@ class PageRequest:
 
     @property
     def root(self) -> str:
-        """The prefix of all paths; empty unless a proxy serves the site below a path."""
+        """The path below which a proxy serves the site, the prefix of all links; usually empty."""
         root: str = self.http.scope.get("root_path", "")
         return root.rstrip("/")
 
@@ -89,13 +89,16 @@ class PageRequest:
         return f"{path}?{query}" if query else path
 
     async def run(self, name: str, **variables: Any) -> DocumentResult:
-        """Run one of the pages' documents for this session. Raise PageFault for its first error."""
+        """Return the result of one of the pages' documents, run for this session's user.
+
+        If the result has errors, raise PageFault for the first.
+        """
         return await run_document(self.view.schema, self.session.context, name, variables)
 
     async def form(self) -> dict[str, str]:
-        """Return the fields of a posted form. Line ends are line feeds.
+        """Return the fields of a posted form. Lines end with line feeds.
 
-        Raises PageFault if the body is not a form, or if another site has sent it.
+        Raise PageFault if the body is too large or not a form, or if another site has sent it.
         """
         if not sessions.from_here(self.http):
             raise PageFault(
@@ -111,7 +114,11 @@ class PageRequest:
                 max_num_fields=MAX_FORM_FIELDS,
             )
         except HTTPException as error:
-            message = gettext("Your text is too long. Please shorten it.")
+            message = gettext(
+                "This form is too large; the maximum is %(most)s bytes. Go back and shorten your "
+                "text.",
+                most=formats.number(MAX_BODY),
+            )
             raise PageFault(error.status_code, message) from None
         except ValueError:  # includes UnicodeDecodeError
             message = gettext("This form could not be read. Reload the page and try again.")
@@ -119,11 +126,11 @@ class PageRequest:
         return {name: value.replace("\r\n", "\n") for name, value in pairs}
 
     def to(self, path: str) -> Response:
-        """Return a redirect to a path of this site. The browser fetches the path by GET."""
+        """Return a redirect to a path of this site, which the browser then requests by GET."""
         return RedirectResponse(self.root + path, HTTPStatus.SEE_OTHER)
 
     def render(self, template: str, status: int = 200, **facts: Any) -> Response:
-        """Return a page, or 304 if the browser or crawler has the same page."""
+        """Return the page that a template makes, or 304 if the client has the same page."""
         facts = self._facts() | facts
         headers = self._headers(template, status, facts)
         tag = headers.get("ETag")
@@ -132,10 +139,10 @@ class PageRequest:
         return self._kept(HTMLResponse(rendering.render(template, facts), status, headers))
 
     async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
-        """Return a page for a visitor who is not signed in.
+        """Return ``page()`` for a visitor who is not signed in.
 
-        Simultaneous requests for the same address share one page. ``page`` may depend on the
-        address, the language and stored data only.
+        Simultaneous requests for the same address share one call. The page may depend only on the
+        address, the language and the stored data.
         """
         if self.session.ended or "if-none-match" in self.http.headers:
             return await page()
@@ -163,8 +170,8 @@ class PageRequest:
             "notice": gettext(notice) if notice else None,
             "picture_origins": self._picture_origins(),
             "loading": self.http.app.state.loading(),
-            # After a POST there are no links to other languages, because a link would lose the
-            # typed text.
+            # After a POST there are no links to other languages, because following a link would
+            # lose the typed text.
             "spoken_languages": LANGUAGES if self.http.method != "POST" else [],
         }
 
@@ -176,8 +183,8 @@ class PageRequest:
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.
 
-        The page of a signed-in user contains the form key. So it has no ETag, and shared caches
-        must not keep it.
+        A page for a signed-in user contains the form key. So it has no ETag, and shared caches must
+        not keep it.
         """
         uploads = self.view.uploads
         upload_origin = None if uploads is None else origin_text(uploads.form_url)
@@ -188,7 +195,10 @@ class PageRequest:
         return headers | {"Cache-Control": "no-cache"} | tag
 
     def _kept(self, response: Response) -> Response:
-        """Set a cookie for the language in the address. Delete a cookie with an invalid JWT."""
+        """Return ``response`` with its cookies: a new one for the language in the address.
+
+        A cookie with an invalid JWT is deleted.
+        """
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and sessions.kept(self.http, sessions.LANGUAGE_COOKIE) != asked:
             name = sessions.LANGUAGE_COOKIE
@@ -203,7 +213,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = None) -> Endpoint:
-    """Return a route's endpoint. It calls ``handler``, and shows its faults as pages."""
+    """Return a route's endpoint. It calls ``handler``, and returns an error page for its faults."""
 
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])
@@ -214,7 +224,11 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
             if too_long:  # the page must not repeat the address in its links
-                message = gettext("This link is too long. Start again from the home page.")
+                message = gettext(
+                    "This link is too long; the maximum is %(most)s bytes. Start again from the "
+                    "home page.",
+                    most=formats.number(MAX_PAGE_ADDRESS),
+                )
                 return fault_page(request, PageFault(414, message), here="/", spoken_languages=[])
             try:
                 request = PageRequest(http, view, await sessions.open_session(view, http), demo)
@@ -230,7 +244,7 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
 
 
 def fault_page(request: PageRequest, fault: PageFault, **facts: Any) -> Response:
-    """Return the page that shows a fault."""
+    """Return the error page for a fault. ``facts`` replace variables of the page's template."""
     facts = {"code": fault.status, "message": str(fault), **facts}
     response = request.render("fault.html", fault.status, **facts)
     if fault.status == HTTPStatus.SERVICE_UNAVAILABLE:

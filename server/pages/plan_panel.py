@@ -1,8 +1,8 @@
 """The panel that shows a page's plan: a drawing, the optimizer's reasons, and the counts of rows.
 
-The drawing has a lane for each key range with a dot for each row, and the list below all lanes. All
-lanes share one axis, which is the order of the list. Rows have equal distances on the axis. On an
-axis of dates, dots would overlap, because many comments have the same date.
+The drawing has a lane for each key range, with a dot for each row. Below all lanes is the list. All
+lanes share one axis, the order of the list, on which rows have equal distances. On an axis of
+dates, dots would overlap, because many comments have the same date.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ _LABEL, _LINE = 11, 26
 """Distances from a lane's top to its label and to its dots."""
 
 _LEAST, _LARGEST = 2.2, 4.2
-"""Minimum and maximum radius of dots. With some hundred rows, dots touch each other."""
+"""Minimum and maximum radius of dots. With more than 87 rows, dots of a lane may overlap."""
 
 Plan = Mapping[str, Any]
 
@@ -32,9 +32,10 @@ Plan = Mapping[str, Any]
 def plan_account(
     plan: dict[str, Any] | None, result: DocumentResult, playground: str | None = None
 ) -> dict[str, Any] | None:
-    """Return the data of the panel; None unless the server has ``--explain``.
+    """Return the panel's data for a plan. If ``plan`` is None, return None.
 
-    ``playground`` is the address of the same list in the playground.
+    Only a server with ``--explain`` has plans. ``playground`` is the address of the same list in
+    the playground.
     """
     return plan and {
         "plan": plan,
@@ -46,13 +47,16 @@ def plan_account(
 
 
 def draw_plan(plan: Plan) -> dict[str, Any]:
-    """Return the drawing of a plan from the API: lanes, key ranges, and costs of other plans."""
+    """Return the drawing of a plan from the API: its lanes, key ranges, and costs.
+
+    The costs include those of other plans.
+    """
     segments = [_counted(plan, place) for place in range(len(plan["segments"]))]
     return {**lanes_of(plan), "segments": segments, "ways": _ways(plan)}
 
 
 def lanes_of(plan: Plan) -> dict[str, Any]:
-    """Return the lanes, the dots and the list, from a plan's steps, segments and rows."""
+    """Return the lanes, the dots and the list for a plan's steps, segments and rows."""
     steps = _places(plan["rows"])
     radius = round(max(_LEAST, min(_LARGEST, 0.43 * _step(len(steps)))), 2)
     ends = _ends(plan["rows"])
@@ -89,8 +93,8 @@ _POSTED: Mapping[str, Mapping[str, type | UnionType]] = {
     "segments": {"partitionKey": str, "itemsRead": int, "skipReason": str | None},
     "rows": {"position": str, "segment": int, "refill": int, "outcome": str},
 }
-"""The fields that ``lanes_of`` and its template need, with their types. ``residual`` is
-optional."""
+"""The fields that ``lanes_of`` and its template need, with their types. A plan must also have
+``residual``, a list of names."""
 
 
 def check(plan: Any) -> None:
@@ -116,18 +120,21 @@ def _step(rows: int) -> float:
 
 
 def _places(rows: Sequence[Plan]) -> dict[str, float]:
-    """Return the distance of each row from the start of the axis, by position in the list."""
+    """Return the x coordinate of each position in the list."""
     positions = list(dict.fromkeys(row["position"] for row in rows))
     step = min(_step(len(positions)), 4 * _LARGEST)
     return {one: round(_MARGIN + (n + 0.5) * step, 2) for n, one in enumerate(positions)}
 
 
 def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield a lane for each segment. If there is a second plan, its first lane has a heading."""
+    """Yield a lane for each segment. The first lane of a step has a heading.
+
+    But if the first step reads the page, it needs no heading.
+    """
     segments = iter(plan["segments"])
     for place, step in enumerate(plan["steps"]):
         words = _HEADINGS.get(step["purpose"])
-        first = place == 0 and step["purpose"] == "PAGE"  # the first plan of a page has no heading
+        first = place == 0 and step["purpose"] == "PAGE"
         heading = gettext(words, index=step["index"]) if words and not first else ""
         for _ in range(step["segments"]):
             segment = next(segments)
@@ -173,14 +180,18 @@ def _counts(rows: Sequence[Plan]) -> dict[str, int]:
 
 
 def _counted(plan: Plan, place: int) -> dict[str, Any]:
-    """Return a segment together with the number of its rows that the page shows."""
+    """Return a segment with the number of its rows that the page shows."""
     counts = _counts([row for row in plan["rows"] if row["segment"] == place])
     segment = plan["segments"][place]
     return {**segment, "shown": counts["shown"], "skipped": skip_reason(segment)}
 
 
 def _ways(plan: Plan) -> list[dict[str, Any]]:
-    """Return a bar of costs for this plan and for each other plan, and the maximum of the costs."""
+    """Return the costs of this plan and of each other plan.
+
+    ``most`` has the maximum number of requests and the maximum capacity of all plans, to which the
+    table's bars are proportional.
+    """
     ways = [(gettext("This plan"), plan["requests"], plan["consumedCapacity"])]
     for name, of in (
         (gettext("The articles' plan"), plan["fullPages"]),

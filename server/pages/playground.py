@@ -1,10 +1,10 @@
 """``/playground``: one page of comments by two plans side by side, Marginalia's and the articles'.
 
-The articles' plan is the plan of Alex Reid's articles, on which the data model is based: see
-docs/DESIGN.md. The server runs each plan as one operation of the API, with the API's limits. A page
-reads at most four lists: one for each plan, and two that count the rows before the page. Each list
-has at most 60 partitions, so all lists stay within one request's limit
-(``schema.execution.cost.MAX_REQUESTS``).
+The articles are Alex Reid's, on which the data model is based: see docs/DESIGN.md. The server runs
+each plan as one operation of the API, with the API's limits. A request to the playground reads at
+most four lists: one for each plan, and two to find the start of the page. Each list reads at most
+60 partitions. So all four lists together stay below the limit for a single operation,
+``dal.limits.MAX_REQUESTS``.
 """
 
 import hashlib
@@ -35,7 +35,8 @@ LARGEST = 100
 """Maximum number of rows of a page, as in the API."""
 
 DEEPEST = 200
-"""Maximum rows before a page. The server reads them, 100 at a time, to count them."""
+"""Maximum rows before a page. To find the start of the page, the server reads these rows, 100 at a
+time."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
 """The statistics that Marginalia's plan may use (``planBy``), by their names in the address."""
@@ -46,19 +47,19 @@ LARGEST_DRAWING = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The visitor's choice: a list of comments, a page of it, and the ``planBy`` to compare."""
+    """The visitor's choice: a list of comments, a page of it, and what plans may use."""
 
     product: str = ""
     filters: Filters = field(default_factory=Filters)
     size: int = SIZE
     page: int = 1
     after: str = ""
-    """The cursor before the page. It replaces the page's number."""
+    """The cursor after which the page starts. It replaces the page's number."""
     by: str = "all"
 
     @classmethod
     def of(cls, given: QueryParams) -> "Choice":
-        """Return the choice in an address. Raise PageFault for invalid values."""
+        """Return the choice in an address. Raise PageFault for an invalid value."""
         by = given.get("by") or "all"
         if by not in BASES:
             sentence = gettext("Choose what the plan may use: %(names)s.", names=", ".join(BASES))
@@ -103,12 +104,12 @@ class Choice:
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return the first choice to show: some ratings of one language, where the two plans differ."""
+    """Return the first choice: three ratings in one language, for which the plans differ."""
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 
 
 def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice]]:
-    """Return examples for the same product, each with its name."""
+    """Return the names of the examples, each with a choice for the same product."""
     first = tuple(languages[:1])
     start = Choice(choice.product, by=choice.by)
 
@@ -129,7 +130,10 @@ def examples(choice: Choice, languages: Sequence[str]) -> list[tuple[str, Choice
 
 
 def _number(value: str, usual: int, most: int) -> int:
-    """Return a number from an address. If it is empty, return ``usual``."""
+    """Return a number in an address, or ``usual`` for an empty value.
+
+    Raise PageFault unless the number is from 1 to ``most``.
+    """
     if not value:
         return usual
     if value not in map(str, range(1, most + 1)):
@@ -144,10 +148,10 @@ def _number(value: str, usual: int, most: int) -> int:
 
 
 async def draw(request: Request) -> Response:
-    """Draw the plan in a response of the API, which GraphiQL posts.
+    """Return the drawing of a plan that GraphiQL posts from a response of the API.
 
-    The result is HTML in a JSON string, so that a browser never shows it as a page of this site. It
-    is in English, as GraphiQL is.
+    The drawing is HTML in a JSON string, so that a browser never shows it as a page of this site.
+    It is in English, as GraphiQL is.
     """
     if not request.app.state.settings.plans:
         raise HTTPException(404)
@@ -180,7 +184,7 @@ async def draw(request: Request) -> Response:
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the page with both plans, or how to start a server that explains plans."""
+    """Return the page with both plans. Without ``--explain``, return a page that says so."""
     if not request.session.context.explain:
         return request.render("playground.off.html", 404)
     choice = Choice.of(request.http.query_params)
@@ -193,7 +197,7 @@ async def show(request: PageRequest) -> Response:
     if choice.product:
         try:
             facts = await _both(request, choice)
-        except PageFault as fault:  # Show the fault above the form, and keep the visitor's values.
+        except PageFault as fault:  # Show the fault above the form, which keeps the values.
             status, facts["fault"] = fault.status, str(fault)
     return request.render(
         "playground.html",
@@ -218,10 +222,10 @@ async def _start(request: PageRequest) -> tuple[Choice, list[str]]:
 
 
 async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
-    """Return both plans and their rows.
+    """Return the template's data: both plans and their rows.
 
-    The articles' plan runs first, because it reads the rows whose locations Marginalia's plan may
-    use.
+    The articles' plan runs first. Marginalia's plan may then use the locations of the rows that the
+    articles' plan has read.
     """
     after = choice.after or await _depth(request, choice)
     asked = {**choice.variables(), "first": choice.size, "after": after}
@@ -241,7 +245,7 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
 
 
 async def _depth(request: PageRequest, choice: Choice) -> str | None:
-    """Return the cursor of the last row before the selected page."""
+    """Return the cursor of the last row before the selected page; None for the first page."""
     after, left = None, choice.before
     while left:
         first = min(left, LARGEST)

@@ -1,4 +1,4 @@
-"""``/products/{id}``: a page of a product's comments with filters, and a form for a new comment.
+"""``/products/{id}``: one page of a product's comments, filters, and a form for a new comment.
 
 If analytics is set up, the page also shows the product's mean rating by month.
 """
@@ -46,7 +46,7 @@ TREND_TIMEOUT = 0.5
 
 _FEWEST_MONTHS, _FEWEST_COMMENTS, _FEWEST_OF_A_MONTH = 3, 50, 3
 """A trend needs ``_FEWEST_COMMENTS`` comments, and ``_FEWEST_OF_A_MONTH`` in each of
-``_FEWEST_MONTHS`` months. With fewer comments, it would mostly show chance.
+``_FEWEST_MONTHS`` months. With fewer comments, the mean ratings would mostly depend on chance.
 """
 
 _WIDTH, _HEIGHT = 1000, 100
@@ -66,14 +66,17 @@ Point = dict[str, Any]
 
 
 async def show(request: PageRequest) -> Response:
-    """Return one page of comments."""
+    """Return the product's page. Simultaneous visitors who are not signed in share one."""
     if request.session.username:
         return await _page(request, CommentForm())
     return await request.shared(lambda: _page(request, None))
 
 
 async def add(request: PageRequest) -> Response:
-    """Store the form's comment and redirect to it. On errors, show the form again."""
+    """Store the form's comment and redirect to it. On errors, show the form again.
+
+    If the comment waits for a moderator, redirect to the product.
+    """
     fields = await request.form()
     form = CommentForm.typed(fields)
     errors = unchecked(request.session, fields)
@@ -108,7 +111,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             summary=filters == Filters(size=filters.size) and not part.chosen,
             signedIn=request.session.username is not None,
         )
-        # Measured from here, because a server's first page takes longer to compile its documents.
+        # The timeout begins only here, because a server's first page also compiles its documents.
         drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
     finally:
         drawing.cancel()
@@ -118,7 +121,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if filters.together and product["group"] is None:  # the product has left its group
         return request.to(path + replace(filters, together=False).query())
     shown = product["group"] if filters.together else product
-    # Removed from ``shown``, because the ETag must not depend on its costs and cursors.
+    # Removed from the template's variables, because the ETag must not depend on the connection's
+    # costs and cursors.
     connection = shown.pop("comments")
     comments, info = connection["nodes"], connection["pageInfo"]
     known = fill_statistics(product, filters.ratings, filters.languages)
@@ -128,11 +132,11 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if part.chosen and not comments:
         message = gettext("There are no more comments here. Go back to the first page.")
         raise PageFault(404, message)
-    # This is the list's first page. It may have fewer comments than usual, so redirect to the full
-    # page.
+    # The page before a cursor is the list's first page. It may have fewer comments than ``size``,
+    # so redirect to the full first page.
     if part.before and not info["hasPreviousPage"]:
         return request.to(path + filters.query())
-    # Comments are not counted by day or by purchases.
+    # Comments are not counted by day, purchase or photo.
     total = facets["total"] if known and filters.counted else None
     # With known_products_only, the server refuses comments on products without details.
     listed = any(product[name] for name in ("title", "pictureUrl", "url", "group"))
@@ -204,7 +208,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
 
 
 def _draft(request: PageRequest) -> dict[str, Any]:
-    """Return the comment whose card scripts fill with the form's fields."""
+    """Return a comment for a sample card, which scripts fill with the values of the form."""
     return {
         "commentId": "",
         "username": request.session.username or "",
@@ -233,7 +237,7 @@ def _summary(name: str, statistics: dict[str, Any]) -> str:
 
 
 def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bool) -> str:
-    """Return the page's title: the product's name with its filters or, without any, its rating."""
+    """Return the page's title: the product's name with the filters; without filters, its rating."""
     parts = list(_filter_words(filters))
     if older:
         parts.append(gettext(ORDERS[filters.order].further))
@@ -250,7 +254,7 @@ def _title(name: str, filters: Filters, statistics: dict[str, Any], *, older: bo
 
 
 def _filter_words(filters: Filters) -> Iterator[str]:
-    """Yield a few words for each filter."""
+    """Yield a few words for each filter, and for an order other than the default."""
 
     def any_of(values: Iterable[str]) -> str:
         return format_list(list(values), "or", i18n.locale())
@@ -278,7 +282,7 @@ def _filter_words(filters: Filters) -> Iterator[str]:
 
 
 def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
-    """Yield each selected value in words, and the filters without this value."""
+    """Yield each selected value in words, with the filters that remain without it."""
     for rating in filters.ratings:
         words = ngettext("%(count)s star", "%(count)s stars", rating, count=number(rating))
         yield (
@@ -298,8 +302,11 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
-    """If ``filters`` match no comment, yield wider filters that do, with their counts."""
-    if not filters.counted:  # the counts do not depend on days, purchases and photos
+    """Yield wider filters that match comments, each after its text and its number of comments.
+
+    They are shown if ``filters`` match no comment.
+    """
+    if not filters.counted:  # ``facets`` ignores days, purchases and photos
         without = replace(filters, since=None, until=None, verified=False, photos=False)
         words = gettext("With or without photos")
         if filters.dated or filters.verified:
@@ -321,7 +328,8 @@ async def _draw_trend(
 ) -> dict[str, Any] | None:
     """Return the drawing of a product's trend: a line of mean ratings above bars of counts.
 
-    Return None if there is no analytics store, it fails, or the trend has too few points.
+    Return None if there is no analytics store, if the store fails, or if there are too few
+    comments.
     """
     if not request.session.context.analytics.available:
         return None
@@ -331,7 +339,7 @@ async def _draw_trend(
         return None
     trend = result.data["product"]["trend"]
     points: list[Point] = trend["points"]
-    # Omit the few very early and very late comments, because they would squeeze the other months.
+    # Omit months with few comments at both ends, because they would squeeze the other months.
     many = [place for place, point in enumerate(points) if point["count"] >= _FEWEST_OF_A_MONTH]
     points = points[many[0] : many[-1] + 1] if many else []
     enough = sum(point["count"] for point in points) >= _FEWEST_COMMENTS
@@ -343,8 +351,8 @@ async def _draw_trend(
         # The time has no seconds, because seconds would change the page's ETag too often.
         "as_of": minute(trend["asOf"]),
         "most": most,
-        # The months that are named below the drawing: the first, the last and, if there is one, the
-        # middle.
+        # The months that are named below the drawing: the first, the last and, if the number of
+        # months is odd, the one in the middle.
         "ticks": points[:: len(points) // 2] if len(points) % 2 else [points[0], points[-1]],
         "bars": list(_bars(points, most)),
         "lines": list(_lines(points)),
@@ -379,5 +387,5 @@ def _lines(points: Sequence[Point]) -> Iterator[str]:
             places = [
                 f"{(place + 0.5) * step:.2f} {height(point['average']):.2f}" for place, point in run
             ]
-            # a run of one month is a dot
+            # The path of a single month is a dot.
             yield "M" + "L".join(places if len(places) > 1 else places * 2)

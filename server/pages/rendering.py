@@ -1,6 +1,6 @@
 """Renders templates as escaped HTML, with security headers and an ETag.
 
-A template is compiled once for each language. A page has about a hundred messages, and few of them
+A template is compiled once for each language. A page has about 100 messages, and few of them
 contain values. So messages are translated when a template is compiled, and not at each request.
 """
 
@@ -38,9 +38,9 @@ _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 
 @cache
 def headers(picture_origins: tuple[str, ...], upload_origin: str | None = None) -> dict[str, str]:
-    """Return the headers of a page that may show pictures from these other origins.
+    """Return the headers of a page that may also show pictures from ``picture_origins``.
 
-    Scripts may send files to ``upload_origin``.
+    The page's scripts may send files to ``upload_origin``.
     """
     uploads = {"connect_src": f"'self' {upload_origin}"} if upload_origin else {}
     policy = content_security_policy(img_src=" ".join(["'self'", *picture_origins]), **uploads)
@@ -53,7 +53,7 @@ def render(template: str, facts: dict[str, Any]) -> str:
 
 
 def _digest_of_files() -> bytes:
-    """Return a hash of all files from which pages are made. A release changes it."""
+    """Return a hash of all files from which pages are made, so that a new release has new ETags."""
     files = ("server/pages/templates/**/*.*", "server/pages/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     found = [path.read_bytes() for path in paths]
@@ -76,7 +76,7 @@ def etag(template: str, facts: dict[str, Any]) -> str:
 
 
 class _CodeGenerator(CodeGenerator):
-    """Jinja's code generator, but it escapes outputs by ``_Environment.escaped``."""
+    """Jinja's code generator. It escapes outputs by ``_Environment.escaped``."""
 
     def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
         del node, frame, finalize  # escaping is always on, and ``finalize`` is not set
@@ -94,22 +94,23 @@ class _Environment(jinja2.Environment):
 
     @staticmethod
     def escaped(value: Any) -> str:
-        """Return the HTML of an output. Jinja joins it with the template's own text.
+        """Return an output as HTML, which Jinja joins with the template's own text.
 
-        ``escape`` would create a Markup object for each of the hundreds of outputs of a page.
+        A page has hundreds of outputs. ``escape`` would create a Markup object for each.
         """
         if type(value) is str:
             return escaped_text(value)
         return value if type(value) is Markup else escape(value)
 
     def preprocess(self, source: str, name: str | None = None, filename: str | None = None) -> str:
-        """Remove the indentation from a template, which would be an eighth of a page's bytes."""
+        """Return a template without its indentation, which would be an eighth of a page's bytes."""
         return _INDENTATION.sub("", super().preprocess(source, name, filename))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Read ``obj.attribute`` from a dict first.
+        """Return ``obj.attribute``. If ``obj`` is a dict, look up its keys first.
 
-        Jinja tries the attribute first, which raises and catches an exception for each value.
+        Jinja tries attributes first, which raises and catches an exception for each value of a
+        dict.
         """
         if type(obj) is dict and attribute in obj:
             return obj[attribute]
@@ -118,7 +119,8 @@ class _Environment(jinja2.Environment):
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
         """Return the variables of a template: the environment's and ``d``, in one dict.
 
-        Jinja's ChainMap would be searched for each name again when a template is imported.
+        Jinja would return a ChainMap, in which it would search for each name again at each import
+        of a template.
         """
         return {**self.globals, **(d or {})}
 
@@ -134,7 +136,7 @@ class _Translation(NodeTransformer):
         name = getattr(node.node, "name", None)
         if name in {"_", "gettext"} and not node.kwargs:
             return nodes.Const(_translated(node) % {}, lineno=node.lineno)
-        # This is a filter, because Jinja calls filters more directly than functions.
+        # ``ngettext`` becomes a filter, because Jinja calls filters more directly than functions.
         if name == "ngettext":
             one, many, count = node.args
             return nodes.Filter(
@@ -149,9 +151,9 @@ class _Translation(NodeTransformer):
 
 
 def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
-    """Yield the nodes that an expression outputs.
+    """Yield the nodes that replace an output's node.
 
-    A message yields its texts and the values between them.
+    A message is replaced by its texts and by the values between them. Other nodes do not change.
     """
     if not isinstance(node, nodes.Call) or getattr(node.node, "name", "") not in {"_", "gettext"}:
         yield node

@@ -34,8 +34,7 @@ from server.settings import Settings
 _ROUTES = (
     ("GET", "/", home.show),
     ("GET", "/products", home.search),
-    # Forms post to the page's own path. A product's id may contain slashes, so it is the path's
-    # last part.
+    # Forms post to the page's own path. Ids may contain slashes, so they are at the end of a path.
     ("GET", "/products/{product_id:path}", product.show),
     ("POST", "/products/{product_id:path}", product.add),
     ("GET", "/comments/{comment_id:path}", comment.show),
@@ -66,9 +65,10 @@ def pages_app(
 ) -> Starlette:
     """Return the pages' application. It runs GraphQL documents on the schema of ``view``.
 
-    Errors of Starlette become a page for browsers, and JSON for other clients. ``demo`` is the
-    account for sign-in by one click. ``provider`` is the issuer at which visitors sign in.
-    ``loading`` returns the progress of the demo's load.
+    If a path is unknown or does not support a method, browsers get a page, and other clients get
+    JSON. Other errors of Starlette are always JSON. ``demo`` is the account for sign-in by one
+    click. ``provider`` is the issuer at which visitors sign in. ``loading`` returns the numbers of
+    loaded and of all demo comments; None if no load is running.
     """
     shown: dict[int, Endpoint] = {
         HTTPStatus.NOT_FOUND: endpoint(view, home.nothing_here, demo),
@@ -98,7 +98,8 @@ def pages_app(
         ],
         exception_handlers={HTTPException: refusal},
     )
-    # Otherwise Starlette redirects to the host that the request's Host header names.
+    # Otherwise, if a path has a slash too many or too few, Starlette redirects to the host that the
+    # request's Host header names.
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.provider = provider

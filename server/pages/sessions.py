@@ -1,8 +1,9 @@
 """Sessions: the JWT in a cookie, or in the Authorization header as in the API.
 
 The cookie is HttpOnly, so scripts cannot read it, and SameSite=Strict, so browsers do not send it
-with links and forms of other sites. Over HTTPS its name begins with ``__Host-``. Each form also has
-a ``form_key``, which is computed from the JWT. The GraphQL endpoint ignores cookies.
+with links and forms of other sites. Over HTTPS its name begins with ``__Host-``. The forms of a
+signed-in user also have a ``form_key``, which is computed from the JWT. The GraphQL endpoint
+ignores cookies.
 """
 
 import hashlib
@@ -35,12 +36,12 @@ OTHER_SESSION = gettext_noop(
     "You signed in after you opened this form. Check your text and send it again."
 )
 
-# Possessive quantifiers, and matches only at the start of a word: so the time is linear for any
-# text.
+# The quantifiers are possessive, and matches begin only at the start of a word. So the time is
+# linear for any text.
 _JWT = re.compile(r"(?<![\w-])[\w-]++\.[\w-]++\.[\w-]++", re.ASCII)
 
 _HEAD = "eyJ"
-"""The Base64 of ``{"``: every JWT begins with it."""
+"""The beginning of every JWT: ``{"`` in Base64."""
 
 _BROKEN_JWT = re.compile(r"([\w\s-]++)\.([\w\s-]++)\.([\w\s-]++)", re.ASCII)
 """Matches a JWT with white space inside, because terminals and e-mail programs break long lines."""
@@ -58,7 +59,7 @@ _SIGNATURES = {
 class Session:
     """A visitor's session: the context for resolvers, and the credentials.
 
-    If the JWT in the cookie is invalid, ``ended`` says why, and the visitor is anonymous.
+    If the JWT in the cookie is invalid, ``ended`` has the reason, and the visitor is anonymous.
     """
 
     context: Context
@@ -103,7 +104,10 @@ class Session:
 
 
 async def open_session(view: GraphQLView, request: Request) -> Session:
-    """Return the request's session. Raise InvalidTokenError if the JWT in the header is invalid."""
+    """Return the request's session. Raise InvalidTokenError if the JWT in the header is invalid.
+
+    A JWT in the Authorization header takes precedence over a JWT in the cookie.
+    """
     context = partial(view.context, site=site_of(request))
     header = request.headers.get("authorization")
     if header is not None:
@@ -140,7 +144,8 @@ def cookies(request: Request) -> dict[str, str]:
 def pasted_jwt(text: str) -> str:
     """Return the JWT in a text that a visitor has pasted, such as a header or a JSON object.
 
-    White space inside the JWT is removed. The caller limits the text to ``MAX_JWT`` characters.
+    White space inside the JWT is removed. Return the text itself if it contains no JWT. The caller
+    limits the text to ``MAX_JWT`` characters.
     """
     # Try only the first occurrence: trying each would take quadratic time.
     begin = text.find(_HEAD)
@@ -183,7 +188,7 @@ def _algorithm(header: str) -> str:
 
 
 def keep(response: Response, request: Request, jwt: str) -> None:
-    """Set the session's cookie. It lasts until the browser is closed or the JWT expires."""
+    """Set the session's cookie. The session ends when the browser is closed or the JWT expires."""
     put(response, request, COOKIE, jwt, samesite="strict")
 
 
@@ -203,7 +208,7 @@ def put(
 ) -> None:
     """Set a cookie that scripts cannot read.
 
-    Without ``seconds``, it lasts until the browser is closed.
+    Without ``seconds``, the browser deletes the cookie when it is closed.
     """
     response.set_cookie(
         _full_name(request, name),
@@ -244,10 +249,10 @@ def language(request: Request) -> str:
 
 
 def from_here(request: Request) -> bool:
-    """Return whether one of this site's own pages sends the form.
+    """Return False if the browser says that another site's page sends the form.
 
-    All current browsers send one of these headers with a form. The sign-in form depends on this
-    check alone, because there is no form key without a session.
+    With a form, all current browsers send ``Sec-Fetch-Site`` or ``Origin``. The sign-in form
+    depends on this check alone, because there is no form key without a session.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -260,7 +265,10 @@ PLEASE_SIGN_IN = gettext_noop("Please sign in.")
 
 
 def require_own(session: Session, fields: dict[str, str], anonymous: str = PLEASE_SIGN_IN) -> None:
-    """Raise PageFault unless the form belongs to this session. ``anonymous`` is the message."""
+    """Raise PageFault unless the form belongs to this session.
+
+    ``anonymous`` is the message for a visitor who has not signed in.
+    """
     if session.username is None:
         raise PageFault(401, gettext(SESSION_ENDED if session.ended else anonymous))
     if not session.made(fields.get("form_key", "")):

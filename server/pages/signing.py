@@ -1,4 +1,4 @@
-"""``/sign-in`` and ``/sign-out``: visitors sign in by a JWT or at the issuer, and sign out."""
+"""``/sign-in`` and ``/sign-out``: visitors sign in with a JWT or at the issuer, and sign out."""
 
 import logging
 from dataclasses import astuple
@@ -31,7 +31,7 @@ _COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the form. If the address contains the demo's code, sign the visitor in."""
+    """Return the sign-in form. If the address contains the demo's code, sign the visitor in."""
     given = request.http.query_params
     following = given.get("next", "/")
     # A HEAD request, for example for a link preview, must not use up the code.
@@ -46,15 +46,17 @@ async def show(request: PageRequest) -> Response:
 
 
 async def sign_in(request: PageRequest) -> Response:
-    """Store a valid JWT as a cookie, and redirect to the previous page.
+    """Store the form's JWT in a cookie, and redirect to the page in the field ``next``.
 
-    Otherwise show the error.
+    If the JWT is invalid, show the form again with an error. With the field ``demo``, sign in to
+    the demo's account.
     """
     fields = await request.form()
     following = fields.get("next", "/")
     if len(fields.get("jwt", "")) > MAX_JWT:
         message = gettext(
-            "This JWT is too long. Browsers store at most %(count)s characters.",
+            "This JWT is too long; the maximum is %(count)s characters. Ask the shop for a shorter "
+            "one.",
             count=number(MAX_JWT),
         )
         return _form(request, following, message)
@@ -62,7 +64,7 @@ async def sign_in(request: PageRequest) -> Response:
     if "demo" in fields:
         jwt = request.demo.jwt() if request.demo else None
     if jwt is None:
-        raise PageFault(404, gettext("This server has no demo account."))
+        raise PageFault(404, gettext("This server has no demo account. Sign in another way."))
     try:
         context = await request.view.context(f"Bearer {jwt}")
     except InvalidTokenError as error:
@@ -76,8 +78,8 @@ async def sign_in(request: PageRequest) -> Response:
 async def go_to_provider(request: PageRequest) -> Response:
     """Redirect to the issuer's sign-in page. A cookie keeps the attempt for ten minutes.
 
-    The sign-in page has a link to this address and not a form, because browsers apply the policy's
-    ``form-action`` to a form's redirects too.
+    The sign-in page has a link to this address and not a form. Browsers apply ``form-action`` of
+    the Content-Security-Policy to a form's redirects too, and would block the redirect.
     """
     provider = _provider(request)
     address, attempt = await provider.start(request.site + _CALLBACK)
@@ -92,7 +94,7 @@ async def go_to_provider(request: PageRequest) -> Response:
 
 
 async def return_from_provider(request: PageRequest) -> Response:
-    """Sign in a visitor who returns from the issuer, and continue with the previous page."""
+    """Sign in a visitor who returns from the issuer, and continue with the page in the cookie."""
     provider = _provider(request)
     answer = request.http.query_params
     kept = (sessions.kept(request.http, _ATTEMPT) or "").split(".", 3)
@@ -126,12 +128,12 @@ async def return_from_provider(request: PageRequest) -> Response:
 def _provider(request: PageRequest) -> SignIn:
     provider: SignIn | None = request.http.app.state.provider
     if provider is None:
-        raise PageFault(404, gettext("We could not find this. It may have been deleted."))
+        raise PageFault(404, gettext("This link does not work. Start again from the home page."))
     return provider
 
 
 async def sign_out(request: PageRequest) -> Response:
-    """Delete the cookie and redirect to the previous page."""
+    """Delete the cookie, and redirect to the page in the field ``next``."""
     fields = await request.form()
     if request.session.username is not None:
         sessions.require_own(request.session, fields)
@@ -143,7 +145,7 @@ async def sign_out(request: PageRequest) -> Response:
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     following = local(following)
-    # After a POST too, the links to other languages must lead to the form.
+    # After a POST, the page also has links to other languages. They lead to the empty form.
     return request.render(
         "sign_in.html",
         status,

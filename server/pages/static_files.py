@@ -1,8 +1,8 @@
 """The pages' static files: compressed once, and cached by browsers until a release changes them.
 
 Pages link to the files by addresses that contain a digest of all files. So the content at such an
-address never changes. Addresses without the digest are for other sites and products' pictures;
-browsers revalidate them.
+address never changes. Other sites, and the addresses of products' pictures, use addresses without
+the digest. Browsers revalidate files at such an address.
 """
 
 import gzip
@@ -52,7 +52,7 @@ _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
     "br": partial(brotli.compress, mode=brotli.MODE_TEXT),
     "gzip": partial(gzip.compress, mtime=0),
 }
-"""The content codings, in the order of the size of their results. Compressing is slow, so each file
+"""The content codings, the one with the smallest results first. Compression is slow, so each file
 is compressed only once."""
 
 _KEPT = "public, max-age=31536000, immutable"
@@ -61,7 +61,7 @@ _BELOW_DIGEST = re.compile(r"(?:([0-9a-f]{12})/)?(.+)")
 
 
 class StaticFile:
-    """A file, with its compressed contents by coding."""
+    """A file with its content, and the compressed content by coding."""
 
     def __init__(self, name: str, content: bytes) -> None:
         self.content = content
@@ -72,7 +72,7 @@ class StaticFile:
         self._coded = {"": content}
 
     def headers(self, cache_control: str) -> dict[str, str]:
-        """Return the headers that all codings share."""
+        """Return the headers of a response, the same for all codings."""
         varied = {"Vary": "Accept-Encoding"} if self._codings else {}
         return {**FILE_HEADERS, **varied, "Cache-Control": cache_control, "ETag": self.tag}
 
@@ -90,7 +90,10 @@ class StaticFile:
         return response
 
     def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
-        """Return the best accepted coding (empty for none), and the content in it."""
+        """Return the first coding that the browser accepts, and the content in this coding.
+
+        If it accepts no coding, the coding is empty and the content is not compressed.
+        """
         coding = next((one for one in self._codings if one in accepted), "")
         if coding not in self._coded:
             self._coded[coding] = _CODINGS[coding](self.content)
@@ -110,14 +113,15 @@ def _files() -> dict[str, StaticFile]:
 _FILES: Mapping[str, StaticFile] = _files()
 
 DIGEST = hashlib.sha256("".join(file.tag for file in _FILES.values()).encode()).hexdigest()[:12]
-"""A digest of all files. They share one, because scripts import each other by name."""
+"""A digest of all files together. Scripts import each other by relative addresses, so the addresses
+of all scripts must contain the same digest."""
 
 
 async def show(request: Request) -> Response:
     """Return a file in a coding that the browser accepts, or 304 if the browser has it.
 
     During a deployment, a page of another release may link to a file with that release's digest.
-    The server then returns its own file, and tells browsers to revalidate it.
+    The server then returns its own file, with ``no-cache``.
     """
     found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
     file = _FILES.get(found[2]) if found else None

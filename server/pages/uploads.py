@@ -1,4 +1,4 @@
-"""``/photo-uploads``: forms of uploads for the scripts of the comment form."""
+"""``/photo-uploads``: upload forms, with which the scripts of the comment form upload photos."""
 
 from starlette.responses import JSONResponse, Response
 
@@ -7,9 +7,9 @@ from server.pages.sessions import require_own
 
 
 async def create(request: PageRequest) -> Response:
-    """Return an upload form for each media type in ``types``.
+    """Return an upload form for each media type in the field ``types``.
 
-    If any of them is not the type of a photo, the list of forms is empty.
+    If there are too many types, or one is not the type of a photo, the list of forms is empty.
     """
     fields = await request.form()
     require_own(request.session, fields)

@@ -1,4 +1,4 @@
-"""``/votes``: visitors mark comments as helpful, by the buttons of the comments on all pages."""
+"""``/votes``: visitors mark comments as helpful, by a button at each comment of another user."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,8 +17,9 @@ from server.pages.sessions import require_own
 async def vote(request: PageRequest) -> Response:
     """Store or withdraw a vote, and return to the button on the visitor's page.
 
-    A visitor who is not signed in goes to the sign-in page first. Scripts get the new number as
-    JSON. They follow redirects, and then open the sign-in page.
+    Visitors who are not signed in are redirected to the sign-in page. If a script sends the vote,
+    the response is JSON with the new number of votes. A script that is redirected opens the sign-in
+    page.
     """
     fields = await request.form()
     here = local(fields.get("next", "/"))
@@ -40,7 +41,7 @@ async def vote(request: PageRequest) -> Response:
 async def _count_after(
     request: PageRequest, fields: dict[str, str], name: str, comment_id: str
 ) -> int | None:
-    """Change the vote and return the comment's number of votes; None if it is not available."""
+    """Change the vote, and return the comment's number of votes; None if the vote is refused."""
     require_own(request.session, fields)
     result = await request.run(f"vote.{name}", input={"id": to_base64("Comment", comment_id)})
     (payload,) = result.data.values()
@@ -48,7 +49,7 @@ async def _count_after(
 
 
 def _noticed(address: str, notice: str) -> str:
-    """Return the address with its parameter ``notice`` replaced."""
+    """Return the address with the parameter ``notice``, which replaces an earlier notice."""
     parts = urlsplit(address)
     kept = [one for one in parse_qsl(parts.query, keep_blank_values=True) if one[0] != "notice"]
     return with_query(parts.path, *kept, notice=notice)

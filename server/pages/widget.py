@@ -1,7 +1,7 @@
 """``/widget.js``: a script that shows comments on a shop's own pages.
 
-It contains its document and labels. ``/widget/{id}`` is a page with the same comments for an
-``iframe``, which browsers without scripts show.
+The script contains its GraphQL document, and its labels in all languages. ``/widget/{id}`` is a
+page with the same comments. Shops put it into an ``iframe``, for browsers without scripts.
 """
 
 import re
@@ -26,19 +26,22 @@ _PLACE = b'"WIDGET"'
 _MARGINS = re.compile(r"#.*|\s+")
 
 _HOUR = "public, max-age=3600"
-"""Shops link to the script without a version. This cache time lets visitors get a new release
-within an hour."""
+"""The address of the script has no version. With this cache time, visitors get the script of a new
+release within an hour."""
 
 
 async def show(request: Request) -> Response:
-    """Send the script, which any site may load."""
+    """Return the script, which any site may load."""
     response = _script().response(request, _HOUR)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     return response
 
 
 async def show_framed(request: PageRequest) -> Response:
-    """Return the widget's page, which pages of the CORS origins may frame."""
+    """Return the widget's page. Pages of the CORS origins may show it in a frame.
+
+    In a demo, pages of this machine may, too.
+    """
     product_id = request.http.path_params["product_id"]
     filters = Filters.of(request.http.query_params)
     shown = {name: filters.variables()[name] for name in ("rating", "language")}
@@ -60,7 +63,7 @@ async def show_framed(request: PageRequest) -> Response:
 
 @cache
 def _script() -> StaticFile:
-    """Return the script with its document, and with its labels in each language."""
+    """Return the script with its document and its labels."""
     document = _MARGINS.sub(" ", DOCUMENTS["widget"]).strip()
     messages = {}
     for tag in LOCALES:

@@ -1,6 +1,6 @@
-/* Write, edit, delete, reply and report in the list. A new comment appears at the top of the list. For
-   the other actions, the form from the comment's own page opens in the comment's card. The list shows
-   the change before the server answers. If the server refuses the change, the form comes back. */
+/* Visitors write, edit, delete, reply and report in the list. A new comment appears at the top of the list.
+   For the other actions, the form from the comment's own page opens in the comment's card. The list shows
+   the change before the server responds. If the server refuses the change, the form comes back. */
 
 import { fetched } from "./fetching.js";
 import { announce, counted, number } from "./live.js";
@@ -8,7 +8,7 @@ import { announce, counted, number } from "./live.js";
 /* The section with the form of a new comment, as it was loaded. */
 const blank = document.getElementById("write");
 
-/* Shows the length of a text next to its maximum. */
+/* Shows the length of each text in a form next to the maximum length. */
 function count(within) {
   for (const room of within.querySelectorAll(".room[data-counts]")) {
     const field = room.closest("form").elements[room.dataset.counts];
@@ -29,7 +29,7 @@ async function page(address, kind, options) {
   return { answer, parsed: document.importNode(parsed.body, true) };
 }
 
-/* Opens a link's form at the end of its card, in place of a form that is open there. */
+/* Opens a link's form at the end of the link's card. Removes the form that is open in any card. */
 async function open(link) {
   const card = link.closest(".comment");
   card.setAttribute("aria-busy", "true");
@@ -45,7 +45,7 @@ function put(card, form, link) {
   form.classList.add("in-place");
   form.lang = document.documentElement.lang;
   card.append(form);
-  if (!form.elements) return form.querySelector("a").focus(); // the way to sign in
+  if (!form.elements) return form.querySelector("a").focus(); // the link to the sign-in page
   const cancel = document.createElement("button");
   Object.assign(cancel, { type: "button", className: "quiet", textContent: form.dataset.cancel });
   cancel.addEventListener("click", () => {
@@ -63,8 +63,8 @@ function put(card, form, link) {
   (error ?? field ?? cancel).focus();
 }
 
-/* Sends a form. Returns the notice and the card of the next page, the refused form, or an error message.
-   The form's address is read by getAttribute, because ``form.action`` is the hidden field of this name. */
+/* Sends a form. Returns the notice and the card in the next page, the refused form, or an error message.
+   Reads the form's address by getAttribute, because ``form.action`` is the form's field of this name. */
 async function sent(form, kind, submitter) {
   let message = form.dataset.failed;
   try {
@@ -72,7 +72,7 @@ async function sent(form, kind, submitter) {
     const { answer, parsed } = await page(form.getAttribute("action"), kind, { method: "POST", body });
     const url = new URL(answer.url);
     if (answer.ok && url.searchParams.has("notice")) {
-      const stays = url.pathname.includes("/comments/"); // otherwise it is deleted or waits
+      const stays = url.pathname.includes("/comments/"); // otherwise the comment is deleted or waits for approval
       return { notice: parsed.querySelector("#notice"), fresh: stays && parsed.querySelector(".comment") };
     }
     const refused = parsed.querySelector(form.id ? `#${form.id}` : "#write");
@@ -148,7 +148,7 @@ async function add(form) {
   clear(next);
 }
 
-/* Removes the sentences about an empty list, after its first comment was added. */
+/* Replaces the texts about an empty list, after the list's first comment was added. */
 function first() {
   document.querySelector("#comments > .empty").remove();
   const { many } = document.getElementById("news").dataset;
@@ -165,7 +165,7 @@ export function clear(form) {
   }
 }
 
-/* Puts a copy with the expected change in place of the card, which keeps the form. */
+/* Hides the card, which keeps the form, and shows a copy of the card with the expected change. */
 function expect(card, form) {
   const copy = card.cloneNode(true);
   copy.querySelector(".in-place").remove();
@@ -178,7 +178,7 @@ function expect(card, form) {
   return copy;
 }
 
-/* Shows the fields of a comment's form in its card. */
+/* Shows the values of a comment's form in a card. */
 function fill(card, form) {
   const { title, text, rating } = form.elements;
   const heading = card.querySelector(":is(h2, h3) a") ?? card.querySelector("h3");
@@ -190,7 +190,8 @@ function fill(card, form) {
   lit.setAttribute("viewBox", `0 0 ${20 * rating.value} 20`);
 }
 
-/* Shows the card as the server returned it, or only its sentence if the comment is not in the list. */
+/* Shows the card that the server returned and the notice. If the comment left the list, shows only the
+   notice. */
 function settle(expected, notice, fresh) {
   notice.removeAttribute("id");
   notice.tabIndex = -1;

@@ -1,4 +1,4 @@
-/* Fetches pages as a browser does, in the language of the page that is shown. */
+/* Fetches pages as HTML, in the language of the current page. */
 
 export async function fetched(address, options) {
   const answer = await fetch(inLanguage(address), { headers: { Accept: "text/html" }, ...options });

@@ -1,13 +1,13 @@
 /* Subscribes to the changes of a product's list. Shows "3 new comments" above the list, and the shop's
-   new replies. A hidden tab closes its connection, because a browser opens only six to a site. */
+   new replies. A hidden tab closes its connection, because browsers limit a site to six connections. */
 
 let stream = null;
 let list = null;
 let cursor = null;
-let fresh = new Map(); // the comment ids of new comments, by their global ids
+let fresh = new Map(); // the commentId of each new comment, by its global id
 let shown = 0;
 
-/* Subscribes to the list on the page. A swap may have replaced the list by another one. */
+/* Subscribes to the list on the page, which may have replaced another list. */
 export function listen() {
   if (list !== document.getElementById("news")) {
     list = document.getElementById("news");
@@ -25,7 +25,8 @@ export function listen() {
   });
 }
 
-/* Returns the address of the list's events after the last event, or else after the page was read. */
+/* Returns the address of the list's events after the last received event. If no event has arrived yet, the
+   events begin after the page was read. */
 function address() {
   const url = new URL(list.dataset.live, location.href);
   const variables = JSON.parse(url.searchParams.get("variables"));
@@ -35,8 +36,8 @@ function address() {
 }
 
 function take(event) {
-  /* Without Redis, event cursors of other servers are unknown to a server, so it sends RELOAD. The page
-     ignores this event, because the list was read only seconds ago. */
+  /* Without Redis, a server does not know the event cursors of other servers. For an unknown cursor, it sends
+     RELOAD. If the list was read only seconds ago, the page ignores this event. */
   const unknown = !cursor && event.kind === "RELOAD" && Date.now() - shown < 10_000;
   cursor = event.cursor;
   if (unknown) return;
@@ -47,7 +48,7 @@ function take(event) {
   else announce();
 }
 
-/* Shows the number of new comments. Comments that the visitor has just written are in the list already. */
+/* Shows the number of new comments, without comments that the list already shows: the visitor's own. */
 export function announce() {
   const unseen = [...fresh.values()].filter((one) => !article(one)).length;
   say(unseen ? counted(JSON.parse(list.dataset.many), unseen) : "");

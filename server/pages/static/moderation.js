@@ -1,5 +1,5 @@
-/* The moderators' page: keyboard shortcuts, and a list that follows the queue. The page also works
-   without this script. */
+/* The moderators' page: keyboard shortcuts, and updates of the list while other moderators decide. The page
+   also works without this script. */
 
 import { fetched } from "./fetching.js";
 import { settled, swap } from "./page.js";
@@ -9,14 +9,14 @@ const queue = () => document.getElementById("queue");
 const rows = () => [...queue().querySelectorAll(".waiting")];
 const focused = () => document.activeElement?.closest("#queue .waiting");
 
-/* The index of the row that had the focus last. If this row has left the list, the keys continue from
-   the row that is now at this index. */
+/* The index of the row that had the focus last. If this row has left the list, the keys j and k continue
+   from the row that is now at this index. */
 let place = -1;
 document.addEventListener("focusin", () => {
   if (focused()) place = rows().indexOf(focused());
 });
 
-/* Returns whether the moderator is working in the list. Then it must not be replaced. */
+/* Returns whether the list must stay as it is: the moderator is working in it, or the tab is hidden. */
 function busy() {
   const fields = [...queue().querySelectorAll("input:not([type=hidden])")];
   const filled = (one) => (one.type === "checkbox" ? one.checked : one.value);
@@ -31,7 +31,7 @@ async function renew() {
     await settled();
     if (!answer.ok || busy()) return;
     const list = fresh.getElementById("queue");
-    if (!list) location.reload(); // the session has ended: sign in again
+    if (!list) location.reload(); // the session has ended, so the server redirects to the sign-in page
     else if (list.outerHTML !== queue().outerHTML) swap(fresh);
   } catch (error) {
     console.info(error); // without a connection the list stays as it is
@@ -73,7 +73,7 @@ document.addEventListener("keydown", (event) => {
   KEYS[key]();
 });
 
-/* After a decision the focus goes to the next comment. */
+/* After a decision, the next comment gets the focus. */
 try {
   const kept = sessionStorage.getItem("decided");
   sessionStorage.removeItem("decided");

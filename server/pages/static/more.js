@@ -1,6 +1,6 @@
-/* Adds "Show more" to a list: the next page's comments follow in place. After a press, the next few
-   pages follow by themselves when the visitor reaches the end. Then the button waits again, so that
-   the form below the list can be reached. */
+/* Adds the button "Show more" to a list. The button appends the next page's comments. After a press, the
+   next three pages are appended when the visitor reaches the end of the list. Then the button waits for the
+   next press, so that the visitor can reach the form below the list. */
 
 import { fetched } from "./fetching.js";
 import { counted, filled } from "./live.js";

@@ -1,5 +1,6 @@
-/* Changes filters and pages of a product's list without a reload: it fetches the new page, and replaces
-   the parts that differ. The browser's history stays right. The pages also work without this script. */
+/* Changes filters and pages of a product's list without a reload: fetches the new page, and replaces the
+   parts that are marked with data-part. The buttons Back and Forward still work. This script also shares
+   links and keeps drafts. The pages also work without it. */
 
 import { clear } from "./actions.js";
 import { fetched, inLanguage } from "./fetching.js";
@@ -15,7 +16,7 @@ let latest = 0;
 let shown = here();
 let requested = location.href;
 
-/* While the pointer is down, no part is replaced: a click begins and ends on the same element. */
+/* While the pointer is down, no part is replaced, because a click must begin and end on the same element. */
 let release = () => {};
 let released = null;
 export const settled = () => released;
@@ -27,7 +28,7 @@ for (const end of ["pointerup", "pointercancel"]) {
   addEventListener(end, () => setTimeout(release)); // after its click
 }
 
-/* Shows the page at an address. Ignores the response if the visitor has requested another page since. */
+/* Shows the page at an address. If the visitor requests another page meanwhile, ignores the response. */
 async function show(to, { push, landing }) {
   const address = inLanguage(to);
   const mine = (latest += 1);
@@ -78,8 +79,8 @@ export function swap(fresh, landing) {
   if (landing) target?.scrollIntoView();
 }
 
-/* Returns the address of the selected filters, with its parameters in the server's order. The last three
-   come from the address that was requested last, because the page may not show it yet. */
+/* Returns the address of the list with the selected filters. The parameters have the server's order. The
+   last three come from the address that was requested last, because that page may not be shown yet. */
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
@@ -94,7 +95,7 @@ function chosen(form) {
 }
 
 if (filters()) {
-  /* A checkbox applies at once. A date needs the button, because it is typed in parts. */
+  /* A checkbox changes the list at once. A date needs the button, because visitors type it in parts. */
   document.addEventListener("change", ({ target }) => {
     if (target.form !== filters() || target.type === "date") return;
     show(chosen(filters()), { push: true });
@@ -119,7 +120,7 @@ if (filters()) {
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[data-copy]");
   if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  if (!navigator.clipboard) return; // only where the site is served securely
+  if (!navigator.clipboard) return; // browsers have it only over HTTPS and on localhost
   event.preventDefault();
   const phone = matchMedia("(pointer: coarse)").matches && navigator.share;
   if (phone) return void navigator.share({ url: link.href }).catch(() => {});
@@ -143,7 +144,7 @@ function copied(link) {
   }, 2000);
 }
 
-/* The draft of a comment stays in this browser until the comment is stored or discarded. */
+/* This browser stores the draft of a comment until the comment is published or the draft is discarded. */
 const DRAFT = ["rating", "language", "another", "title", "text"];
 const viewer = document.querySelector(".viewer bdi")?.textContent;
 const writing = () => viewer && document.querySelector("form[data-draft]");
@@ -169,7 +170,7 @@ function restore(form) {
 try {
   if (writing()) {
     restore(writing());
-    keep(writing()); // what was typed before this ran
+    keep(writing()); // what the visitor typed before this script ran
     document.addEventListener("input", ({ target }) => {
       if (target.form?.matches("[data-draft]")) keep(target.form);
     });

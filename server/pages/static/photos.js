@@ -1,5 +1,5 @@
-/* Opens the popover of photos at the selected photo, and uploads the files of the comment form. Without
-   scripts, the popover opens at the first photo, and the form accepts addresses of photos. */
+/* Opens the popover of photos at the selected photo, and uploads the files in the comment form. Without
+   scripts, the popover opens at the first photo, and the form accepts only addresses of photos. */
 document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-photo]");
   const box = button && document.getElementById(button.getAttribute("popovertarget"));
@@ -9,8 +9,8 @@ document.addEventListener("click", ({ target }) => {
   });
 });
 
-/* The field for files is hidden without scripts. It is shown when the visitor opens the photos of a form,
-   because scripts may add forms later. */
+/* Shows the field for files, which is hidden without scripts, when the visitor opens the photos of a form.
+   This also works for forms that scripts add later. */
 document.addEventListener("toggle", ({ target }) => {
   target.querySelector?.(":scope > [data-uploads][hidden]")?.removeAttribute("hidden");
 }, true);

@@ -1,4 +1,5 @@
-/* Adds up the cost of all lists that this tab has shown, and the cost of the articles' plan for them. */
+/* Adds up the cost of all lists that this tab has shown, and the cost of the articles' plan for these
+   lists. */
 
 import { filled } from "./live.js";
 

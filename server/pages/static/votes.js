@@ -1,5 +1,5 @@
 /* Sends a vote without a reload. The button and the number change at once, and change back if the
-   server does not store the vote. Without this module the form reloads the page. */
+   server does not store the vote. Without this script, the form reloads the page. */
 
 import { counted } from "./live.js";
 

@@ -1,9 +1,10 @@
 /* <marginalia-comments product="1">: a product's comments on a shop's own page.
 
    Attributes: product, size (comments of a page, 1 to 20, by default 5), rating and language (values
-   to show, separated by spaces), lang (language of the labels; by default that of the page).
-   The element shows its own content until the comments are there, and if they cannot be read.
-   It sets no cookie and sends none. Texts are set as text, never as HTML. */
+   to show, separated by spaces), lang (language of the labels; by default that of the
+   page, else that of the browser).
+   Until the comments arrive, and if they cannot be read, the element shows its own content.
+   It neither sets nor sends cookies. Texts are set as text, never as HTML. */
 (() => {
   "use strict";
   const { document: DOCUMENT, messages: MESSAGES } = "WIDGET";
@@ -55,13 +56,13 @@
       if (this.shadowRoot && this.isConnected && before !== after) this.#show();
     }
 
-    /* Reads the first page and shows it in place of what the element shows now. */
+    /* Reads the first page of comments, and replaces the element's content by it. */
     async #show() {
       const product = await this.#page(null);
       if (product) this.shadowRoot.replaceChildren(...this.#parts(product));
     }
 
-    /* Returns the product with one page of comments; null if a newer read has begun. */
+    /* Returns the product with one page of comments; null if the request fails or a newer request has begun. */
     async #page(after) {
       const read = (this.#read += 1);
       const size = Number(this.getAttribute("size")) || 5;

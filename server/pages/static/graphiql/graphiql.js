@@ -89,7 +89,7 @@ query NewestComments(
 const addComment = {
   query: `# To write, you need a JWT. A shop gives JWTs to its
 # customers, and the demo prints one when it starts.
-# Put it into Headers below, in place of <JWT>.
+# Put the JWT into Headers below, in place of <JWT>.
 
 mutation AddComment($input: AddCommentInput!) {
   addComment(input: $input) {
@@ -118,8 +118,8 @@ mutation AddComment($input: AddCommentInput!) {
   headers: `{"Authorization": "Bearer <JWT>"}`,
 };
 
-/* Returns the query in the address (?query=…&variables=…), or null. The query opens in a new tab, so that
-   the visitor's other tabs stay. It is removed from the address, so that a reload keeps edits. */
+/* Returns the query in the address (?query=…&variables=…), or null. Removes the query from the address, so
+   that a reload keeps edits. The query opens in a new tab, so that the visitor's other tabs stay. */
 function linked() {
   const given = new URLSearchParams(location.search);
   if (!given.has("query")) return null;

@@ -56,7 +56,8 @@ const planned = (() => {
     );
   }
 
-  /* Returns the address of the playground. It contains the query's list if the variables name a product. */
+  /* Returns the address of the playground. If the variables name a product, the address selects the query's
+   list. */
   function playground({ productId, rating, language, first, after, orderBy } = {}) {
     if (typeof productId !== "string") return "playground";
     const query = new URLSearchParams();
@@ -106,7 +107,7 @@ const planned = (() => {
     for (const listener of listeners) listener();
   }
 
-  /* Stores a response and returns it. Stores each response of a subscription when it arrives. */
+  /* Stores a response and returns it. For a subscription, stores each response when it arrives. */
   function passed(coming, variables) {
     const iterator = coming?.[Symbol.asyncIterator]?.();
     if (!iterator) {
