@@ -186,7 +186,7 @@ async def test_the_text_is_kept_if_the_session_has_ended(app: ASGIApp, table: Ta
         page = Parsed(answer.text)
         assert answer.status_code == 422
         assert "Your session has expired" in page.text
-        assert "Sign in in another tab" in page.text
+        assert "Use another tab to sign in" in page.text
         assert page.fields()["title"] == "Typed title"
         assert "marginalia_jwt" not in client.cookies
     assert await titles(table, "w7") == []
@@ -302,7 +302,7 @@ async def test_a_comment_that_waits_for_a_moderator_is_hidden(table: Table) -> N
         answer = await ann.post("/products/waits", data=body)
         assert answer.headers["location"] == "/products/waits?notice=held"
         page = await opened(ann, answer.headers["location"])
-        assert "appears here when the shop has approved it" in page.text
+        assert "will appear here when the shop has approved it" in page.text
         assert TYPED["title"] not in page.text
 
 
