@@ -1,4 +1,4 @@
-"""An endpoint that answers for DynamoDB, its streams, STS, SSO and a container's credentials."""
+"""An endpoint that stands for DynamoDB, its streams, STS, SSO and a container's credentials."""
 
 import asyncio
 import datetime as dt
@@ -21,7 +21,7 @@ _ASSUMED = """<{0}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{0
 
 @dataclass
 class AwsEndpoint:
-    """Counts its requests; keys that it gives out are good for ``seconds``."""
+    """Counts its requests. The keys that it issues are valid for ``seconds``."""
 
     url: str = ""
     requests: int = 0

@@ -1,4 +1,4 @@
-"""Many comments at once, straight into a table, for tests that need a large product."""
+"""Writes many comments directly into a table, for tests that need a large product."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from dal.statistics.counts import deltas, summed
 
 
 async def fill(table: Table, comments: Sequence[Comment]) -> None:
-    """Store comments of an empty table, and the counters that their writes would have left."""
+    """Store comments in an empty table, together with their counters."""
     counted = summed(deltas(None, comment) for comment in comments)
     await table.put_many([COMMENT.encode(comment) for comment in comments])
     await table.put_many(list(counter_items.encode_all(counted)))

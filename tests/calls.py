@@ -1,4 +1,4 @@
-"""The requests of a table to DynamoDB, as they leave the client."""
+"""Records the requests of a table to DynamoDB, as the client sends them."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The clock of the service: it stops until a test moves it, or runs at a pace."""
+"""The service's clock. It stands still until a test advances it, or runs at a pace."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,10 +10,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Clock:
-    """Seconds since START.
-
-    One second of real time moves it by ``pace``, and each call by ``tick``.
-    """
+    """Seconds since START. A real second adds ``pace`` seconds, and each call adds ``tick``."""
 
     pace: float = 0.0
     tick: float = 0.0
@@ -22,20 +19,20 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """The seconds that went by."""
+        """The seconds since START."""
         running = self.pace * (monotonic() - self._began) if self.pace else 0.0
         return self._turned + running
 
     @property
     def date(self) -> datetime:
-        """The time of day in the service's answers."""
+        """The date in the service's responses."""
         return START + timedelta(seconds=self.now)
 
     @property
     def headers(self) -> dict[str, object]:
-        """The headers with the time of an answer, as the SDK returns them."""
+        """The headers with the time of a response, as the SDK returns them."""
         return {"HTTPHeaders": {"date": format_datetime(self.date, usegmt=True)}}
 
     def advance(self, seconds: float) -> None:
-        """Let time go by."""
+        """Advance the clock."""
         self._turned += seconds

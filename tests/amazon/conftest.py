@@ -8,7 +8,7 @@ from tests.amazon import Amazon
 
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
-    """The service in front of the table; only the test moves its clock."""
+    """The service in front of the table. Only the test advances its clock."""
     service = Amazon(table.service)
     table.service = service
     return service

@@ -1,4 +1,4 @@
-"""Credentials that expire: calls fail until they are renewed, which takes some calls."""
+"""Credentials that expire: some calls fail before the credentials are refreshed."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from tests.fakes import client_error
 
 @dataclass
 class Expiry:
-    """Credentials last for ``calls`` calls; the ``stale`` ones after that are refused."""
+    """Credentials are valid for ``calls`` calls. The next ``stale`` calls are refused."""
 
     calls: int | None = None
     stale: int = 1

@@ -1,10 +1,10 @@
 """Indexes that lag their table, each partition by a different time.
 
-A partition of an index shows a write after the partition's delay. An item with a changed key leaves
-one place and enters another at different times, so for a while it may be in neither place, or in
-both. Two reads may reach replicas that lag differently, so a row may disappear in the next read
-(``waver``). Consistent reads show every write. The engine answers with the latest state. The fake
-removes the rows that are not visible yet, and adds those that still are.
+A partition of an index shows a write after the partition's delay. If a key of an item changes, the
+item leaves its old place and enters its new place at different times. In between it may be in
+neither place, or in both. Two reads may reach replicas that lag differently, so a row may disappear
+in the next read (``waver``). Consistent reads show every write. The engine answers with the latest
+state. The fake removes the rows that are not visible yet, and adds those that still are.
 """
 
 import random
@@ -48,7 +48,7 @@ class IndexLag:
     of_table: bool = True
     """Whether eventually consistent reads of the table and its local indexes lag, too."""
     hidden: int = 0
-    """How often a read did not show the latest state."""
+    """The number of reads that did not return the latest state."""
     _pending: dict[_Partition, dict[_Place, list[_Change]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -58,7 +58,7 @@ class IndexLag:
         self._chance.seed(self.seed)
 
     def note(self, table: str, indexes: Sequence[IndexKeys], writes: Iterable[Write]) -> None:
-        """Let the indexes show some writes later."""
+        """Record writes that the indexes show later."""
         if not self.most:
             return
         for write in writes:
@@ -83,13 +83,13 @@ class IndexLag:
         return random.Random(f"{self.seed}/{index.name}/{partition}/{key[0]}").uniform(0, self.most)
 
     def settle(self) -> None:
-        """Show every write everywhere, without waiting for it."""
+        """Make every write visible in all indexes at once."""
         self._pending.clear()
 
     async def query(
         self, arguments: dict[str, Any], indexes: Sequence[IndexKeys], ask: Ask
     ) -> dict[str, Any]:
-        """Answer a Query as an index that lags does."""
+        """Return the response of an index that lags."""
         name, table = arguments.get("IndexName"), arguments["TableName"]
         index = next(one for one in indexes if one.name == name)
         partition = _value(arguments, index.partition_key, "=")
@@ -140,7 +140,7 @@ async def _all(arguments: dict[str, Any], ask: Ask) -> list[Item]:
 def _answer(
     arguments: Mapping[str, Any], index: IndexKeys, rows: Mapping[_Place, Item]
 ) -> dict[str, Any]:
-    """Cut rows as DynamoDB does: reaching the limit leaves a last key, at the range's end too."""
+    """Cut rows at the limit as DynamoDB does: with a last key, even at the end of the range."""
     descending = not arguments.get("ScanIndexForward", True)
     order = sorted(rows, key=_bytes, reverse=descending)
     if "ExclusiveStartKey" in arguments:

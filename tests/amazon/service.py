@@ -1,4 +1,4 @@
-"""The service: what clients call in place of the engine.
+"""The service that clients call instead of the engine.
 
 It is a ``Service`` of ``dal.client.transport``. It reports each write to the indexes, the buckets
 and the stream as changes of items, so it reads the items before and after the write. Two
@@ -40,14 +40,14 @@ from tests.fakes import client_error
 Answer = dict[str, Any]
 
 LAG_SECONDS = 600.0
-"""By what indexes lag: longer than anything that a test does, unless it is settled."""
+"""The lag of indexes in seconds: longer than any test, so that only ``settle`` ends it."""
 
 _SCALE = 0.5
-"""The part of Amazon's limits of a partition that tests meet."""
+"""The fraction of Amazon's limits of a partition that applies in tests."""
 
 
 class Amazon:
-    """DynamoDB as documented; without settings it does what its engine does."""
+    """DynamoDB as documented. Without settings, it behaves like its engine."""
 
     def __init__(self, engine: Service, clock: Clock | None = None, *, seed: int = 0) -> None:
         self.clock = clock or Clock()
@@ -63,13 +63,13 @@ class Amazon:
         self._busy: dict[str, int] = defaultdict(int)
         self._writing = 0
         self.settles_when_quiet = False
-        """Whether indexes are settled for a read that comes while no write is under way."""
+        """Whether indexes are up to date for a read while no write is in progress."""
 
     @classmethod
     def documented(
         cls, engine: Service, seed: int = 0, *, settles_when_quiet: bool = False
     ) -> "Amazon":
-        """Return a service with all that AWS documents, small enough for tests to meet it."""
+        """Return a service with all documented faults, with limits that tests reach."""
         amazon = cls(engine, Clock(pace=10.0, tick=0.005), seed=seed)
         amazon.lag.most, amazon.lag.waver = LAG_SECONDS, LAG_SECONDS / 4
         amazon.throttle.wcu, amazon.throttle.rcu = 1_000 * _SCALE, 3_000 * _SCALE
@@ -80,7 +80,7 @@ class Amazon:
         return amazon
 
     def client_of_streams(self) -> Streams:
-        """Return the streams of its tables, as ``connect_streams`` does."""
+        """Return the client of its tables' streams, as ``connect_streams`` does."""
 
         async def call(operation: str, **arguments: Any) -> Answer:
             return await retry(partial(self._of_streams, operation, arguments), operation)
@@ -92,15 +92,15 @@ class Amazon:
         return await self.streams.call(operation, **arguments)
 
     def settle(self) -> None:
-        """Let everything show everywhere."""
+        """Make all writes and all stream records visible."""
         self.lag.settle()
         self.streams.settle()
 
     async def call(self, operation: str, arguments: Answer) -> Answer:
-        """Do an operation, once."""
+        """Execute an operation once."""
         self._began()
         if operation in WRITES:
-            # As for a request that was sent: a client that no longer waits does not undo it.
+            # A request that was sent is executed even if its client no longer waits.
             return await asyncio.shield(asyncio.create_task(self._write(operation, arguments)))
         own = {
             "query": self._query,
@@ -132,7 +132,7 @@ class Amazon:
         return {"Table": await self._describe(arguments["TableName"])}
 
     async def _update_table(self, arguments: Answer) -> Answer:
-        """Switch a stream on or off; other changes of a table are the engine's."""
+        """Switch a stream on or off. The engine makes other changes of a table."""
         table = arguments["TableName"]
         if "StreamSpecification" not in arguments:
             self._indexes.pop(table, None)
@@ -220,9 +220,8 @@ class Amazon:
 
     @asynccontextmanager
     async def _turn(self, names: set[str], operation: str) -> AsyncIterator[None]:
-        """Hold some items.
-
-        A transaction does not wait for them; a write of one item does, except for it.
+        """Lock some items. A write of one item waits for a lock, except that of a transaction. A
+        transaction does not wait.
         """
         alone = operation == "transact_write_items"
         if alone and any(self._busy[name] for name in names):

@@ -1,8 +1,8 @@
-"""Streams that come late: the changes of a table, as DynamoDB Streams delivers them.
+"""Streams of a table's changes that are late, as DynamoDB Streams delivers them.
 
-A stream that was switched on is ENABLING at first, and has no shards. Changes until then are in no
-record. A shard is closed after some records, and its children are listed later. Records come late,
-so several answers are empty, and they disappear after a day. Iterators expire, and too frequent
+A stream that was switched on is ENABLING at first, and has no shards. Changes before that are not
+recorded. A shard is closed after some records, and its children are listed later. Records are late,
+so several responses are empty, and records expire after a day. Iterators expire, and too frequent
 requests are refused.
 """
 
@@ -29,7 +29,7 @@ _MOST_OPEN = 4
 
 @dataclass
 class _Kept:
-    """A record, when it was made, and the GetRecords of its shard that shows it first."""
+    """A record, its time, and the number of the first GetRecords that returns it."""
 
     at: float
     shown: int
@@ -45,7 +45,7 @@ class _Shard:
     hashes: range
     begins: str
     listed: int
-    """The DescribeStream that lists it first."""
+    """The number of the first DescribeStream that lists the shard."""
     capacity: int
     """The number of records after which the shard is closed."""
     records: list[_Kept] = field(default_factory=list)
@@ -86,7 +86,7 @@ class ChangeStreams:
     describes: float | None = None
     reads: float | None = None
     refused: int = 0
-    """How many calls came too soon."""
+    """The number of refused calls."""
     _streams: dict[str, _Stream] = field(default_factory=dict)
     _of_table: dict[str, str] = field(default_factory=dict)
     _buckets: dict[str, Bucket] = field(default_factory=dict)
@@ -112,7 +112,7 @@ class ChangeStreams:
         return self._streams[self._of_table[table]].specification
 
     def switch_on(self, table: str, specification: Mapping[str, Any]) -> None:
-        """Begin a new stream of a table's changes."""
+        """Start a new stream of a table."""
         label = f"2026-01-01T{len(self._streams):02}:00:00.000"
         arn = f"arn:aws:dynamodb:eu-central-1:123456789012:table/{table}/stream/{label}"
         self._streams[arn] = _Stream(arn, specification)
@@ -128,7 +128,7 @@ class ChangeStreams:
             shard.closed = self.clock.now if shard.closed is None else shard.closed
 
     def settle(self) -> None:
-        """Make everything visible that was late: shards are listed, records appear."""
+        """List all shards and return all records from now on."""
         for stream in self._streams.values():
             self._enable(stream)
             for shard in stream.shards.values():
@@ -137,7 +137,7 @@ class ChangeStreams:
                     kept.shown = 0
 
     def note(self, table: str, writes: Iterable[Write]) -> None:
-        """Record some writes, if the table has a stream that works by now."""
+        """Record writes, if the table has an enabled stream."""
         arn = self._of_table.get(table)
         if arn is None:
             return
@@ -193,7 +193,7 @@ class ChangeStreams:
             self._close(stream, shard)
 
     def _close(self, stream: _Stream, shard: _Shard) -> None:
-        """Let one child follow, or two: each is listed in its own time."""
+        """Close a shard, and create one child or two. Each child is listed later."""
         shard.closed = self.clock.now
         listed = [stream.described + self._chance.randint(0, self.hidden) for _ in range(2)]
         start, end = shard.hashes.start, shard.hashes.stop
@@ -208,7 +208,7 @@ class ChangeStreams:
     # --- the service ---
 
     async def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """Do an operation of DynamoDB Streams, once."""
+        """Execute an operation of DynamoDB Streams once."""
         answer: dict[str, Any] = getattr(self, f"_{operation}")(**arguments)
         return answer | {"ResponseMetadata": self.clock.headers}
 

@@ -1,4 +1,4 @@
-"""Both maintenance modes on all of it: lag, throttling, late streams, expired credentials."""
+"""Both maintenance modes with all faults: lag, throttling, late streams, expired credentials."""
 
 import asyncio
 import contextlib
@@ -59,7 +59,7 @@ async def test_transactional_mode_is_exact_during_writes_and_a_rebuild(
 
 @contextlib.asynccontextmanager
 async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
-    """Another program that writes without a pause, and as much again afterwards."""
+    """Another program that writes without a pause, during the block and after it."""
     stop = asyncio.Event()
 
     async def write() -> None:
@@ -80,7 +80,7 @@ async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
 async def test_stream_mode_is_exact_while_other_programs_write(
     table: Table, amazon: Amazon
 ) -> None:
-    """Its shards are listed late, split, and deliver records late; its limits apply."""
+    """The stream's shards are listed late and split, records are late, and limits apply."""
     streams = amazon.client_of_streams()
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
     amazon.clock.pace = 1.0

@@ -1,4 +1,4 @@
-"""The fake's streams: late, trimmed and limited, as the service's documentation says."""
+"""The fake's streams: late, trimmed and limited, as AWS documents them."""
 
 from itertools import chain
 from typing import Any
@@ -146,7 +146,7 @@ async def test_a_reader_that_sends_too_many_requests_is_refused(
 
 
 async def test_the_stream_uses_the_services_clock(table: Table, amazon: Amazon) -> None:
-    """Whatever this machine's clock shows."""
+    """This machine's clock has no effect."""
     arn, streams = await streamed(table, amazon)
     await streams.describe(arn)
     assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
@@ -158,7 +158,7 @@ async def test_the_stream_uses_the_services_clock(table: Table, amazon: Amazon) 
 async def test_the_follower_describes_a_stream_less_often_than_the_limit(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However often it is requested: other programs of the account need to describe theirs, too."""
+    """The limit is that of the account, so other programs need a part of it."""
 
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)

@@ -1,8 +1,8 @@
-"""Throttling by partition: each partition key of the table and of each index has units a second.
+"""Throttling by partition: each partition of the table and of each index has units per second.
 
-A request is let in while its partitions have units left, and is paid for afterwards, so the last
-one may overdraw. A write is refused, too, where an index has none left for it: a throttled index
-holds its table back. Some items of a batch may be refused alone.
+A request is accepted while its partitions have units left. Its units are subtracted afterwards,
+so the last request may use more than is left. A write is also refused if an index has no units
+left for it. Some items of a batch may be refused alone.
 """
 
 import math
@@ -19,14 +19,14 @@ from tests.amazon.writes import IndexKeys, Key, Write, plain, size_of, written
 from tests.fakes import client_error
 
 _CODES = ("ThrottlingException", "ProvisionedThroughputExceededException")
-"""Of on-demand tables, and of the others."""
+"""The error codes of on-demand tables, and of provisioned tables."""
 
 _WRITE_BLOCK, _READ_BLOCK = 1_024, 4_096
 
 
 @dataclass
 class Bucket:
-    """Units that come back at a rate, up to a second's; ``left`` is below zero when overdrawn."""
+    """Units that are refilled at a rate, up to those of a second. ``left`` may be negative."""
 
     clock: Clock
     rate: float
@@ -37,14 +37,14 @@ class Bucket:
         self.left, self._at = self.rate, self.clock.now
 
     def open(self) -> bool:
-        """Return whether another request is let in."""
+        """Return whether another request is accepted."""
         now = self.clock.now
         self.left = min(self.rate, self.left + self.rate * (now - self._at))
         self._at = now
         return self.left > 0
 
     def pay(self, units: float) -> None:
-        """Take units that a request consumed."""
+        """Subtract the units that a request consumed."""
         self.left -= units
 
 
@@ -56,22 +56,22 @@ class Throttle:
     wcu: float | None = None
     rcu: float | None = None
     wait: float = 0.0
-    """Seconds by which each refusal moves the clock, however long the client waits."""
+    """Seconds by which each refusal advances the clock."""
     refused: Counter[tuple[str | None, str]] = field(default_factory=Counter)
-    """How often a partition of an index, or of the table (None), refused a request."""
+    """The number of refusals by index (None for the table) and partition."""
     written: Counter[tuple[str | None, str]] = field(default_factory=Counter)
-    """The WCU that each has consumed."""
+    """The consumed WCU by index and partition."""
     _buckets: dict[tuple[str, str, str | None, str], Bucket] = field(default_factory=dict)
     _codes: Any = field(default_factory=lambda: cycle(_CODES))
 
     def error(self) -> DalError:
-        """Return the response to a throttled request, in the words of either billing mode."""
+        """Return the error of a throttled request, for either billing mode."""
         return client_error(next(self._codes))
 
     # --- writes ---
 
     def blocked(self, table: str, indexes: Sequence[IndexKeys], *images: Item | None) -> bool:
-        """Return whether an item that is, or becomes, one of ``images`` cannot be written now."""
+        """Return whether a write that changes an item from and to ``images`` is throttled now."""
         rows = {
             (index.name, index.partition(row))
             for image in images
@@ -83,7 +83,7 @@ class Throttle:
     def pay_for_writes(
         self, table: str, indexes: Sequence[IndexKeys], writes: Iterable[Write], times: int
     ) -> None:
-        """Take the units of writes; the table's own count ``times``, as in transactions."""
+        """Subtract the units of writes. A transaction has ``times`` 2 for the table."""
         units: Counter[tuple[str | None, str]] = Counter()
         for write in writes:
             for index in indexes:
@@ -102,20 +102,20 @@ class Throttle:
     # --- reads ---
 
     def admit_read(self, table: str, index: str | None, partition: str) -> None:
-        """Raise the error of a throttled read where a partition has no units left."""
+        """Raise the error of a throttled read if a partition has no units left."""
         if not self._open("r", table, index, partition):
             raise self.error()
 
     def readable(self, table: str, keys: Sequence[Item]) -> list[Item]:
-        """Return those keys of a batch that can be read now."""
+        """Return the keys of a batch that can be read now."""
         return [key for key in keys if self._open("r", table, None, plain(key)[0])]
 
     def pay_for_read(self, table: str, index: str | None, partition: str, units: float) -> None:
-        """Take the units of a read."""
+        """Subtract the units of a read."""
         self._pay("r", table, index, partition, units)
 
     def pay_for_items(self, table: str, items: Iterable[Item], *, consistent: bool) -> None:
-        """Take the units of items that were read by their keys."""
+        """Subtract the units of items that were read by key."""
         for item in items:
             blocks = math.ceil(size_of(item) / _READ_BLOCK)
             self._pay("r", table, None, plain(item)[0], blocks if consistent else blocks / 2)
@@ -144,7 +144,7 @@ class Throttle:
 
 
 def _rewritten(index: IndexKeys, before: Item | None, after: Item | None) -> list[Item]:
-    """Return the rows that an index is charged for: where a key changes, the old and the new."""
+    """Return the index rows that a write changes: the old and the new row if a key changes."""
     rows = [row for row in (before, after) if row is not None]
     if len(rows) == 2 and _same_place(index, *rows):
         return [max(rows, key=size_of)]
@@ -161,9 +161,9 @@ def admitted(
     arguments: dict[str, Any],
     blocked: Mapping[tuple[str, Key], bool],
 ) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """Return what of a write is let in, and the entries of a batch that are not.
+    """Return the accepted part of a write, and the entries of a batch that are refused.
 
-    Raises the error of a throttled request where nothing is.
+    Raises the error of a throttled request if nothing is accepted.
     """
     if not any(blocked.values()):
         return arguments, {}

@@ -17,7 +17,7 @@ _GET_BATCH = 100
 
 
 class Write(NamedTuple):
-    """A change of one item; None is absent."""
+    """A change of one item. None stands for a missing item."""
 
     key: Key
     before: Item | None
@@ -32,7 +32,7 @@ class IndexKeys:
     partition_key: str
     sort_key: str
     shows: frozenset[str] | None
-    """The attributes of its rows; None is all."""
+    """The attributes of its rows; None for all."""
     local: bool
 
     def row(self, item: Item | None) -> Item | None:
@@ -79,7 +79,7 @@ def written(operation: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def put_items(operation: str, arguments: Mapping[str, Any]) -> dict[Key, Item]:
-    """Return the items that a write puts whole, by their keys."""
+    """Return the complete items that a write puts, by key."""
     if operation == "transact_write_items":
         actions = [action for entry in arguments["TransactItems"] for action in entry.values()]
     elif operation == "batch_write_item":
@@ -91,7 +91,7 @@ def put_items(operation: str, arguments: Mapping[str, Any]) -> dict[Key, Item]:
 
 
 async def read(engine: Service, table: str, keys: Iterable[Item]) -> dict[Key, Item]:
-    """Return the items under some keys as they are now."""
+    """Return the current items with these keys."""
     distinct = list({plain(key): key for key in keys}.values())
     found: dict[Key, Item] = {}
     for start in range(0, len(distinct), _GET_BATCH):
@@ -109,7 +109,7 @@ def plain(key: Item) -> Key:
 
 
 def size_of(item: Item | None) -> int:
-    """Return the bytes of an item, about as DynamoDB counts them."""
+    """Return the approximate size of an item in bytes."""
     if item is None:
         return 0
     return sum(len(name.encode()) + _bytes(value) for name, value in item.items())

@@ -23,7 +23,7 @@ from playwright.async_api import (
 
 from server.engine.engine_process import free_port
 
-expect.set_options(timeout=60_000)  # a busy machine draws slowly
+expect.set_options(timeout=60_000)  # a busy machine renders slowly
 
 MARGINALIA = Path(sys.executable).with_name("marginalia")
 SHELL = Path("/usr/bin/chromium-headless-shell")

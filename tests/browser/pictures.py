@@ -1,7 +1,7 @@
 """Takes the pictures of README and docs: ``python -m tests.browser.pictures``.
 
-They show a kettle of the demo without its Japanese comments, as a machine with few fonts would show
-those as boxes.
+They show a kettle of the demo without its Japanese comments, because a machine with few fonts
+shows these as boxes.
 """
 
 import asyncio

@@ -49,7 +49,7 @@ async def run(page: Page) -> Any:
 
 
 async def drawn(page: Page, plan: Any, shown: int) -> None:
-    """Look at the drawing of an answer: a lane for each segment, a dot for each row, the list."""
+    """Check a drawing: a lane for each segment, a dot for each row, and the list."""
     drawing = page.locator(".lanes > svg")
     await expect(drawing.locator("circle")).to_have_count(plan["itemsRead"] + shown)
     assert await drawing.locator(".many").count() == len(plan["segments"]) == 2
@@ -68,7 +68,9 @@ async def test_the_prepared_query_runs(page: Page, server: Server) -> None:
     assert len(nodes) == 10
     assert {node["rating"] for node in nodes} <= {1, 2}
     assert {node["language"] for node in nodes} == {"en"}
-    await expect(page.locator(RESULT)).to_contain_text('"edges"')  # comments before plans
+    await expect(page.locator(RESULT)).to_contain_text(
+        '"edges"'
+    )  # the comments come before the plans
     editor = page.locator(".graphiql-query-editor .CodeMirror-scroll")
     box = await editor.bounding_box()
     assert box is not None
@@ -102,7 +104,7 @@ async def test_a_server_without_plans_has_none_in_its_first_query(
 
 
 async def test_no_pane_violates_the_content_security_policy(page: Page, server: Server) -> None:
-    """The witness complains about every violation."""
+    """The fixture ``witness`` fails the test at any violation."""
     await open_graphiql(page, server)
     await page.get_by_label("Show Documentation Explorer").click()
     await expect(page.locator(".graphiql-plugin")).to_contain_text("Mutation")
@@ -165,6 +167,6 @@ async def test_a_subscription_runs(page: Page, server: Server) -> None:
     query = page.locator(".graphiql-query-editor")
     await write_in(query, 'subscription { commentEvents(productId: "1") { kind } }')
     answer = await run(page)
-    while "errors" in answer:  # a moment after the typing GraphiQL learns that it is a subscription
+    while "errors" in answer:  # GraphiQL recognizes a subscription a moment after the text is typed
         answer = await run(page)
     assert answer == {"data": {"commentEvents": {"kind": "READY"}}}

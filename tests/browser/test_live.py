@@ -13,7 +13,7 @@ pytestmark = NEEDS_CHROMIUM
 
 
 async def send(server: Server, jwt: str, query: str, **variables: object) -> None:
-    """Run a mutation as another tab does."""
+    """Send a mutation as another tab does."""
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         body = {"query": query, "variables": variables}
         headers = {"Authorization": f"Bearer {jwt}"}

@@ -1,4 +1,4 @@
-"""The moderators' page in Chromium: keys, the list that follows the queue, and without scripts."""
+"""The moderators' page in Chromium: keyboard, updates of the queue, and use without scripts."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -36,20 +36,20 @@ class Reader:
         await self.page.goto(self.url + path)
 
     async def choose(self, start: str, end: str) -> None:
-        """Fill in the days, which wait for the button."""
+        """Fill in the days. They apply when the button is clicked."""
         await self.filters.get_by_label("From", exact=True).fill(start)
         await self.filters.get_by_label("To", exact=True).fill(end)
         await self._submit()
 
     async def toggle(self, *labels: str) -> None:
-        """Click toggles, and the button if nothing happens without it."""
+        """Click toggles, and then the button if scripts are off."""
         for label in labels:
             await self.filters.get_by_role("checkbox", name=label).click()
         if not self.scripts:
             await self._submit()
 
     async def _submit(self) -> None:
-        """Click the button, and wait for the page that it leads to where it loads one."""
+        """Click the button, and wait for the next page if the click loads one."""
         button = self.filters.get_by_role("button", name="Show")
         if self.scripts:
             await button.click()
@@ -215,7 +215,7 @@ async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
 async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
     page: Page, server: Server
 ) -> None:
-    """The button keeps it. On a page that goes back nothing has it."""
+    """The clicked button keeps the focus. After going back, no element has the focus."""
     loads: list[str] = []
 
     def note(asked: Request) -> None:
@@ -300,7 +300,7 @@ async def test_more_comments_follow_in_place(reader: Reader) -> None:
     pager = reader.page.get_by_role("navigation", name="Pages", exact=True)
     more = reader.page.get_by_role("button", name="Show more")
     await expect(more).to_be_visible()
-    assert len(await reader.shown()) == 20  # none follow before the first press
+    assert len(await reader.shown()) == 20  # no page follows before the first press
     await more.press("Enter")
     await expect(pager).to_contain_text("1\u201340 of 110")
     await expect(reader.comments.nth(20).locator("a").first).to_be_focused()
@@ -308,7 +308,7 @@ async def test_more_comments_follow_in_place(reader: Reader) -> None:
         while "1\u2013100 of 110" not in await pager.inner_text():
             await reader.comments.last.scroll_into_view_if_needed()
             await more.scroll_into_view_if_needed()
-    await more.press("Enter")  # the fifth page waits for it again
+    await more.press("Enter")  # the fifth page waits for another press
     await expect(pager).to_contain_text("1\u2013110 of 110")
     assert len(set(await reader.shown())) == 110
     assert not await more.count()
@@ -353,10 +353,10 @@ async def test_a_comment_is_added_edited_and_deleted(
     await page.get_by_role("button", name="Publish").dblclick()
     published = page.get_by_text("your comment is published.")
     await expect(published).to_be_visible()
-    if reader.scripts:  # it is in the list already
+    if reader.scripts:  # the comment is in the list already
         await expect(reader.comments).to_have_count(1)
         await expect(reader.comments.locator(".notice")).to_be_focused()
-        form = page.locator("#write")  # ready for another comment, without the refused one
+        form = page.locator("#write")  # the form is empty again, without the refused comment
         await expect(form.get_by_label("Title")).to_have_value("")
         await expect(form.locator(".error, [aria-invalid]")).to_have_count(0)
         await expect(form.get_by_role("radio", name="4 stars")).not_to_be_checked()
@@ -386,7 +386,7 @@ async def test_a_draft_is_kept_until_it_is_stored(page: Page, server: Server) ->
     await page.get_by_role("button", name="Try it as “demo”").click()
     title, text = page.get_by_label("Title"), page.get_by_label("Comment", exact=True)
     await title.fill("Begun")
-    await page.wait_for_load_state()  # until then, the address's fragment may take the focus
+    await page.wait_for_load_state()  # before that, the fragment of the address may take the focus
     await page.get_by_role("radio", name="3 stars").press("Space")
     await page.get_by_role("radio", name="3 stars").press("ArrowRight")
     await expect(page.get_by_text("Good", exact=True)).to_be_visible()
@@ -427,7 +427,7 @@ async def test_a_copied_link_shows_a_notice_for_a_while(page: Page, server: Serv
 
 
 HOSTILE = "<script>alert(1)</script></script><!-- 👩‍👩‍👧‍👦 غلاية \u202e" + "x" * 9_000
-SHOWN = HOSTILE.replace("\u202e", "")  # what turns the text after it round is not stored
+SHOWN = HOSTILE.replace("\u202e", "")  # marks that reverse the following text are not stored
 
 
 async def test_markup_in_a_comment_is_shown_as_text(
@@ -455,7 +455,7 @@ async def test_markup_in_a_comment_is_shown_as_text(
 
 
 async def width(page: Page) -> int:
-    """Return how wide a page is, once its styles are there."""
+    """Return the width of a page after its styles are loaded."""
     await page.wait_for_load_state()
     found: int = await page.evaluate("document.documentElement.scrollWidth")
     return found
@@ -525,7 +525,7 @@ async def test_a_visitor_finds_the_parts_of_a_product_page(
     await page.get_by_placeholder("Title or product number").fill("copper")
     await page.get_by_role("button", name="Search").click()
     await expect(page.get_by_role("heading", level=2)).to_have_text("Copper kettle, 1.2 l")
-    await reader.open("/sign-out")  # takes only POST
+    await reader.open("/sign-out")  # accepts only POST
     await expect(page.get_by_role("heading", level=1)).to_have_text("Page not available")
     said(witness, 405)
 
@@ -538,7 +538,7 @@ CUT_OFF = """all => all.map(one => ({box: one.getBBox(), all: one.ownerSVGElemen
 async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
     chromium: Browser, witness: Witness, server: Server, *, scripts: bool
 ) -> None:
-    """It stays open while a toggle swaps the list, which only scripts do."""
+    """The sheet stays open while a script replaces the list."""
     async with await chromium.new_context(
         viewport={"width": 1280, "height": 800}, java_script_enabled=scripts
     ) as context:
@@ -575,7 +575,7 @@ async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
 
 
 async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
-    """In a browser that has tabs already; a second visit finds the same ones."""
+    """The browser has tabs already. A second visit has the same tabs."""
     await page.goto(f"{server.url}/graphql")
     await expect(page.locator(".graphiql-tab-button")).to_have_count(2)
     await page.locator(".graphiql-execute-button").click()
@@ -599,7 +599,7 @@ async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
 PAGES = (
     "/",
     "/products/7?rating=1&rating=4&language=ar&from=2024-01-01&order=oldest",
-    "/products/8?rating=1&language=ja",  # none of this rating and language
+    "/products/8?rating=1&language=ja",  # no comment has this rating and language
     "/products/unheard-of",
     "/comments/demo-00008",
     "/authors/wakana64",
@@ -612,7 +612,7 @@ PAGES = (
 async def test_axe_and_the_validator_find_no_fault(
     page: Page, server: Server, witness: Witness, adas_jwt: str, tmp_path: Path
 ) -> None:
-    """Each page on a desk by day and on a phone by night, also signed in and with errors."""
+    """Each page on a light desktop and on a dark phone, also signed in and with errors."""
     for number, path in enumerate(PAGES):
         await look(page, f"{server.url}{path}", tmp_path / f"{number}.html")
     said(witness, 404)
@@ -642,7 +642,7 @@ SPILLED = """box => [...box.querySelectorAll("label, input, button, legend, p")]
 
 
 async def look(page: Page, address: str, file: Path) -> None:
-    """Check a page by axe, and keep it for the validator."""
+    """Check a page by axe, and store it for the validator."""
     await page.set_viewport_size({"width": 1280, "height": 800})
     await page.emulate_media(color_scheme="light")
     answer = await page.goto(address)

@@ -1,4 +1,4 @@
-"""Helpful votes with scripts: the button answers at once, and an unsaved vote is taken back."""
+"""Helpful votes with scripts: a vote is shown at once, and removed if it was not saved."""
 
 import asyncio
 

@@ -18,7 +18,7 @@ OTHER = "https://shop.example"
 
 @pytest.fixture
 async def shop(chromium: Browser, server: Server) -> AsyncIterator[Page]:
-    """A page of a shop, which shows the example on any origin."""
+    """A page of a shop that shows the example. It can be opened on any origin."""
     text = (ROOT / "examples/widget/index.html").read_text("utf-8")
     text = text.replace("http://127.0.0.1:8000", server.url)
 
@@ -27,7 +27,7 @@ async def shop(chromium: Browser, server: Server) -> AsyncIterator[Page]:
 
     async with await chromium.new_context() as context:
         context.set_default_timeout(60_000)
-        # Chromium asks before a page of the internet reaches this machine.
+        # Otherwise Chromium asks for permission before a page of the internet reaches this machine.
         await context.grant_permissions(["local-network-access"])
         for origin in (ALLOWED, OTHER):
             await context.route(f"{origin}/", answer)

@@ -1,4 +1,4 @@
-"""Relay's compiler on the documents of a front end."""
+"""Runs Relay's compiler on the documents of a front end."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def compiled(
     shutil.copy(schema, place / "schema.graphql")
     (place / ARTIFACTS).mkdir()
     (place / PERSISTED).write_text("{}")
-    (place / "package.json").write_text("{}")  # Node takes the modules for CommonJS
+    (place / "package.json").write_text("{}")  # otherwise Node reads the modules as CommonJS
     (place / "relay.config.json").write_text(json.dumps(_CONFIG))
     return subprocess.run(
         [_COMPILER, "relay.config.json"],

@@ -102,7 +102,7 @@ def ran(script: str, url: str, *arguments: str | Path) -> Any:
 
 
 def assert_names(answer: Any) -> None:
-    """Each comment keeps its name, though all have one author; the author has the newest name."""
+    """Each comment keeps its name, and their common author has the newest name."""
     assert answer["names"] == ["Ana", "Ana Pérez"]
     assert answer["author"] == ["Ana Pérez", "auth0|64f"]
 

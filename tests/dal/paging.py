@@ -1,4 +1,4 @@
-"""Pages over the fake engine: the rows, and reading them."""
+"""Rows and pages of the fake engine."""
 
 import zlib
 from dataclasses import replace
@@ -46,12 +46,12 @@ selections = st.builds(
     st.booleans(),
     st.sampled_from([None, *Order]),
 )
-ends = st.none() | rows.map(comment_position)  # of a row, of one that is gone, or in between
+ends = st.none() | rows.map(comment_position)  # of a row, of a deleted row, or between rows
 cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)
 
 
 def placed(cut: Slice, selection: Selection) -> Slice:
-    """Return a slice whose ends, which are positions by date, are some of the selection's order."""
+    """Return the slice with ends in the selection's order, from ends that are positions by date."""
 
     def end(position: str | None) -> str | None:
         if position is None or selection.order is None:

@@ -1,4 +1,4 @@
-"""Plans as the executor requests them."""
+"""Makes plans as the executor does."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The two stores, fresh for each test; ClickHouse only where Debian's server is installed."""
+"""The two stores, new for each test. ClickHouse requires Debian's server."""
 
 import uuid
 from collections.abc import AsyncIterator, Iterator

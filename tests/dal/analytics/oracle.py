@@ -1,4 +1,4 @@
-"""Trends and movers by plain Python over a list of comments."""
+"""Computes trends and movers in plain Python from a list of comments."""
 
 from collections import defaultdict
 from collections.abc import Iterable

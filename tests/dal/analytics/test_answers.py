@@ -26,7 +26,7 @@ def asked_of(store: AnalyticsStore) -> Analytics:
 
 
 def spread(comment: Comment | None) -> Comment | None:
-    """Return a comment of a history, moved from hours into a year, with an unusual name."""
+    """Return a comment of a history with its hours spread over a year, and an unusual name."""
     if comment is None:
         return None
     apart = (comment.created_at - START) * 37 + timedelta(microseconds=999_999)

@@ -157,7 +157,7 @@ async def test_a_question_that_takes_too_long_is_interrupted(
     with pytest.raises(AnalyticsUnavailableError, match="too long"):
         await counts(duckdb_store)
     monkeypatch.undo()
-    assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]  # the thread is free again
+    assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]  # the thread can run another question
 
 
 async def test_a_full_disk_keeps_the_previous_export(

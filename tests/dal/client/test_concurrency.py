@@ -179,7 +179,7 @@ async def test_consumption_never_exceeds_the_pace_and_the_requests_in_progress(
     await asyncio.gather(*(write(number) for number in range(24)))
     assert all(units <= UNITS * now + 4 * 5 * each for now, units in looks)
     assert all(now <= then for (now, _), (then, _) in pairwise(looks))
-    assert clock.now < 1.5 * looks[-1][1] / UNITS  # and it does not wait longer than needed
+    assert clock.now < 1.5 * looks[-1][1] / UNITS  # and no task waits longer than necessary
 
 
 @pytest.mark.parametrize("kind", ["comments", "orders"])

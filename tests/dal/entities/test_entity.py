@@ -1,4 +1,4 @@
-"""Rules that every declaration of an entity must keep, whatever its indexes are."""
+"""Rules that every declaration of an entity must follow."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The events of a listener, and the list that the listener makes of them."""
+"""The events of a listener, and the list that results from them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ async def waiting(listener: Listener) -> list[CommentEvent]:
 
 
 def applied(shown: dict[str, Comment], events: list[CommentEvent]) -> None:
-    """Apply events to a list; an event that cannot be applied was missed or sent twice."""
+    """Apply events to a list. An event that does not fit was missed or sent twice."""
     for event in events:
         assert event.change is not None
         key = event.change.position

@@ -27,7 +27,7 @@ KIND = CommentEventKind
 
 
 def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Random) -> None:
-    """Add, edit or delete a comment, as a repository would; an id is used once."""
+    """Add, edit or delete a comment, as a repository does. An id is used only once."""
     number = dice.choice([*table, len(broker.log._entries)])
     old = table.get(number)
     if old is None:
@@ -63,7 +63,7 @@ async def test_reconnects_neither_lose_nor_repeat_events(
     for _ in range(60):
         write(broker, table, dice)
         if dice.random() < 0.2:
-            # The client leaves with some of its events, and comes back later.
+            # The client disconnects after some of its events, and reconnects later.
             for event in (await waiting(listener))[: dice.randrange(4)]:
                 applied(shown, [event])
                 at = event.cursor

@@ -1,4 +1,4 @@
-"""Several servers send changes through a real Redis: same order and numbers, whatever fails."""
+"""Several servers send changes through a real Redis: equal order and numbers after any fault."""
 
 import asyncio
 import logging
@@ -231,7 +231,7 @@ async def test_changes_that_wait_for_redis_have_a_maximum_size(
             for number in range(1_000):
                 broker.changed(None, comment(number))
                 assert sum(len(line) for _, line in broker._unpublished) == broker._bytes <= 10_000
-            while not broker._unpublished:  # the last one was one too many
+            while not broker._unpublished:  # the last change exceeded the maximum
                 broker.changed(None, comment(1_000))
             left = len(broker._unpublished)
             server.start()
@@ -333,7 +333,7 @@ async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
 
 
 def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: random.Random) -> None:
-    """Add, edit or delete a comment, as a repository would; an id is used once."""
+    """Add, edit or delete a comment, as a repository does. An id is used only once."""
     number = dice.choice([*table, number, number])
     old = table.pop(number, None)
     if old is None:

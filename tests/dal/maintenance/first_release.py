@@ -63,7 +63,7 @@ def item(comment: Comment) -> Item:
 
 
 async def create(table: Table, comments: list[Comment], *without: str, local: bool = True) -> None:
-    """Create the table with some comments; ``without`` names indexes that came later still."""
+    """Create the table with comments. ``without`` names further indexes to omit."""
     made = definition(table.name, local=local)
     gone = {_INDEXES[name] for name in without}
     made["GlobalSecondaryIndexes"] = [

@@ -39,7 +39,7 @@ COUNTS = {
     Kind.COMMENTED: 1,
     Kind.STANDING: 1,
 }
-"""The number of the user's items of each kind. One ticket is of an organisation that they left."""
+"""The number of the user's items of each kind. The user has left the organisation of one ticket."""
 
 
 async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> None:
@@ -84,7 +84,7 @@ def _named(row: Ticket, ticket_id: str) -> Ticket:
 
 
 async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
-    """Store items in which the user's name is another thing's id, and return them."""
+    """Store items in which the user's name is the id of another object, and return them."""
     one = comment(NAME, product_id=NAME, username="namesake", name=SHOWN, text=f"As {NAME} says")
     await stores.comments.add(one)
     users = [OrganizationUser(NAME, "namesake")]

@@ -1,4 +1,4 @@
-"""A user's data is exported and erased completely, while the user and others write."""
+"""A user's data is exported and erased completely, while this user and other users write."""
 
 import asyncio
 from collections import Counter
@@ -54,7 +54,7 @@ KEEP = Choices("delete", "keep", "keep")
 
 
 async def at_once() -> None:
-    """Wait for nobody."""
+    """Return at once, because there are no other processes."""
 
 
 async def erase(
@@ -254,7 +254,7 @@ async def test_a_user_who_continues_to_write_is_refused_and_erased(table: Table)
     finally:
         ended.set()
         await asyncio.gather(*writers)
-    # The last writes may have begun when the erase had ended.
+    # The last writes may have started after the erase had ended.
     assert found.keys() <= {Kind.COMMENT, Kind.REPORT}
     assert found[Kind.COMMENT] <= len(writers)
     assert refused == {"FORBIDDEN"}
@@ -262,7 +262,7 @@ async def test_a_user_who_continues_to_write_is_refused_and_erased(table: Table)
 
 
 class Mortal(FaultyClient):
-    """A client that fails after a number of writes, as if its process was killed."""
+    """A client that fails after a number of writes, as if its process had been killed."""
 
     READS = frozenset({"get_item", "query", "scan", "batch_get_item", "describe_table"})
 

@@ -1,4 +1,4 @@
-"""Rebuilds during writes end with exact counters, whatever was wrong before or fails meanwhile."""
+"""After rebuilds during writes and faults, the counters are exact."""
 
 import asyncio
 import random
@@ -77,7 +77,7 @@ async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
     [*range(0, 60, 14), *(pytest.param(at, marks=pytest.mark.soak) for at in range(7, 60, 14))],
 )
 async def test_a_command_killed_at_any_request_continues(table: Table, at: int) -> None:
-    """Without other writers. Each kill happens after a request, whose response is lost."""
+    """There are no other writers. Each kill happens after a request, and its response is lost."""
     await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
     engine = Engine(table.service)
@@ -98,7 +98,7 @@ async def test_a_command_killed_at_any_request_continues(table: Table, at: int) 
 async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS)
     await spoil(each_table, 5)
-    counting = MaintenanceStore(each_table)  # as by a third, which was killed
+    counting = MaintenanceStore(each_table)  # as a third rebuild, which was killed, would
     await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
     table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, 5, kills=0.1, erases=0.02) as writers:
@@ -108,7 +108,7 @@ async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table)
         await writers.until(writers.writes + 10)
     assert None in ends
     for end in ends:
-        if end is not None:  # the slower one, whom the other's end leaves nothing to do
+        if end is not None:  # the slower rebuild has nothing left to do
             assert isinstance(end, errors.ConflictError | errors.StoreRefusedError), ends
             assert str(end).startswith("Another command"), ends
     await exact(each_table)

@@ -57,7 +57,7 @@ from tests.writers import ROWS, Engine, Killed, Writers, at_once, ignore, spoil
 
 @pytest.fixture
 async def each_table(each_table: Table) -> Table:
-    """A fresh table on each engine, counted by its writers; much is wrong with its counters."""
+    """A new table on each engine in transactional mode, with many wrong counters."""
     store = MaintenanceStore(each_table)
     await store.announce(await store.read(), mode=MaintenanceMode.TRANSACTIONAL)
     await Stores(each_table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
@@ -67,7 +67,7 @@ async def each_table(each_table: Table) -> Table:
 
 @contextlib.asynccontextmanager
 async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
-    """Run another program that writes all the time."""
+    """Run another program that writes continuously."""
     stop = asyncio.Event()
 
     async def write() -> None:
@@ -154,7 +154,7 @@ async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Stre
 
 
 class Lagging(Streams):
-    """A stream with shards that are listed late, and records that come a second late."""
+    """A stream with shards that are listed late, and records that are a second late."""
 
     def __init__(self, streams: Streams) -> None:
         super().__init__(self._lag)
@@ -182,7 +182,7 @@ class Lagging(Streams):
 async def test_the_lambda_function_continues_from_the_start_of_the_stream(
     each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[Checkpoint] = []  # of the stream before; only the embedded engine shows them
+    kept: list[Checkpoint] = []  # of the previous stream; only the embedded engine returns them
 
     async def noted(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
         arn, before = await begin(table, streams)
@@ -253,7 +253,7 @@ async def test_a_stream_that_other_programs_read_stays_on(table: Table, shows: s
 
 
 def record(sequence: int, rating: int | None) -> Record:
-    """A record of comment 1, which becomes ``rating`` stars, or is gone."""
+    """A record of comment 1: it gets this rating, or is deleted."""
     one = made(sequence, "42")
     images: dict[str, Any] = one["dynamodb"]
     images["Keys"] = comment_key("1")

@@ -199,7 +199,7 @@ async def test_an_upgrade_keeps_concurrent_changes(old: Table, change: str) -> N
     real = old.service
 
     async def between(operation: Operation, arguments: Answer) -> Answer:
-        """Change an item after it was read, and before it is written."""
+        """Change an item after it was read and before it is written."""
         if change == "edited":
             await Table(real, old.name).put_many([COMMENT.encode(edited)])
         elif change == "retitled":
@@ -291,7 +291,7 @@ async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table
 
 
 class SlowIndexes:
-    """Makes indexes as DynamoDB does: slowly, and one at a time. The engines do not."""
+    """Creates indexes slowly and one at a time, as DynamoDB does and the engines do not."""
 
     def __init__(self, real: Any) -> None:
         self._real = real

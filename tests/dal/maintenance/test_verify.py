@@ -1,4 +1,4 @@
-"""Verification reports every wrong number, and never a right number."""
+"""Verification reports every wrong number, and no correct number."""
 
 import asyncio
 import random

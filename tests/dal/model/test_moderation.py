@@ -1,4 +1,4 @@
-"""Words and phrases are found whole, whatever their case, width and punctuation."""
+"""Whole words and phrases are found, with any case, width and punctuation."""
 
 import re
 import sys

@@ -133,7 +133,7 @@ def test_languages_come_in_canonical_form(value: str, canonical: str) -> None:
         "éé",
         "ｅｎ",  # noqa: RUF001 - full-width letters, on purpose
         "en/US",
-        "en1",  # the parser takes it; only letters name a language
+        "en1",  # the parser accepts it, but a language has only letters
         "en#",
         "en\0",
         "\ud800",
@@ -158,8 +158,8 @@ def test_a_message_shows_only_the_start_of_a_long_language() -> None:
 
 @MORE
 @given(tag_like | st.text(max_size=12))
-@example("sgn-840")  # the standard form of its standard form is yet another
-@example("nan-cmn-840")  # its standard form is not a tag
+@example("sgn-840")  # the canonical form of its canonical form differs
+@example("nan-cmn-840")  # its canonical form is not a tag
 def test_a_canonical_language_is_its_own_canonical_form(value: str) -> None:
     try:
         tag = rules.language("language", value)

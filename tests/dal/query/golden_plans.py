@@ -56,7 +56,7 @@ OPTIONS = (
 
 
 def golden() -> list[tuple[str, str]]:
-    """Return each query of the files with the plan that is written below it."""
+    """Return each query of the files with its plan from the file."""
     found = list[tuple[str, str]]()
     for path in FILES:
         lines = path.read_text("utf-8").splitlines()
@@ -67,7 +67,7 @@ def golden() -> list[tuple[str, str]]:
 
 
 def drawn(line: str) -> str:
-    """Return the plan of a query as a tree, or the error that refuses it."""
+    """Return the plan of a query as a tree, or its error message."""
     name, *words = line.split()
     asked = dict(word.partition("=")[::2] for word in words)
     assert asked.keys() <= {*FIELDS, *FLAGS, *OPTIONS}, line
@@ -130,7 +130,7 @@ def _statistics(asked: Mapping[str, str]) -> TableStatistics | None:
 
 
 def _read_before(asked: Mapping[str, str]) -> TableStatistics:
-    """Return the statistics of rows, with the locations of those that were read."""
+    """Return the statistics of rows, and the locations of the rows that were read."""
     ratings, _, times = asked["rows"].partition("x")
     size = int(asked.get("bytes", "400"))
     values = [_rated(rating) for rating in ratings.split("/") * int(times)]
@@ -161,7 +161,7 @@ def _below(lines: Sequence[str]) -> Iterator[str]:
 
 
 def rewrite() -> None:
-    """Write the plans of today below the queries."""
+    """Write the current plans below the queries."""
     for path in FILES:
         written = []
         for line in path.read_text("utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""The indexes that a page could also be read from, and why they were not chosen."""
+"""The other indexes that can answer a page, and why the optimizer rejected them."""
 
 import pytest
 

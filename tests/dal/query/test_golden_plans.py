@@ -1,4 +1,4 @@
-"""Each query of tests/fixtures/plans has the plan that is written below it."""
+"""The plans of the queries in tests/fixtures/plans."""
 
 import pytest
 

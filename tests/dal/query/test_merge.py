@@ -16,7 +16,7 @@ many_positions = st.lists(positions, max_size=5)
 
 @dataclass
 class Rows:
-    """Rows that name their source, some in each answer; ``asked`` counts the answers."""
+    """A source of rows in batches. ``asked`` counts the batches."""
 
     name: str
     keys: Sequence[str]
@@ -26,7 +26,7 @@ class Rows:
 
     @property
     def ended(self) -> bool:
-        # As DynamoDB: that nothing is left shows when an answer is not full.
+        # As in DynamoDB, a batch that is not full shows the end.
         return self.asked > 0 and self.taken < self.asked * self.size
 
     async def more(self) -> Sequence[Row]:
@@ -69,6 +69,6 @@ async def test_a_source_is_read_again_only_if_it_may_have_the_next_row(
     while came := await merge.more():
         for source in sources:
             before = source.keys[: max(0, source.asked - 1) * source.size]
-            # All rows of earlier answers were shown before the last answer was requested.
+            # All rows of earlier batches were returned before the last batch was requested.
             assert set(before) <= set(shown)
         shown += [row.position for row in came]

@@ -91,7 +91,7 @@ async def test_pages_filtered_by_an_uncounted_field_are_exact(
     backward: bool,
     most_rows: int | None,
 ) -> None:
-    """Each list is read twice: the memory of the first read must not mislead the second."""
+    """Each list is read twice, the second time with the row locations of the first."""
     product = KnownProduct(entity, rows, most_rows=most_rows)
     by_rating = [{name: one[name] for name in one if name != "mood"} for one in asked]
     for wanted in [*asked, *by_rating, *asked]:

@@ -101,7 +101,7 @@ async def test_changes_between_pages_do_not_repeat_or_skip_unchanged_rows(
     selection: Selection,
     data: st.DataObject,
 ) -> None:
-    """Votes are changes, too: in order of votes, a comment that they move is no unchanged row."""
+    """In the order by votes, a comment with a new vote is a changed row."""
     staying = [one for one in comments if one.comment_id < "06"]
     passing = [one for one in comments if one.comment_id >= "06"]
     engine = engine_of(staying)
@@ -131,7 +131,7 @@ async def test_a_row_that_changes_segment_while_it_is_read_is_shown_once() -> No
     engine = engine_of([before, dense("0", rating=5)])
 
     def rate_anew() -> None:
-        # A global index applies a write some time after another does: for a while both hold it.
+        # Global indexes apply a write at different times, so for a while both may contain the row.
         engine.items["twin", "twin"] = COMMENT.encode(after)
 
     engine.changes = {1: rate_anew}

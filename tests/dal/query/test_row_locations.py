@@ -43,7 +43,7 @@ spans = st.builds(Range, bounds, bounds, st.booleans(), st.booleans()).filter(
     lambda one: not one.empty
 )
 parts = st.builds(Range, gaps, gaps).filter(lambda one: not one.empty)
-"""Spans that were read: two of them never leave out the only row between them."""
+"""Spans that were read. No row is between two adjacent spans."""
 filters = st.fixed_dictionaries(
     {},
     optional={

@@ -74,7 +74,7 @@ async def test_a_segment_ends_with_a_response_without_a_last_key() -> None:
     engine = loaded()
     await read(engine, planned(11))
     assert len(engine.requests) == 1
-    # A limit that the last row just reaches leaves DynamoDB unable to say that nothing follows.
+    # If the last row reaches the limit, DynamoDB returns a last key although no row follows.
     await read(engine, planned(10))
     assert len(engine.requests) == 3
 

@@ -1,4 +1,4 @@
-"""How many Queries a page in order of rating takes. ``test_pagination`` compares its rows."""
+"""The number of Queries of a page sorted by rating. ``test_pagination`` compares its rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +67,7 @@ async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once() ->
     engine = engine_of([dense("1", rating=5), dense("0", rating=4)])
 
     def rate_anew() -> None:
-        # A global index applies a write some time after another does: for a while both have it.
+        # Global indexes apply a write at different times, so for a while both may contain the row.
         engine.items["twin", "twin"] = COMMENT.encode(dense("1", rating=4))
 
     engine.changes = {1: rate_anew}
@@ -127,7 +127,7 @@ async def test_a_filter_that_many_comments_pass_is_applied_to_the_rows_of_the_in
     often = Selection(PRODUCT, frozenset({2, 3, 4, 5}), order=Order.MOST_HELPFUL)
     page = await product.read(often.query(), Slice(20))
     assert page.nodes == oracle.selected(VOTED, often)[:20]
-    assert ("byHelpful", 20) not in read_from(product)  # it reads the rows to drop, too
+    assert ("byHelpful", 20) not in read_from(product)  # the read includes the dropped rows
     assert page.stats.requests == 1
     assert page.stats.index == "byHelpful"
 
@@ -159,7 +159,7 @@ async def test_too_many_comments_to_sort_are_refused_before_they_are_read(
 async def test_a_page_stops_after_twice_the_maximum_of_expected_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last page of a product, where every comment has votes and the statistics know of none."""
+    """The last page of a product. Every comment has votes, but the statistics count none."""
     monkeypatch.setattr(stages, "MAX_SORTED_ROWS", 100)
     engine = engine_of([one._replace(votes_before=1) for one in VOTED])
     with pytest.raises(NoIndexError, match="another order"):

@@ -48,7 +48,7 @@ def agrees(page: Page[Comment]) -> None:
     assert sum(one.chosen for one in trace.alternatives) == 1
     assert trace.alternatives[0].chosen
     every = {one.name for one in COMMENT.indexes}
-    if trace.steps[0].index == "byHelpful":  # nothing else has its order
+    if trace.steps[0].index == "byHelpful":  # no other index has this order
         every = {"byHelpful"}
     assert {one.index for one in trace.alternatives} == every
     assert all(one.reason for one in trace.alternatives)
@@ -75,7 +75,7 @@ async def test_a_page_without_statistics_has_the_same_rows_and_a_trace_of_all_ro
 async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
     selection: Selection, order: Order | None, size: int, backward: bool, reverse: bool
 ) -> None:
-    """This also holds for a page that is planned by row locations. A trace reads nothing more."""
+    """This is also true for a page that is planned by row locations. A trace sends no request."""
     selection = replace(selection, order=order)
     product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)

@@ -65,7 +65,7 @@ async def test_an_authors_pages_equal_the_oracles(each_table: Table) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int) -> None:
-    """Between two pages, comments are added, deleted and changed, also the one of the cursor."""
+    """Between pages, comments are added, deleted and changed, including the cursor's comment."""
     store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
     await store.put_many(list(rows.values()))
@@ -96,7 +96,7 @@ async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int
 
 
 async def older_table(table: Table) -> Table:
-    """A counted table without the index; an older version wrote some of its comments."""
+    """A counted table without the index. An older version wrote some of its comments."""
     await Stores(table).comments.put_many(COMMENTS)
     older = [COMMENT.encode(one) for one in OLDER]
     added = {BY_AUTHOR.partition_key, "product", "createdAt"}

@@ -35,7 +35,7 @@ CHANGED = [
 
 
 def by_id(*runs: list[Comment]) -> set[Comment]:
-    """Return the comments that several loads leave, one after the other."""
+    """Return the comments that are stored after several loads."""
     return set({row.comment_id: row for run in runs for row in run}.values())
 
 
@@ -173,7 +173,7 @@ async def test_a_cancelled_and_repeated_load_is_exact(each_table: Table) -> None
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(seconds):
                 await store.put_many(oracle.make_comments("42", 2_000, seed=6))
-        await each_table.drain()  # the sent writes are done
+        await each_table.drain()  # the writes that were sent have been executed
         await recount.check(each_table, "42")
     await store.put_many(ROWS)
     await recount.check(each_table, "42")

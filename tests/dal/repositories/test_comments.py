@@ -159,7 +159,7 @@ async def test_a_key_can_be_used_again_after_its_tombstone_has_expired(
 
 
 async def test_a_comment_without_a_date_gets_the_date_of_its_write(table: Table) -> None:
-    """Not that of the request, because newer comments may be written while it waits."""
+    """The request's time would be wrong: newer comments may be written while the request waits."""
     store = Stores(table).comments
     async with store._writes._locks.hold(["42"], deadline=10):
         waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))

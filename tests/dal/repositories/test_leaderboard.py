@@ -21,7 +21,7 @@ from tests.strategies import FEW, comment
 
 COUNTS = {"a": 9, "b": 10, "c": 100, "d": 1, "e": 10, "f/g": 10, "none": 0, "日本": 2}
 ORDER = ["c", "f/g", "e", "b", "a", "日本", "d"]
-"""By count; of one count, the reverse order of the ids."""
+"""Sorted by count, and equal counts in reverse order of the ids."""
 
 
 def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
@@ -95,7 +95,7 @@ async def test_each_language_has_its_own_leaderboard(store: Stores) -> None:
 
 
 async def test_a_rank_is_that_of_the_current_leaderboard(store: Stores) -> None:
-    """A rank includes products that have moved before the cursor after the cursor was made."""
+    """A rank includes products that moved up after the cursor was returned."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
     await store.comments.put_many(rows_of(risen))
@@ -151,7 +151,7 @@ class Board:
             await self.store.comments.delete(self.fives[product].pop(), lambda _: None)
 
     async def check_page(self, cut: Slice) -> tuple[list[str], bool]:
-        """Read a page, compare it with the counts; return it, and whether more come."""
+        """Read a page and compare it with the counts. Return it, and whether more rows follow."""
         order = sorted(
             (rank_position(product, len(ids)) for product, ids in self.fives.items() if ids),
             reverse=True,
@@ -202,7 +202,7 @@ async def test_each_page_is_exact_while_products_rise_and_fall(
 async def test_a_rank_costs_at_most_a_thousand_rows(
     table: Table,
 ) -> None:
-    """Every page has this limit, however far down it is. Without the limit it was 128 RCU."""
+    """The limit applies to every page. Without it, a page cost 128 RCU."""
     places = [
         encode(StatisticsKey(f"product-{number:05}"), RatingCounts((0, 0, 0, 0, 1)))
         for number in range(RANKED + 200)

@@ -57,10 +57,7 @@ def listed(orders: Iterable[Order], selection: OrderSelection) -> list[str]:
 
 
 class Shop:
-    """The orders of one user, in the store and in a plain dict.
-
-    Their statuses change now and then.
-    """
+    """The orders of one user, in the store and in a plain dict. Their statuses change."""
 
     def __init__(self, store: OrderRepository, orders: Iterable[Order]) -> None:
         self.store = store

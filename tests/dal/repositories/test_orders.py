@@ -98,7 +98,7 @@ async def test_of_two_concurrent_changes_one_succeeds(each_table: Table, races: 
 
 
 async def _race(clients: list[OrderRepository]) -> OrderStatus:
-    """Ship and cancel an order at the same time; return which of the two was done."""
+    """Ship and cancel an order concurrently. Return which change succeeded."""
     results = await asyncio.gather(
         *(
             client.set_status("7", status, owner="ana")
@@ -163,7 +163,7 @@ async def test_pages_of_open_orders_are_exact_while_orders_are_shipped(each_tabl
     store = Stores(each_table).orders
     chance = random.Random(11)
     start = datetime(2023, 1, 1, tzinfo=UTC)
-    # A third of them share their instant with another.
+    # A third of the orders have the same time as another order.
     orders = [
         order(f"{chance.randrange(10**9):x}-{n}", username=f"u{n % 9}", created_at=start + when)
         for n, when in enumerate(timedelta(minutes=chance.randrange(800)) for _ in range(400))

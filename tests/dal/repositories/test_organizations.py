@@ -26,7 +26,7 @@ ALL = Slice(100, next_page=True, previous_page=True)
 
 
 class Meeting(FaultyClient):
-    """A client that does another change before its first write."""
+    """A client that makes another change before its first write."""
 
     def __init__(self, client: Any, change: Callable[[], Coroutine[Any, Any, None]]) -> None:
         super().__init__(client)
@@ -233,7 +233,7 @@ async def test_an_admin_is_found_among_many_users(
 async def test_if_two_admins_leave_concurrently_one_stays(
     each_table: Table, changes: tuple[Change, Change]
 ) -> None:
-    """Each change happens completely between the other's reads and its write."""
+    """One change happens completely between the other change's reads and its write."""
     store = Stores(each_table).organizations
     for first, second in (changes, changes[::-1]):
         await store.put_many(ROSTERS)

@@ -23,7 +23,7 @@ PRODUCTS = [f"grouped {number}" for number in range(6)]
 
 
 async def contents(products: ProductRepository) -> dict[str, tuple[str, ...]]:
-    """Return the members of each group, after the details of each product were compared."""
+    """Return the members of each group, after comparing them with the details of each product."""
     details = await products.details(PRODUCTS)
     groups = await products.groups(GROUPS[1:])
     assert all(one.product_ids for one in groups.values())

@@ -1,4 +1,4 @@
-"""Standings: blocks of users, their list, and what AP19 reads."""
+"""Standings: blocks of users, the list of blocked users, and the read of AP19."""
 
 import asyncio
 from dataclasses import replace
