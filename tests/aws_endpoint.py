@@ -1,4 +1,4 @@
-"""An endpoint that stands for DynamoDB, its streams, STS, SSO and a container's credentials."""
+"""An endpoint that imitates DynamoDB, its streams, STS, SSO and a container's credentials."""
 
 import asyncio
 import datetime as dt

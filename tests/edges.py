@@ -1,4 +1,4 @@
-"""What writes of published comments return."""
+"""The edges that writes of published comments return."""
 
 from dal.model import Comment
 from dal.query.pagination import Edge

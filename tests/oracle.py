@@ -31,7 +31,7 @@ LANGUAGE_CHOICES: list[frozenset[str] | None] = [
 
 
 def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
-    """Return comments on one product. A third of them have the same instant as another."""
+    """Return comments on one product. A third of them have the same time as another comment."""
     chance = random.Random(seed)
     instants = [START + timedelta(hours=hour) for hour in range(count)]
     for position in range(0, count - 1, 6):
@@ -52,13 +52,13 @@ def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
 
 
 def voted(comments: Iterable[Comment]) -> list[Comment]:
-    """The comments with votes, some of them as many as others."""
+    """Return the comments with votes. Some have equal numbers of votes."""
     votes = [0, 2, 0, 1, 11]
     return [one._replace(votes_before=votes[n % 5]) for n, one in enumerate(comments)]
 
 
 def with_photos(comments: Iterable[Comment]) -> list[Comment]:
-    """The comments, with a photo in every fourth."""
+    """Return the comments, with a photo on every fourth."""
     photos = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
     return [one if n % 4 else one._replace(photos=photos) for n, one in enumerate(comments)]
 

@@ -1,4 +1,4 @@
-"""A small world of organisations for tests: names that need escaping, users of every kind."""
+"""Organisations for tests, with names that need escaping and users of every kind."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +8,7 @@ from dal.stores import Stores
 ACME = Organization("ac/me#1%", "Enterprise")
 OTHER = Organization("ac", "Pro")
 ADMIN, MEMBER, COLLEAGUE, OUTSIDER = "ann", "bob", "b/o#b%", "olga"
-"""Users by their role in Acme; the outsider is an admin of the other organisation."""
+"""Users by their role in Acme. The outsider is an admin of the other organisation."""
 
 ROSTERS = (
     Roster(
@@ -31,7 +31,7 @@ NEWEST = datetime(2024, 5, 1, tzinfo=UTC)
 
 
 def ticket(number: int, username: str = MEMBER, organization: str = ACME.name) -> Ticket:
-    """Return a ticket; the lower its number the newer, every third shares the instant before."""
+    """Return a ticket. Lower numbers are newer. Every third ticket has its predecessor's time."""
     return Ticket(
         ticket_id=f"t/{number:03}",
         organization=organization,

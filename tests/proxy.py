@@ -13,7 +13,7 @@ from dal.client.table import Table, TableAddress, connect
 
 Spoil = Callable[[bytes], bytes]
 Forward = Callable[[], Awaitable[web.Response]]
-"""Passes the request on, and returns the engine's answer."""
+"""Passes the request on, and returns the engine's response."""
 
 Fault = Callable[[web.Request, Forward], Awaitable[web.StreamResponse]]
 Choose = Callable[[str, bytes], Fault | None]
@@ -29,7 +29,7 @@ def nothing(_operation: str, _body: bytes) -> None:
 
 @dataclass
 class Proxy:
-    """Passes requests on to ``engine``; the next answers to an operation are spoilt in turn."""
+    """Passes requests on to ``engine``, with faults for the next requests of an operation."""
 
     engine: str
     session: ClientSession
@@ -64,17 +64,17 @@ class Proxy:
         return web.Response(body=told, status=status, headers=checksum, content_type=JSON)
 
     def pass_all(self) -> None:
-        """Let requests through from now on, and forget those that were seen."""
+        """Pass all requests on from now on, and forget the recorded requests."""
         self.choose = nothing
         self.seen.clear()
 
     async def arrival(self, operation: str) -> None:
-        """Wait until an operation was requested."""
+        """Wait until a request for an operation has arrived."""
         async with asyncio.timeout(60), self.arrived:
             await self.arrived.wait_for(lambda: self.asked(operation))
 
     def asked(self, operation: str) -> list[bytes]:
-        """Return the bodies of an operation's requests until now."""
+        """Return the bodies of an operation's requests so far."""
         return [body for name, body in self.seen if name == operation]
 
 
@@ -98,7 +98,7 @@ async def proxy_of(engine: str) -> AsyncIterator[Proxy]:
 
 @asynccontextmanager
 async def through_proxy(table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
-    """Open a table as a client sees it that asks its engine through a proxy."""
+    """Open a table whose client sends its requests through a proxy."""
     async with (
         proxy_of(table.service.endpoint_url) as proxy,
         connect(TableAddress(table.name, proxy.url, embedded=True)) as beyond,
@@ -107,12 +107,12 @@ async def through_proxy(table: Table) -> AsyncIterator[tuple[Table, Proxy]]:
 
 
 def always(fault: Fault) -> Choose:
-    """Return what lets every request meet ``fault``."""
+    """Return a function that returns ``fault`` for every request."""
     return lambda _operation, _body: fault
 
 
 def in_turn(operation: str, faults: Iterable[Fault]) -> Choose:
-    """Return what lets the next requests of an operation meet ``faults``, one each."""
+    """Return a function that returns ``faults`` in turn for requests of an operation."""
     left = iter(faults)
     return lambda asked, _: next(left, None) if asked == operation else None
 
@@ -121,18 +121,18 @@ def in_turn(operation: str, faults: Iterable[Fault]) -> Choose:
 
 
 def refuse(status: int, code: str, **more: object) -> Fault:
-    """Answer with an error of DynamoDB's; the engine does not get the request."""
+    """Return an error of DynamoDB. The engine does not receive the request."""
     return answer(status, error_body(code, **more))
 
 
 def error_body(code: str, **more: object) -> bytes:
-    """Return the body of an error of DynamoDB's."""
+    """Return the body of an error of DynamoDB."""
     told = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": f"{code}.", **more}
     return orjson.dumps(told)
 
 
 def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -> Fault:
-    """Answer in the engine's place; the engine does not get the request."""
+    """Return this response. The engine does not receive the request."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         return web.Response(body=body, status=status, content_type=content_type, headers=headers)
@@ -141,18 +141,18 @@ def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -
 
 
 async def reset_before(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Close the connection; the engine does not get the request."""
+    """Close the connection. The engine does not receive the request."""
     return _reset(request)
 
 
 async def reset_after(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Close the connection once the engine has done the operation."""
+    """Close the connection after the engine has executed the operation."""
     await forward()
     return _reset(request)
 
 
 async def half(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Close the connection within the answer."""
+    """Close the connection in the middle of the response."""
     whole = await forward()
     told = whole.body
     assert isinstance(told, bytes)
@@ -163,13 +163,13 @@ async def half(request: web.Request, forward: Forward) -> web.StreamResponse:
 
 
 async def hang(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Never answer; the engine does not get the request."""
+    """Never respond. The engine does not receive the request."""
     await asyncio.Event().wait()
     raise AssertionError
 
 
 async def lose(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Never answer, though the engine does the operation."""
+    """Never respond, although the engine executes the operation."""
     await forward()
     return await hang(request, forward)
 
@@ -185,7 +185,7 @@ def slow(seconds: float) -> Fault:
 
 
 def held(until: asyncio.Event) -> Fault:
-    """Answer after an event that follows the operation."""
+    """Respond after an event that follows the operation."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         done = await forward()
@@ -196,7 +196,7 @@ def held(until: asyncio.Event) -> Fault:
 
 
 def late(seconds: float) -> Fault:
-    """Take time after the engine has done the operation."""
+    """Respond late, after the engine has executed the operation."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         done = await forward()
@@ -207,7 +207,7 @@ def late(seconds: float) -> Fault:
 
 
 def spoilt(body: bytes) -> Fault:
-    """Answer 200 with another body once the engine has done the operation."""
+    """Respond with status 200 and another body after the engine has executed the operation."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         await forward()

@@ -1,6 +1,6 @@
-"""The recount: the right statistics items of a product, computed from its comments alone.
+"""Recounts: computes the correct statistics items of a product from its comments.
 
-Leaderboards follow the counters: ``check`` moves the product before it compares its places.
+Leaderboards follow the counters, so ``check`` moves the product before it compares the ranks.
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ Counts = dict[str, dict[str, str]]
 
 
 async def comments_of(store: CommentRepository, product_id: str) -> list[Comment]:
-    """All comments of a product, page by page."""
+    """Return all comments of a product, read page by page."""
     rows: list[Comment] = []
     after = None
     while True:
@@ -32,7 +32,7 @@ async def comments_of(store: CommentRepository, product_id: str) -> list[Comment
 
 
 def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
-    """The right items for these comments; ``product_id`` needs no escaping."""
+    """Return the correct items for these comments. ``product_id`` needs no escaping."""
     items: dict[str, Counter[str]] = {}
     for comment in comments:
         counts = items.setdefault(f"S#{comment.language}", Counter())
@@ -63,7 +63,7 @@ async def stored(table: Table, product_id: str) -> Counts:
 
 
 async def check(table: Table, product_id: str) -> list[Comment]:
-    """Assert that the counters are those of the comments; return these."""
+    """Assert that the counters equal those of the comments. Return the comments."""
     comments = await comments_of(Stores(table).comments, product_id)
     await Boards(table).correct([product_id])
     assert await stored(table, product_id) == expected(product_id, comments)

@@ -1,4 +1,4 @@
-"""An account counts the requests of the work that opened it, and of no other work."""
+"""An account counts only the requests of the task that opened it."""
 
 import asyncio
 from typing import Any

@@ -61,7 +61,7 @@ def beyond(opened: tuple[Table, Proxy], proxy: Proxy) -> Table:
 
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Set a deadline, and check that the work ends by it, with a margin for slow machines."""
+    """Set a deadline, and check that the block ends before it, with a margin for slow machines."""
     end, began = Deadline(), time.monotonic()
     end.restart(seconds)
     with deadline(end):
@@ -118,7 +118,7 @@ async def test_a_lost_response_is_retried_before_the_deadline(beyond: Table, pro
 async def test_a_write_without_a_response_is_sent_again_and_done_once(
     each_table: Table, fault: Fault
 ) -> None:
-    """The first attempt was done, is under way, or arrives after the second."""
+    """The first attempt was executed, is in progress, or arrives after the second."""
     add = {
         "Key": KEY,
         "UpdateExpression": "ADD n :one",
@@ -206,7 +206,7 @@ async def test_a_group_of_writes_has_the_latest_deadline_of_its_clients(
 
 
 async def test_a_cancelled_write_is_not_begun(beyond: Table, proxy: Proxy) -> None:
-    """Its client left while the maintenance mode was read."""
+    """Its client disconnected while the maintenance mode was read."""
     store = Stores(beyond).comments
     proxy.choose = in_turn("GetItem", [late(0.2)])
     row = oracle.make_comments("43", 1, seed=6)[0]

@@ -1,4 +1,4 @@
-"""Reads under way that several share: none dies of another's fate, none misses our writes."""
+"""Shared reads in progress: each request gets a result that includes the process's writes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tests.strategies import FEW, comment
 
 
 class Slow:
-    """Answers its number when the test allows it."""
+    """Returns the number of the request when the test allows it."""
 
     def __init__(self, *faults: Exception) -> None:
         self.reads = 0
@@ -130,7 +130,7 @@ steps = st.lists(
 
 
 class Product:
-    """Comments that say how often they were written, and what of that was acknowledged."""
+    """A comment with the number of its writes, and the number of acknowledged writes."""
 
     def __init__(self, store: CommentRepository) -> None:
         self._store = store
@@ -171,7 +171,7 @@ class Product:
 async def test_a_read_sees_every_write_that_was_acknowledged_before_it_began(
     table: Table, steps: Sequence[str]
 ) -> None:
-    """Reads and writes overlap at random; the embedded engine's indexes lag no write."""
+    """Reads and writes overlap at random. The embedded engine's indexes do not lag."""
     product = Product(Stores(_answering_late(table)).comments)
     async with asyncio.TaskGroup() as group:
         for step in steps:
@@ -182,7 +182,7 @@ async def test_a_read_sees_every_write_that_was_acknowledged_before_it_began(
 
 
 def _answering_late(table: Table) -> Table:
-    """Return a table whose answers to Queries arrive later than a write takes."""
+    """Return a table whose responses to Queries arrive later than a write takes."""
     late = copy(table)
 
     async def query(request: QueryRequest) -> QueryResponse:

@@ -40,17 +40,17 @@ def resources() -> dict[str, Resource]:
 
 
 def of_type(end: str) -> list[Resource]:
-    """Return the resources whose type ends so."""
+    """Return the resources whose type has this ending."""
     return [one for one in resources().values() if one["Type"].endswith(end)]
 
 
 def sums_up(alarm: Resource) -> bool:
-    """Return whether an alarm is of several metrics."""
+    """Return whether an alarm uses several metrics."""
     return len(alarm["Properties"].get("Metrics", ())) > 1
 
 
 def policies() -> dict[str, dict[str, set[str]]]:
-    """Return what each role may do, by its name: actions of DynamoDB by the end of an ARN."""
+    """Return the DynamoDB actions that each role may execute, by role and by the end of the ARN."""
     found = {}
     for name, resource in resources().items():
         if resource["Type"] == "AWS::IAM::ManagedPolicy":

@@ -1,4 +1,4 @@
-"""Documentation, dashboard and alert rules name the metrics that exist, and no others."""
+"""Documentation, dashboard and alert rules contain only existing metrics."""
 
 import json
 import re
@@ -64,7 +64,7 @@ def test_dashboard_and_alerts_use_existing_series_and_labels(text: str) -> None:
 
 
 def test_every_failure_of_the_store_has_an_alert() -> None:
-    """Readiness says nothing of throttling, a full disk and failed writes."""
+    """Readiness does not include throttling, a full disk and failed writes."""
     named = re.findall(r'marginalia_dynamodb_requests_total\{outcome=~?"([^"]+)"', ALERTS)
     alerted = {outcome for one in named for outcome in one.split("|")}
     everyday = {"condition_failed"}

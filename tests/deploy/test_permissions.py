@@ -63,7 +63,7 @@ _OF_STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator"}
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """What any client asks of DynamoDB from now on."""
+    """The requests of all clients to DynamoDB from now on."""
     found: Asked = set()
     send = Table._send
 
@@ -76,7 +76,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def actions_of(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what IAM must allow for a request."""
+    """Yield the actions that IAM must allow for a request."""
     if operation == "transact_write_items":
         for entry in arguments["TransactItems"]:
             (kind,) = entry
@@ -97,7 +97,7 @@ def allowed(role: str) -> Asked:
 
 @pytest.fixture
 def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """A table as servers and commands find it on AWS."""
+    """A table with the settings of a server on AWS."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
@@ -106,7 +106,7 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 async def run(settings: Settings, *arguments: str) -> None:
-    """Run a command as a person does."""
+    """Run a command with these arguments."""
     store = ("--endpoint-url", str(settings.endpoint_url), "--table", settings.table)
     line = [*arguments, *store]
     await asyncio.to_thread(build(line), line, standalone_mode=False)
@@ -128,8 +128,8 @@ async def test_a_server_works_with_the_serve_policy_alone(
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             assert (await client.get("/health/ready")).status_code == 200
         await stores.documents.all()
-        await stores.comments.get_many(["1", "2"])  # as nodes of several ids
-        await stores.documents.put({"1": "{ __typename }"})  # as with --apq
+        await stores.comments.get_many(["1", "2"])  # BatchGetItem is sent for several ids
+        await stores.documents.put({"1": "{ __typename }"})  # and with --apq
         ask = runner(build_schema(), stores)
         for operation, viewer in OPERATIONS:
             assert (await ask(operation, viewer))["errors"] == []
@@ -244,7 +244,9 @@ async def test_a_rebuild_the_follower_and_the_function_work_with_their_policies(
     asked.clear()
     await lambda_handler.apply(Table(table.service, table.name), found[-20:])
     counted = set(asked)
-    check(followed | counted, "Follow")  # it moves boards too, seconds later
+    check(
+        followed | counted, "Follow"
+    )  # the load also moves products on leaderboards some seconds later
 
     asked.clear()
     asked |= begun
@@ -268,5 +270,5 @@ async def test_a_table_is_created_and_upgraded_with_its_policy_alone(
     await run(replace(settings, table=older.name), "table", "upgrade")
     await run(replace(settings, table=f"{table.name}-new"), "table", "create")
     await run(replace(settings, table=older.name), "table", "one-per-person", "on")
-    asked.add(("BatchGetItem", "table"))  # of items that others change meanwhile
+    asked.add(("BatchGetItem", "table"))  # for items that other clients change meanwhile
     check(asked, "Upgrade")

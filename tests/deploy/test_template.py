@@ -107,7 +107,7 @@ def test_an_update_does_not_change_the_number_of_servers() -> None:
 
 
 def test_load_balancer_and_image_check_liveness_and_not_readiness() -> None:
-    """Both replace what fails; ``/health/ready`` would have all servers replaced at once."""
+    """Both replace failed servers. With ``/health/ready``, they would replace all at once."""
     (targets,) = of_type("ElasticLoadBalancingV2::TargetGroup")
     assert targets["Properties"]["HealthCheckPath"] == "/health/live"
     image = (ROOT / "Dockerfile").read_text("utf-8")
@@ -117,7 +117,7 @@ def test_load_balancer_and_image_check_liveness_and_not_readiness() -> None:
 
 @pytest.mark.parametrize("encrypted", [True, False])
 def test_no_two_listeners_have_the_same_port(encrypted: bool) -> None:
-    """An update creates and changes first and deletes last, so no listener may change its port."""
+    """An update deletes resources last, so no listener may change its port."""
     listeners = of_type("ElasticLoadBalancingV2::Listener")
     ports = [one["Properties"]["Port"] for one in listeners]
     assert all(isinstance(port, int) for port in ports), "a port that depends on a condition"
@@ -174,7 +174,7 @@ def test_servers_receive_every_setting_for_sign_in() -> None:
             variable = option_name(setting).removeprefix("--").replace("-", "_").upper()
             expected[f"MARGINALIA_{variable}"] = parameter
     assert expected.items() <= given.items()
-    # ECS starts no task whose execution role may not read each secret.
+    # ECS starts a task only if its execution role may read each secret.
     (rights,) = resources()["StartRole"]["Properties"]["Policies"]
     (statement,) = rights["If"][1]["PolicyDocument"]["Statement"]
     assert statement["Resource"] == [
@@ -185,7 +185,7 @@ def test_servers_receive_every_setting_for_sign_in() -> None:
 
 
 def holds(formula: Any, parameters: dict[str, str]) -> bool:
-    """Return whether a formula of ``Rules`` holds for the parameters."""
+    """Return whether a condition of ``Rules`` is true for the parameters."""
     ((function, operands),) = formula.items()
     match function:
         case "Equals":
@@ -201,7 +201,7 @@ def holds(formula: Any, parameters: dict[str, str]) -> bool:
 
 
 def accepts(**given: str) -> bool:
-    """Return whether CloudFormation makes a stack with these parameters, by its rules."""
+    """Return whether the template's rules allow these parameters."""
     assert given.keys() <= template()["Parameters"].keys()
     parameters = {
         name: given.get(name, str(one["Default"])) for name, one in template()["Parameters"].items()
@@ -215,7 +215,7 @@ def accepts(**given: str) -> bool:
 
 
 def test_sign_in_on_pages_requires_a_client_an_issuer_and_both_secrets() -> None:
-    """Every task verifies the sessions that another one has signed, so they need one secret."""
+    """Every task verifies sessions that other tasks have signed, so all share one secret."""
     issuer = {"JwtIssuer": "https://login.shop.example", "JwtAudience": "shop"}
     client = {"SignInClientId": "pages", "SignInClientSecretArn": "arn:1", "JwtSecretArn": "arn:2"}
     assert accepts()
@@ -273,5 +273,5 @@ def test_alarms_watch_the_faults_of_every_operation_of_servers() -> None:
         for dimension in one["MetricStat"]["Metric"]["Dimensions"]
         if dimension["Name"] == "Operation"
     }
-    unknown = {"ConditionCheckItem", "DescribeTable"}  # to this figure of CloudWatch
+    unknown = {"ConditionCheckItem", "DescribeTable"}  # to the units of CloudWatch's metric
     assert watched == policies()["Serve"][""] - unknown | {"TransactWriteItems"}

@@ -50,7 +50,7 @@ def fences(text: str) -> Iterator[Fence]:
 
 
 def prose(text: str) -> str:
-    """Return a page with spaces in place of code; lines keep their lengths."""
+    """Return a page with its code replaced by spaces. Lines keep their lengths."""
     return _INLINE_CODE.sub(_blank, _FENCE.sub(_blank, text))
 
 
@@ -63,7 +63,7 @@ def links(text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page, with the names that GitHub and the site give them."""
+    """Return the anchors of a page, as GitHub and the site name them."""
     plain = _FENCE.sub(_blank, text)
     named = set(_ANCHOR.findall(plain))
     seen: dict[str, int] = {}

@@ -6,7 +6,7 @@ from tests.docs.markdown import Fence, fences
 from tools.site.__main__ import sources
 
 HISTORY = ("docs/decisions/", "CHANGELOG.md")
-"""Pages about the past, which stay as they were."""
+"""Pages about the past, which are not updated."""
 
 LANGUAGES = {
     "",
@@ -26,7 +26,7 @@ LANGUAGES = {
 
 
 def living() -> dict[str, str]:
-    """Return the current pages by path; README is first, for a server without cached statistics."""
+    """Return the current pages by path. README is first, because it needs empty caches."""
     return {path: text for path, text in sources().items() if not path.startswith(HISTORY)}
 
 

@@ -1,4 +1,4 @@
-"""Runs blocks of shell as a reader does, in a directory like a clone with a running server.
+"""Runs shell blocks as a reader does, in a directory like a clone with a running server.
 
 Bash runs each block. The programs that it calls send their arguments to this process, which saves
 the start of an interpreter. `marginalia` runs; if the command would not end or the block is marked,
@@ -49,7 +49,7 @@ sys.stdout.write(said["stdout"]); sys.stderr.write(said["stderr"]); sys.exit(sai
 """
 
 
-# Keeps variables and functions for the next block of the page.
+# Stores variables and functions for the next block of the page.
 _BEFORE = """
 set +e; source session 2>/dev/null; set -e
 trap '{ declare -p; declare -f; } > session' EXIT
@@ -182,7 +182,7 @@ def tool_complaint(arguments: list[str]) -> str:
 
 
 def usage_complaint(command: Any, arguments: list[str]) -> str:
-    """Return the fault in a command's arguments, or nothing; the command does not run."""
+    """Return the fault in a command's arguments, or nothing. Do not run the command."""
     context: click.Context | None = None
     try:
         while True:

@@ -1,4 +1,4 @@
-"""Prose names codes, commands, settings and folders that there are."""
+"""The documentation names only existing codes, commands, settings and folders."""
 
 import re
 from functools import cache
@@ -24,15 +24,15 @@ _INLINE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"\bMARGINALIA_[A-Z_]+[A-Z]\b")
 
 OTHERS = {"--alternator-write-isolation", "--redis", "--writes"}
-"""Options of ScyllaDB's and of the trials."""
+"""Options of ScyllaDB and of the trials."""
 
 BESIDE = {"MARGINALIA_ENGINE", "MARGINALIA_IMAGE"}
-"""Variables that set no option."""
+"""Variables that are not options."""
 
 
 @cache
 def commands() -> dict[str, Any]:
-    """Return every command of the command line by its name, groups among them."""
+    """Return every command and group of commands by name."""
     return main.get_command(app).commands  # type: ignore[attr-defined, no-any-return]
 
 

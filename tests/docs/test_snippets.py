@@ -30,7 +30,7 @@ from tests.docs.shell import Shell, shell
 from tests.server.serving import SECRET, Served, bearer, served
 
 CLONE = "http://127.0.0.1:8000"
-"""The server of `make run`, and of every snippet."""
+"""The address of `make run`, which all snippets use."""
 
 FILES = {
     "Reviews.csv": (
@@ -68,7 +68,7 @@ class Reader:
     """The response to the block before."""
 
     def follow(self, fence: Fence) -> None:
-        """Execute a block; AssertionError if its result is wrong."""
+        """Execute a block. Raise AssertionError if its result is wrong."""
         before, self.answer = self.answer, None
         if fence.note == "not run":
             self._look_at(fence)
@@ -108,7 +108,7 @@ class Reader:
                 self._sh(Fence("sh", line[2:], fence.line))
 
     def _plain(self, fence: Fence) -> None:
-        """Drawings, usages and outputs."""
+        """Check nothing: the block is a drawing, a usage or an output."""
 
     def _toml(self, fence: Fence) -> None:
         path = self.shell.directory / "shop.toml"
@@ -122,19 +122,19 @@ class Reader:
         compile(fence.text, "snippet", "exec")
 
     def _js(self, fence: Fence) -> None:
-        """A function of another program, which Node.js parses."""
+        """Parse a function of another program with Node.js."""
         checked = self.shell.run(f"node --check - <<'END'\n{fence.text}\nEND")
         assert checked.returncode == 0, checked.stderr
 
     def _html(self, fence: Fence) -> None:
-        """A part of another site's page, whose elements all end."""
+        """Check that all elements of a part of a page end."""
         ET.fromstring(f"<body>{fence.text.replace(' async ', ' ')}</body>")
 
     def _jinja(self, fence: Fence) -> None:
         Environment(extensions=["jinja2.ext.i18n"], autoescape=True).parse(fence.text)
 
     def _diff(self, fence: Fence) -> None:
-        """CONTRIBUTING's recipe, which tests/integration/test_recipe.py carries out."""
+        """Check nothing: tests/integration/test_recipe.py applies CONTRIBUTING's recipe."""
         assert {line[:1] or " " for line in fence.text.splitlines()} <= set("+-@ ")
 
     def _look_at(self, fence: Fence) -> None:
@@ -172,7 +172,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
 
 
 def test_the_plans_of_the_readme_read_two_partitions_and_then_one(reader: Reader) -> None:
-    """The plans that README describes in prose, before its snippets run."""
+    """README describes these plans in prose. They are read before its snippets run."""
     page = """{ product(productId: "1") { comments(rating: %s, language: "en", first: 3) {
       plan { index segments { limit } } } } }"""
     seen = []

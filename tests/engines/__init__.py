@@ -23,7 +23,7 @@ SECOND_IN_SOAK = pytest.mark.parametrize(
     ["dynoxide_url", pytest.param("ministack_url", marks=pytest.mark.soak)],
     indirect=True,
 )
-"""For tests that show the same on two engines: only `make soak` runs them on the second."""
+"""For tests with equal results on two engines: only `make soak` runs them on the second."""
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def ministack(services: str = "dynamodb,dynamodbstreams") -> Iterator[str]:
 
 
 CLICKHOUSE = shutil.which("clickhouse-server", path="/usr/bin:/usr/sbin:/usr/local/bin")
-"""Debian's package of that name; tests of it are skipped where it is not installed."""
+"""The program of Debian's package. Without it, the tests of ClickHouse are skipped."""
 
 _CLICKHOUSE_CONFIG = """<yandex>
   <logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>

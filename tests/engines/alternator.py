@@ -1,7 +1,7 @@
-"""An endpoint that lacks what ScyllaDB's Alternator lacks, before an engine that has it.
+"""An endpoint in front of an engine that lacks the same features as ScyllaDB's Alternator.
 
-By its documentation: no transactions, no ConsumedCapacity in answers, no checksums. It refuses
-unknown operations as it does, and tells no TableId. Alternator itself was never run here.
+By Alternator's documentation these are transactions, ConsumedCapacity in responses, checksums and
+TableId. Unknown operations are refused as Alternator refuses them. Alternator itself was never run.
 """
 
 from collections.abc import AsyncIterator
@@ -15,13 +15,13 @@ from tests.proxy import JSON, Choose, Fault, Forward, Proxy, proxy_of, refuse
 
 LACKING = frozenset({"TransactWriteItems", "TransactGetItems"})
 EXPIRY = frozenset({"DescribeTimeToLive", "UpdateTimeToLive"})
-"""Operations that releases before 5 lack too."""
+"""Operations that releases before 5 also lack."""
 
 _UNTOLD = {"ConsumedCapacity", "TableId"}
 
 
 def lacking(operations: frozenset[str] = LACKING) -> Choose:
-    """Return what an endpoint without some operations answers."""
+    """Return the response of an endpoint without some operations."""
     unknown = refuse(400, "UnknownOperationException")
 
     def choose(operation: str, _: bytes) -> Fault:
@@ -31,7 +31,7 @@ def lacking(operations: frozenset[str] = LACKING) -> Choose:
 
 
 async def _bare(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Answer without the parts that Alternator leaves out."""
+    """Return the response without the parts that Alternator omits."""
     answer = await forward()
     assert isinstance(answer.body, bytes)
     return web.Response(
@@ -49,7 +49,7 @@ def _without(told: Any) -> Any:
 
 @asynccontextmanager
 async def alternator(engine: str) -> AsyncIterator[Proxy]:
-    """Open such an endpoint before an engine."""
+    """Open such an endpoint in front of an engine."""
     async with proxy_of(engine) as proxy:
         proxy.choose = lacking()
         yield proxy

@@ -1,4 +1,4 @@
-"""A real Redis on a free loopback port, which keeps nothing when it is killed and started again."""
+"""A real Redis on a free loopback port. It loses its data when it is killed."""
 
 import contextlib
 import shutil
@@ -22,7 +22,7 @@ NEEDS_REDIS = pytest.mark.skipif(
 
 
 class RedisServer:
-    """The same address in all runs; each run begins empty."""
+    """A Redis with the same address after each start. Each start begins without data."""
 
     def __init__(self, directory: Path) -> None:
         self.port = free_port()
@@ -31,7 +31,7 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start, and wait until it listens."""
+        """Start Redis, and wait until it listens."""
         assert REDIS is not None
         self._process = subprocess.Popen(
             [REDIS, "--bind", "127.0.0.1", "--port", str(self.port), "--save", ""],
@@ -41,20 +41,20 @@ class RedisServer:
         await_listening(self._process, self.port)
 
     def kill(self) -> None:
-        """End at once, without a word to clients."""
+        """Kill Redis."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(60)
 
     def hang(self, *, hangs: bool) -> None:
-        """Answer nothing, though connections stay; or go on."""
+        """Stop responding without closing connections, or continue."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP if hangs else signal.SIGCONT)
 
 
 @contextlib.contextmanager
 def redis_server() -> Iterator[RedisServer]:
-    """Run until the block ends."""
+    """Run Redis until the block ends."""
     with TemporaryDirectory() as directory:
         server = RedisServer(Path(directory))
         server.start()

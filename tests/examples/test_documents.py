@@ -1,6 +1,6 @@
 """The examples' operations are valid for schema.graphql.
 
-Types, caches and looks are for `make trial NAME=examples`; it needs what npm installs.
+`make trial NAME=examples` checks types, caches and pages. It installs npm packages.
 """
 
 from functools import cache
@@ -34,7 +34,7 @@ OPERATIONS = {
 }
 
 OF_COMPILED = {NoUndefinedVariablesRule, NoUnusedVariablesRule}
-"""Relay's fragments have arguments, and its directives use variables, that these rules refuse."""
+"""Rules that refuse the arguments of Relay's fragments, and variables in Relay's directives."""
 
 
 def documents(example: str) -> DocumentNode:

@@ -1,6 +1,6 @@
-"""The tables of docs/access-patterns.md, made of the access patterns and their examples.
+"""Generates the tables of docs/access-patterns.md from the access patterns and their examples.
 
-`make docs` writes them; the text around them is written by hand.
+`make docs` writes them. The text around the tables is written by hand.
 """
 
 import re
@@ -27,7 +27,7 @@ _HEADING = ("Pattern", "Question", "Index", "Key condition", "Requests")
 
 
 def pattern_of(example: str) -> str:
-    """Return the access pattern that an example is of."""
+    """Return the access pattern of an example."""
     return example.partition(",")[0]
 
 
@@ -56,7 +56,7 @@ def _rows(section: str) -> Iterator[str]:
             indexes = either.join(_code(named))
             conditions = example.reads.conditions
             if chosen and conditions:
-                # The optimizer's other choices have coarser partitions, named by their index.
+                # The optimizer's other plans read coarser partitions, and are named by their index.
                 key = conditions[0].partition(" ")[0]
                 conditions = [one for one in conditions if one.startswith(f"{key} ")]
             yield _row(

@@ -1,4 +1,4 @@
-"""Walks the lists that CONTRIBUTING's recipe adds, over a copy of the code that has them."""
+"""Reads the lists that CONTRIBUTING's recipe adds, with a changed copy of the code."""
 
 import asyncio
 import sys
@@ -35,7 +35,7 @@ def context_of(stores: Stores) -> Context:
 
 
 async def walk(stores: Stores, **wanted: Any) -> list[str]:
-    """Return the ids of a list, page by page, as a client reads it."""
+    """Return the ids of a list, read page by page as a client does."""
     ids: list[str] = []
     after = None
     while True:

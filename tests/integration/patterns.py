@@ -1,8 +1,7 @@
-"""Each access pattern as a client asks for it, over a few items that have one of everything.
+"""An example of each access pattern: a client's operation on a few items of all kinds.
 
-The examples are data: tests/fixtures/access_patterns.toml.
-
-`make docs` makes the tables of docs/access-patterns.md of these and of the access patterns.
+The examples are in tests/fixtures/access_patterns.toml. `make docs` generates the tables of
+docs/access-patterns.md from them and from the access patterns.
 """
 
 import tomllib
@@ -47,7 +46,7 @@ DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 11)]
 
 @dataclass(frozen=True)
 class Pattern:
-    """An operation that is one access pattern, and its user; ``shows`` is part of the answer."""
+    """An operation and its user. ``shows`` is a part of the response."""
 
     operation: str
     shows: str
@@ -56,7 +55,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Reads:
-    """What an example asks of DynamoDB: exactly, or a part of it where ``requests`` says up to."""
+    """The requests of an example to DynamoDB. With ``up to``, some of them may be missing."""
 
     indexes: Sequence[str]
     conditions: Sequence[str]
@@ -96,7 +95,7 @@ def _example(
 
 
 EXAMPLES = _read()
-"""By the name of the access pattern; after a comma, the special feature of an example."""
+"""The examples by access pattern. Text after a comma distinguishes examples of one pattern."""
 
 
 def _comment(number: int) -> Comment:
@@ -112,7 +111,7 @@ def _comment(number: int) -> Comment:
 
 
 async def fill(stores: Stores) -> None:
-    """Store the items that the patterns read."""
+    """Store the items that the examples read."""
     await stores.comments.put_many([_comment(number) for number in range(10)])
     await stores.comments.add(comment("held", created_at=DAYS[9]), cause=ReviewCause.SETTING)
     await stores.votes.mark("c8", "mo")

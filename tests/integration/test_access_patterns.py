@@ -1,4 +1,4 @@
-"""docs/access-patterns.md is right: each pattern, sent through GraphQL on both engines."""
+"""Each pattern of docs/access-patterns.md, sent by GraphQL on both engines."""
 
 import json
 import re
@@ -49,8 +49,8 @@ async def test_an_example_sends_the_documented_requests(
     table: Table, calls: Calls, name: str
 ) -> None:
     pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
-    stores = Stores(table)  # nothing is remembered of the examples before
-    await stores.comments.counted()  # every 30 seconds, not with every page
+    stores = Stores(table)  # without caches from earlier examples
+    await stores.comments.counted()  # is read every 30 seconds, not for every page
     run = runner(SCHEMA, stores)
     calls.clear()
     answer = await run(pattern.operation, pattern.viewer)
@@ -69,7 +69,7 @@ async def test_an_example_sends_the_documented_requests(
 
 
 def _check_requests(calls: Calls, reads: Reads) -> None:
-    """A number of requests is exact; ``up to`` it there may be fewer."""
+    """The number of requests is exact. With ``up to``, there may be fewer."""
     stated = re.findall(r"(up to )?(\d+) (\w+)", reads.requests)
     assert calls.operations.keys() <= {operation for *_, operation in stated}
     for fewer, most, operation in stated:
@@ -79,7 +79,7 @@ def _check_requests(calls: Calls, reads: Reads) -> None:
 
 
 def _condition(call: Call) -> str:
-    """Return a key condition with its names and values in place."""
+    """Return a key condition with its names and values inserted."""
     values = call.arguments["ExpressionAttributeValues"]
     parts = call.arguments["ExpressionAttributeNames"] | {
         placeholder: value["S"].replace(LAST_CHARACTER, "…")

@@ -1,4 +1,4 @@
-"""Cases follow their comments: hidden with them, listed with them, and open while reports are."""
+"""Cases follow their comments: hidden and listed with them, and open while reports are open."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -98,7 +98,7 @@ async def test_a_comment_that_reports_have_hidden_and_a_file_publishes_is_listed
 
 
 async def test_a_page_does_not_read_hidden_cases(table: Table) -> None:
-    """A page of reported comments costs as much as before authors edited 60 of them."""
+    """A page of reported comments costs the same after authors have edited 60 of them."""
     stores = Stores(table)
     rows = [comment(f"c{number:03}", username="ann") for number in range(65)]
     await stores.comments.put_many(rows)
@@ -189,7 +189,7 @@ def interrupted(table: Table, between: Between) -> Stores:
 async def test_a_report_during_an_approval_is_listed(
     table: Table, *, waits: bool, after: bool
 ) -> None:
-    """The report meets the case before the decision is written, or right after."""
+    """The report is written just before or just after the decision."""
     stores = await reported(table, "bob")
     seen = ONE.created_at
     if waits:

@@ -1,4 +1,4 @@
-"""Who sees a comment in which state, by every path: fields of the schema, pages, exports.
+"""The users who see a comment in each state, by every path: fields, pages, exports.
 
 The paths are found by walking the schema and the routes. A path without a row in
 ``tests/fixtures/comment_access.toml`` fails.
@@ -71,7 +71,7 @@ PARENTS = {
     "Mutation": "$FIELD",
     "Subscription": "$FIELD",
 }
-"""Types with fields that lead to comments, and where the schema's roots lead to these types."""
+"""Types with fields that return comments, and an operation's path to each type."""
 NO_TEXT = {
     *("cursor", "edgeCursor", "eventCursor", "deletedId"),
     *("kind", "totalCount", "waitingSince"),
@@ -115,7 +115,7 @@ FIELDS, PAGES = rows("fields"), rows("pages")
 
 @dataclass(frozen=True)
 class SchemaPath:
-    """A field that leads to comments, and the fields from there to the comment itself."""
+    """A field that returns comments, and the fields from there to the comment itself."""
 
     name: str
     parent: str
@@ -128,7 +128,7 @@ OBJECTS = [one for one in TYPES.values() if isinstance(one, GraphQLObjectType)]
 
 
 def targets(one: GraphQLObjectType) -> Iterator[tuple[str, str, bool]]:
-    """Yield each field with each object type that it may have, and whether it has others too."""
+    """Yield each field with each of its object types, and whether it has several."""
     for name, each in one.fields.items():
         target = get_named_type(each.type)
         if is_abstract_type(target):
@@ -139,7 +139,7 @@ def targets(one: GraphQLObjectType) -> Iterator[tuple[str, str, bool]]:
 
 
 def parts_of_comments() -> set[str]:
-    """Return the types of which lists, events and payloads of comments consist."""
+    """Return the types that are parts of lists, events and payloads of comments."""
     parts = set(LEAVES)
     others = [
         one for one in OBJECTS if one.name not in PARENTS and TYPES["Node"] not in one.interfaces
@@ -201,7 +201,7 @@ PATHS = {path.name: path for path in schema_paths()}
 
 @dataclass
 class World:
-    """Comments of ann in each state, one of each for every product."""
+    """Comments of the user ann in each state, one of each for every product."""
 
     table: Table
     broker: InProcessBroker = field(default_factory=InProcessBroker)
@@ -250,7 +250,7 @@ class World:
         return Context(viewer, self.stores, broker=self.broker)
 
     async def run(self, operation: str, viewer: Viewer | None) -> str:
-        """Return the answer with its errors, as text."""
+        """Return the response with its errors, as text."""
         result = await SCHEMA.execute(operation, context_value=self.context(viewer))
         return json.dumps([result.data, [error.formatted for error in result.errors or []]])
 
@@ -358,13 +358,12 @@ NO_OTHER_LIST = {
     "rating",
     "variants",
 }
-"""Parameters of addresses that choose rows of the page's list, or no comments.
-
-``variants`` has a row of its own, as its address contains the product."""
+"""Parameters of addresses that select rows of the page's list, or no comments. ``variants`` has its
+own row, because its address contains the product."""
 
 
 def lists_in(html: str) -> Iterator[str]:
-    """Yield the addresses in a page that show another list than the page of their path does."""
+    """Yield the addresses in a page that show another list than the page itself."""
     for address in re.findall(r'(?:href|action)="(/[^"#]*)"', html):
         path, _, query = unescape(address).partition("?")
         chosen = [one for one in parse_qsl(query) if one[0] not in NO_OTHER_LIST]

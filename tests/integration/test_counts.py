@@ -36,7 +36,7 @@ CLIENTS = 32
 
 @dataclass(frozen=True)
 class Step:
-    """One client's write; ``number`` names a comment, and its key where ``keyed``."""
+    """One client's write. ``number`` determines the comment's id, and its key if ``keyed``."""
 
     kind: str
     number: int
@@ -63,7 +63,7 @@ many = st.builds(
     more=st.lists(plain, min_size=1, max_size=8),
 )
 histories = st.lists(st.lists(plain | many, min_size=1, max_size=5), min_size=1, max_size=6)
-"""Rounds; the writes of a round run at once."""
+"""Rounds of writes. The writes of a round run concurrently."""
 
 
 async def let_pass(real: Operation, arguments: Answer) -> Answer:
@@ -103,7 +103,7 @@ def comment_of(step: Step, products: Sequence[str]) -> Comment:
 
 
 def moved(step: Step, products: Sequence[str]) -> Comment:
-    """As ``comment_of``; some rows of a load belong to another product than before."""
+    """Like ``comment_of``, but some rows of a load belong to another product."""
     return comment_of(step, products)._replace(product_id=products[step.keyed])
 
 
@@ -127,7 +127,7 @@ async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> N
 async def test_after_any_history_counters_equal_a_recount(
     each_table: Table, history: list[list[Step]], met: list[Fault]
 ) -> None:
-    """Two processes, one of which meets faults; a write may fail, and is counted if it was done."""
+    """One of the two processes has faults. A failed write is counted if it was executed."""
     faulty = FaultyClient(each_table.service, *met)
     stores = Stores(Table(faulty, each_table.name)).comments, Stores(each_table).comments
     products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
@@ -140,7 +140,7 @@ async def test_after_any_history_counters_equal_a_recount(
 
 
 async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
-    """The products with fives, and no others, are on the board with their counts."""
+    """Exactly the products with fives are on the leaderboard, with their counts."""
     page = await Stores(table).leaderboard.page(None, Slice(10_000), ranked=False)
     shown = {node.product.product_id: node.count for node in page.nodes}
     fives = {
@@ -152,7 +152,7 @@ async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
 async def test_after_random_writes_of_two_processes_counters_equal_a_recount(
     each_table: Table,
 ) -> None:
-    """Adds, the same adds again, edits, deletes and loads, all at once."""
+    """Adds, repeated adds, edits, deletions and loads run concurrently."""
     async with Writers(each_table, seed=2) as writers:
         await writers.until(60)
     assert await verify(each_table, ignore) == []
@@ -204,7 +204,7 @@ async def test_concurrent_adds_of_many_clients_to_one_product_are_all_counted(
 async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deadlines pass, clients disconnect, answers get lost; then all of them try once more."""
+    """Deadlines pass, clients disconnect and responses are lost. Then all clients retry."""
     monkeypatch.setattr(retries, "DEADLINE", 0.2)
     chance = random.Random(9)
     rows = oracle.make_comments("hot", 60, seed=9)
@@ -220,7 +220,7 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     await asyncio.gather(*map(add, rows))
     monkeypatch.undo()
     faulty._faults.clear()
-    await asyncio.gather(*store._writes._groups)  # what clients left behind ends
+    await asyncio.gather(*store._writes._groups)  # wait for the requests of disconnected clients
     await recount.check(each_table, "hot")
     again = [row._replace(comment_id=f"again-{row.comment_id}") for row in rows]
     await asyncio.gather(
@@ -240,7 +240,7 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     indirect=["each_table"],
 )
 async def test_totals_of_every_selection_equal_the_oracles(each_table: Table, stride: int) -> None:
-    """Every one of them in `make soak`; one in ``stride`` in `make test`."""
+    """`make soak` tries every selection, and `make test` every ``stride``-th."""
     products = ("42", "42/en")
     data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 60, seed=n)]
     store = Stores(each_table).comments

@@ -1,4 +1,4 @@
-"""Depth costs nothing: the deepest pages of a large product cost what page 1 costs."""
+"""The deepest pages of a large product cost as much as its first page."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ from tests.bulk import fill
 
 
 def deep(count: int) -> list[Comment]:
-    """Comments of one size, so that equal numbers of rows are equal numbers of bytes."""
+    """Comments of one size, so that equal numbers of rows have equal numbers of bytes."""
     return [
         Comment(
             comment_id=f"deep-{number:05}",
@@ -52,11 +52,11 @@ SELECTIONS = (
 async def test_the_cost_of_a_page_does_not_depend_on_its_depth(
     table: Table, count: int, pages: int
 ) -> None:
-    """Neither where rows are read for the first time, nor where they were read before."""
+    """This is true for rows that are read for the first time or again."""
     await fill(table, deep(count))
     start = Slice(20, next_page=True)
     for selection in SELECTIONS:
-        store = Stores(table).comments  # a server just started, which knows nothing yet
+        store = Stores(table).comments  # a server that has just started, without caches
         first = page = await store.page(selection, start)
         for _ in range(pages - 1):
             cut = Slice(20, after=page.edges[-1].position, next_page=True)

@@ -1,10 +1,10 @@
-"""What holds of pages while indexes lag: Amazon DynamoDB as documented, by its fake.
+"""Pages while indexes lag, on the fake of Amazon DynamoDB.
 
-A row that was there, and shown, before a walk and keeps its product, language and rating until
-after it comes exactly once and in its place, whatever is written meanwhile and however far each
-partition of each index is. No row comes twice. A row whose rating or language is changed may be
-missing where its old place no longer shows it and its new one does not yet, but never where the
-page is read from one partition that holds both.
+A row that lists show before a walk, and that keeps its product, language and rating until after it,
+is returned exactly once and in its place. Other writes and the lag of each partition do not change
+this. No row is returned twice. A row whose rating or language changes may be missing between the
+times at which its old place and its new place change. It is never missing if the page is read from
+one partition that contains both places.
 """
 
 import random
@@ -32,7 +32,7 @@ LAG = 10.0
 
 @pytest.fixture
 def amazon(table: Table) -> Amazon:
-    """The fake service of this test's table: only its indexes lag."""
+    """The fake service of this test's table. Only its indexes lag."""
     engine = table.service
     service = Amazon(engine, Clock())
     table.service = service
@@ -112,7 +112,7 @@ async def _write(
     kept: set[str],
     new_id: str,
 ) -> None:
-    """Add, delete, move to another rating, or edit the text, which keeps a row in its place."""
+    """Add or delete a comment, change its rating, or change its text, which keeps its place."""
     row = chance.choice(rows)
     match chance.choice(["add", "delete", "rate", "text"]):
         case "add":
@@ -133,7 +133,7 @@ async def _write(
 async def test_a_row_whose_rating_changes_may_be_missing_but_is_never_returned_twice(
     amazon: Amazon, table: Table
 ) -> None:
-    """Which the fake is for: a page of both ratings may lack it, and never has it twice."""
+    """A page of both ratings may lack the row, but never has it twice."""
     writer, product = Stores(table).comments, "42"
     rows = oracle.make_comments(product, 40, seed=1)
     await writer.put_many(rows)
@@ -169,7 +169,7 @@ def _of(*ratings: int) -> Selection:
 async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_after(
     amazon: Amazon, table: Table
 ) -> None:
-    """All of a product, of a language, and most ratings of a product where these are read so."""
+    """All comments of a product or a language, and most ratings if one partition is read."""
     writer = Stores(table).comments
     rows = [
         row._replace(rating=1 + n % 4)
@@ -211,7 +211,7 @@ async def test_counts_and_verify_do_not_depend_on_index_lag(amazon: Amazon, tabl
 async def test_a_cursor_of_a_row_that_the_index_lacks_continues_after_its_position(
     amazon: Amazon, table: Table
 ) -> None:
-    """As a mutation's payload gives it: the list that it is put into goes on from there."""
+    """A mutation's payload contains such a cursor, and a client's list continues from it."""
     store = Stores(table).comments
     rows = oracle.make_comments("42", 12, seed=5)
     await store.put_many(rows)

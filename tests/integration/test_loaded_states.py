@@ -1,4 +1,4 @@
-"""States of comments in files: loads next to what a table has and next to moderators."""
+"""States of comments in files: loads over stored comments and during decisions of moderators."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -64,7 +64,7 @@ async def reject(table: Table) -> None:
 
 
 async def check(table: Table, stored: Stored) -> None:
-    """Check that lists, counts, boards and the queue show what is stored."""
+    """Check that lists, counts, leaderboards and the queue agree with the stored comments."""
     shown = [stored] if isinstance(stored, Comment) else []
     assert await recount.check(table, "p") == shown
     assert (await Stores(table).comments.page(Selection("p"), Slice(9))).nodes == shown
@@ -139,7 +139,7 @@ async def test_a_load_restores_a_deleted_comment_in_the_state_of_the_row(table: 
 async def test_a_load_does_not_undo_a_concurrent_decision_of_a_moderator(
     table: Table, decide: Step
 ) -> None:
-    """The load has read the comment, and writes it after the decision."""
+    """The load reads the comment before the decision, and writes it after the decision."""
     await load(table, row(**WAITS), row("2", **WAITS))
 
     async def decided(real: Operation, arguments: Answer) -> Answer:

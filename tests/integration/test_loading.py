@@ -1,4 +1,4 @@
-"""Loads during other loads and live writes: stored comments are counted, and none is lost."""
+"""Loads during other loads and writes: all stored comments are counted, and none is lost."""
 
 import asyncio
 import uuid
@@ -38,7 +38,7 @@ rows = st.tuples(
 )
 files = st.lists(rows, min_size=5, max_size=60)
 edits = st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from([*RATINGS, None])), max_size=12)
-"""What live writers do: a rating is an update, None a delete."""
+"""Writes of clients: a rating is an update, None is a deletion."""
 
 BUSY = client_error("ProvisionedThroughputExceededException")
 CONFLICT = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
@@ -55,7 +55,7 @@ faults = st.lists(
 
 @pytest.fixture(autouse=True, scope="module")
 def small_batches() -> Iterator[None]:
-    """Have a file of a few rows load in several batches, as large ones do."""
+    """Load a file of a few rows in several batches, like a large file."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("server.importer.writer._LEAST", 7)
         patch.setattr("server.importer.writer._MOST", 7)
@@ -96,7 +96,7 @@ def _cells(one: Comment) -> dict[str, object]:
 
 
 async def edit(table: Table, prefix: str, todo: Sequence[tuple[int, int | None]]) -> None:
-    """Write as clients of a server do, one after the other."""
+    """Execute writes as clients of a server do, one after the other."""
     store = Stores(table).comments
     for number, rating in todo:
         with suppress(errors.NotFoundError, errors.ConflictError):
@@ -148,5 +148,5 @@ async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
 
 
 async def _stored(table: Table, prefix: str) -> list[Comment]:
-    """Return all comments, once their counters are those of a recount."""
+    """Return all comments, after checking that their counters equal a recount."""
     return [one for product in PRODUCTS for one in await recount.check(table, f"{prefix}{product}")]

@@ -1,4 +1,4 @@
-"""One comment for each person and product: in every write, beside writers, killed and continued."""
+"""One comment per person and product: in every write, during writes, and after kills."""
 
 import asyncio
 from collections import Counter
@@ -49,7 +49,7 @@ async def switched(table: Table, to: OnePerPerson = OnePerPerson.ON) -> Stores:
 
 
 async def names(table: Table) -> dict[tuple[str, str], str]:
-    """Return the id that each item names, after checking that it is a comment of that person."""
+    """Return the comment id of each record, after checking that the comment is that person's."""
     items: list[Item] = []
     await scan_all(table, ignore, items.extend)
     there = [one for item in items if (one := stored(item)) is not None]
@@ -63,7 +63,7 @@ async def names(table: Table) -> dict[tuple[str, str], str]:
 
 
 async def owners(table: Table) -> Counter[tuple[str, str]]:
-    """Return how many comments each person has on each product, in all states."""
+    """Return the number of comments of each person on each product, in all states."""
     items: list[Item] = []
     await scan_all(table, ignore, items.extend)
     there = [one for item in items if (one := stored(item)) is not None]
@@ -225,7 +225,7 @@ async def test_the_error_names_the_existing_comment(table: Table) -> None:
 async def test_the_record_of_a_deleted_comment_does_not_prevent_a_new_comment(
     each_table: Table,
 ) -> None:
-    """A server that had not read yet that the table has such items deleted the comment."""
+    """The comment was deleted by a server that had not yet read the new rule."""
     store = (await switched(each_table)).comments
     await each_table.put_many([commented(FIRST)])
     await store.add(SECOND)
@@ -267,7 +267,7 @@ async def test_the_newest_of_several_comments_is_recorded_and_the_others_are_lis
     further = await switch_on(each_table, at_once, ignore)
     assert sorted(one.comment_id for one in further) == ["c3", "c5"]
     assert await names(each_table) == {("ann", "42"): "c9", ("bob", "42"): "held"}
-    store = Stores(each_table).comments  # which reads the mode
+    store = Stores(each_table).comments  # this read also reads the mode
     with pytest.raises(AlreadyCommentedError):
         await store.add(comment("new", username="ann"))
     await store.update("c3", {"rating": 1}, anybody)
@@ -340,7 +340,7 @@ async def test_during_the_switch_no_person_gets_a_second_comment(
 
 @pytest.mark.parametrize("kill", range(0, 42, 6))
 async def test_a_switch_killed_at_any_request_continues(table: Table, kill: int) -> None:
-    """Each kill leaves the request done, and its answer lost."""
+    """At each kill, the request is executed and its response is lost."""
     rows = [
         comment(f"c{number}", username=f"u{number % 23}", created_at=at(number % 50))
         for number in range(90)

@@ -1,4 +1,4 @@
-"""Photos are uploaded to a bucket by forms, which the store itself enforces: ministack's S3."""
+"""Uploads of photos by forms to the S3 bucket of ministack, which enforces the forms."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ def shop(table: Table, uploads: tuple[PhotoUploads, httpx.AsyncClient]) -> Shop:
 
 
 async def test_an_uploaded_file_becomes_the_photo_of_a_comment(shop: Shop) -> None:
-    """A retry is the same comment. A later upload by the same form changes no photo."""
+    """A retry returns the same comment. A later upload by the form does not change the photo."""
     (form,) = await shop.forms("image/jpeg")
     assert (form["maxBytes"], form["photoUrl"][: len(URL)]) == (MAX_UPLOAD, URL)
     assert datetime.fromisoformat(form["expiresAt"]) > datetime.now(UTC)

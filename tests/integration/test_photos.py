@@ -1,4 +1,4 @@
-"""Photos of comments: what a client may send, what is shown, and what a moderator sees."""
+"""Photos of comments: valid input, output, and moderation."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ TWO = {"url": "https://p.example/2.jpg", "alt": ""}
 
 
 class Client:
-    """Ann's mutations under a rule of moderation."""
+    """Sends mutations of the user ann under a moderation rule."""
 
     def __init__(self, schema: Schema, table: Table) -> None:
         self._schema, self.stores, self.rule = schema, Stores(table), Moderation()

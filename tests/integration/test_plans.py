@@ -1,4 +1,4 @@
-"""Whatever the statistics are, pages equal the oracle's; only the cost changes."""
+"""With any statistics, pages equal the oracle's, and only the cost differs."""
 
 import re
 import uuid
@@ -68,7 +68,7 @@ async def test_wrong_statistics_do_not_change_a_page(
 
 @pytest.mark.parametrize("factor", [0, 3], ids=["too low", "too high"])
 async def test_statistics_changed_by_hand_do_not_change_a_page(table: Table, factor: int) -> None:
-    """Two ratings seem to have none, and the totals are not what their counts add up to."""
+    """Two ratings have a count of zero, and the totals differ from the sum of the counts."""
     data = oracle.make_comments("42", 60, seed=1)
     await Stores(table).comments.put_many(data)
     held = await StatisticsReader(table.query).read("42", consistent=True)
@@ -117,7 +117,7 @@ async def test_missing_statistics_do_not_change_a_page(table: Table) -> None:
 
 
 async def test_a_page_includes_a_comment_that_another_process_has_just_added(table: Table) -> None:
-    """Where a rating had none, and the reader's statistics are from before."""
+    """The rating had no comment before, and the reader's statistics are older."""
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     here, there = Stores(table).comments, Stores(table).comments
     await here.put_many(data)
@@ -144,7 +144,7 @@ async def test_segments_are_skipped_if_exact_statistics_prove_them_empty(table: 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
 async def test_a_read_that_drops_too_many_rows_is_planned_again(table: Table, share: float) -> None:
-    """The ratings of a product change at once: a frequent rating is now rare."""
+    """The ratings of a product change suddenly: a frequent rating is now rare."""
     rows = oracle.make_comments("42", 400, seed=2)
     newest = oracle.newest_first(rows)
     data: list[Comment] = [
@@ -183,7 +183,7 @@ async def test_a_page_that_was_read_before_reads_only_its_rows(
 
 @pytest.mark.parametrize("backward", [False, True])
 async def test_outdated_row_locations_do_not_change_a_page(table: Table, *, backward: bool) -> None:
-    """The remembered rows at either end are deleted; then more rows replace them."""
+    """The remembered rows at both ends are deleted, and then replaced by more rows."""
     data = oracle.make_comments("42", 120, seed=5)
     writer = Stores(table).comments
     await writer.put_many(data)
@@ -228,7 +228,7 @@ def test_the_costs_of_groups_of_five_sizes_are_documented() -> None:
 async def test_a_page_of_a_group_costs_what_the_documentation_says(
     table: Table, products: int, queries: int, capacity: float
 ) -> None:
-    """The counts of its products are read first, so each Query reads a part of the page."""
+    """The counts of the products are read first, so each Query reads a part of the page."""
     names = [f"variant-{number:02}" for number in range(products)]
     data = [
         comment._replace(text="x" * 300)
@@ -239,7 +239,7 @@ async def test_a_page_of_a_group_costs_what_the_documentation_says(
     await store.put_many(data)
     group = Selection(names[0], variants=frozenset(names))
     first = await Stores(table).comments.page(group, Slice(20))
-    assert first.stats.planning_requests == products + 1  # the sizes of some rows
+    assert first.stats.planning_requests == products + 1  # reads some rows for their sizes
     reader = Stores(table).comments
     await reader.page(group, Slice(20))
     page = await reader.page(group, Slice(20, after=first.edges[-1].position))

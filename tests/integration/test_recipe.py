@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipe for an access pattern, carried out to the letter on a copy of the code."""
+"""CONTRIBUTING's recipe for an access pattern, applied exactly to a copy of the code."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def blocks() -> Iterator[tuple[str, str]]:
 
 
 def carry_out(text: str, diff: str) -> str:
-    """Return a text with a diff applied; each of its parts must fit one place."""
+    """Return a text after a diff. Each part of the diff must fit exactly one place."""
     for part in diff.split("@@\n"):
         lines = part.splitlines(keepends=True)
         before = "".join(line[1:] or "\n" for line in lines if line[0] != "+")

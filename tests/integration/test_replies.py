@@ -1,4 +1,4 @@
-"""The shop's replies: who may write them, what keeps them, and writes at the same moment."""
+"""The shop's replies: permissions, edits that keep them, and concurrent writes."""
 
 import asyncio
 import logging
@@ -155,7 +155,7 @@ async def unknown(_: Stores) -> str:
 async def test_only_published_comments_can_be_replied_to(
     run: Run, schema: Schema, table: Table, missing: Callable[[Stores], Awaitable[str]]
 ) -> None:
-    """Every other comment looks missing, also by its cost."""
+    """Every other comment looks missing, also in the cost."""
     node_id = await missing(Stores(table))
     operation = (
         f'mutation {{ removeReply(input: {{id: "{node_id}"}}) {{ userErrors {{ code }} }} }}'
@@ -200,7 +200,7 @@ async def test_a_reply_is_kept_by_edits_reviews_and_loads(
 
 
 async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
-    """A listener sees each version once, and after a removal the comment without its reply."""
+    """A listener receives each version once, and after a removal the comment without its reply."""
     broker = InProcessBroker()
     told = Stores(table, broker)
     await stores.comments.add(ONE)
@@ -263,7 +263,7 @@ class Gate:
         return await self._service.call(operation, arguments)
 
     async def step(self, task: asyncio.Task[None]) -> None:
-        """Let a call through, and return when the next one waits or the task is done."""
+        """Let a call through, and return when the next call waits or the task is done."""
         waits = asyncio.ensure_future(self._waits.wait())
         await asyncio.wait([task, waits], return_when=asyncio.FIRST_COMPLETED)
         waits.cancel()
@@ -272,7 +272,7 @@ class Gate:
 
 
 async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[bool]:
-    """Do ``WORKS`` at once, their calls in the given order; return which of them were done."""
+    """Run ``WORKS`` concurrently, with calls in the given order. Return those that succeeded."""
     done = [False] * len(WORKS)
 
     async def do(number: int, stores: Stores) -> None:
@@ -292,7 +292,7 @@ async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[b
 
 
 async def hide_and_show(stores: Stores, comment_id: str) -> None:
-    """Reject a comment and approve it again, whatever its text is."""
+    """Reject a comment and approve it again."""
     one = await stores.comments.get(comment_id)
     assert one is not None
     held = await stores.moderation.reject(comment_id, version(one), "mo", "No.")

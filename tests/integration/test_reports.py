@@ -1,4 +1,4 @@
-"""Reports of comments: once for each person, review by number, the queue, kills and leftovers."""
+"""Reports of comments: one per person, review after several, the queue, and kills."""
 
 import asyncio
 import random
@@ -65,7 +65,7 @@ async def everything(table: Table) -> list[Item]:
 
 
 async def check_cases(table: Table) -> None:
-    """The queue has the published comments with undecided reports, and no reports are left over."""
+    """Check that the queue has exactly the published comments with undecided reports."""
     items = await everything(table)
     published = {one.comment_id for one in map(comment_in, items) if one is not None}
     there = {item["PK"]["S"] for item in items if "data" in item}
@@ -245,7 +245,7 @@ async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_ch
             await stores.moderation.approve(comment_id, one.created_at, "mo")
     left = [row for row in rows if row.comment_id not in gone]
     assert await oracle.walk_pages(stores.reports.queue, 7, backward=backward) == left
-    # A row that leaves between two pages is missing from the later page, and no other row.
+    # Only a row that leaves between two pages is missing from the later page.
     seen: list[Any] = []
     end: str | None = None
     while True:
@@ -348,7 +348,7 @@ async def test_thousands_of_reports_of_an_approved_comment_do_not_exceed_a_limit
 @pytest.mark.soak
 @pytest.mark.parametrize("approved", [False, True])
 async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, approved: bool) -> None:
-    """They hide the comment once, or list it once if a moderator has approved its text."""
+    """They hide the comment once. If a moderator has approved its text, they list it once."""
     stores = Stores(table)
     await stores.comments.add(ONE)
     if approved:
@@ -372,7 +372,7 @@ async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, appro
 
 
 class Asking:
-    """Executes operations with their variables, and returns the answers' data."""
+    """Executes operations with variables, and returns the data of the responses."""
 
     def __init__(self, schema: Schema, table: Table) -> None:
         self.schema, self.stores = schema, Stores(table)

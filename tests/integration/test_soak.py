@@ -12,7 +12,7 @@ from tests import oracle
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
 CHOICES = [None, *(frozenset({one}) for one in LANGUAGES), frozenset({"en", "ar"})]
 SMALL = 500
-"""Products of more comments are not walked row by row: that takes a Query a row, hours of them."""
+"""Products with more comments are not read row by row, which would take hours."""
 
 
 @pytest.mark.soak

@@ -1,6 +1,7 @@
-"""What is not published is no comment anywhere. Each place is tested to fail without the rule.
+"""No read returns an unpublished comment as a comment.
 
-The rule is broken by letting ``comment_in`` decode submissions too, in one module at a time.
+Each check is also tested to fail without the rule: ``comment_in`` then decodes submissions too, in
+one module at a time.
 """
 
 import asyncio
@@ -51,7 +52,7 @@ def ignore(*_: object) -> None:
 
 
 async def hold(stores: Stores) -> Item:
-    """Add a published comment and one that waits; return the item of the latter."""
+    """Add a published comment and an unpublished one. Return the item of the unpublished one."""
     await stores.comments.add(SHOWN)
     await stores.comments.add(HELD, cause=CAUSE)
     (item,) = await stores.comments._table.get_many([comment_key("held")])
@@ -145,7 +146,7 @@ async def analysed(table: Table, folder: Path) -> None:
 
 
 def leaky(item: Item | None) -> Comment | None:
-    """Decode submissions as comments, as no function may."""
+    """Decode submissions as comments, which no function may do."""
     held = submission_in(item)
     return comment_in(item) if held is None else held.published()
 

@@ -32,16 +32,14 @@ DATES = [
     (None, None),
     (oracle.START + timedelta(hours=7), None),
     (None, oracle.START + timedelta(hours=19)),
-    # Two comments share the first.
+    # The first time belongs to two comments.
     (oracle.START + timedelta(hours=1), oracle.START + timedelta(hours=18, microseconds=1)),
 ]
 
 
 def dated(selection: Selection, number: int) -> Selection:
-    """Return a selection between dates, a quarter of them without any, a third of buyers only.
-
-    A fifth is of comments with photos only. Half of the selections are by date, the
-    others in another order.
+    """Return a selection between dates. A quarter has no dates, a third is of buyers only, and a
+    fifth of comments with photos only. Half of the selections are sorted by date.
     """
     start, end = DATES[number % 4]
     order = None if number % 2 else [*Order][number // 2 % len(Order)]
@@ -74,7 +72,7 @@ async def store(each_table: Table, data: list[Comment]) -> CommentRepository:
 
 
 WALKS = [
-    # A stride of seven meets each rating, each language, and most sets of ratings.
+    # A stride of seven includes each rating, each language, and most sets of ratings.
     *(("dynoxide_url", size, 7) for size in (1, 3, 20, 100)),
     ("ministack_url", 3, 21),
     *(
@@ -90,7 +88,7 @@ WALKS = [
 async def test_walks_over_every_selection_equal_the_oracles(
     store: CommentRepository, data: list[Comment], size: int, stride: int, *, backward: bool
 ) -> None:
-    """Every one of them in `make soak`; one in ``stride`` in `make test`."""
+    """`make soak` tries every selection, and `make test` every ``stride``-th."""
 
     async def check(number: int, selection: Selection) -> int:
         reverse = number % 8 > 3
@@ -107,12 +105,12 @@ async def test_walks_over_every_selection_equal_the_oracles(
 
 
 dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelta(hours=hour))
-"""Many of them are instants of comments, and some of two."""
+"""Many dates are the times of one comment, and some of two comments."""
 
 
 @st.composite
 def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
-    """What happens before each page: rows that are added, hidden or changed somewhere."""
+    """The changes before each page: rows that are added, hidden or changed."""
     kinds = ["insert", "delete", "rate", "vote", "load votes"]
     kinds += ["edit for review", "reject", "approve"]
     change = st.tuples(st.sampled_from(kinds), st.integers(0, 10**6))
@@ -153,7 +151,7 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
     products: int,
     seed: int,
 ) -> None:
-    """Also of several products, and if the store read all rows before and knows their locations.
+    """The lists are of one or several products, with and without row locations of an earlier read.
 
     In another order than by date, a row whose rating or votes change may be missing or occur
     twice. Every other row occurs once.
@@ -218,7 +216,7 @@ async def _happen(
     place: int,
     new_id: str,
 ) -> None:
-    """Change, hide or show a comment somewhere in the list."""
+    """Change, hide or publish a comment in the list."""
     store, moderation = stores.comments, stores.moderation
     chosen = oracle.newest_first(live.values())[place % len(live)]
     always.discard(chosen.comment_id) if kind not in {"insert", "approve"} else None
@@ -250,7 +248,7 @@ async def _happen(
 
 
 async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comment:
-    """Let people vote for a comment, one of them for a moment, or load a number of votes."""
+    """Vote for a comment, withdraw a vote, or load a number of votes."""
     if loads:
         voted = of._replace(votes_before=votes)
         await stores.comments.put_many([LoadedComment(voted, {"votes_before": votes})])
@@ -266,7 +264,7 @@ async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comm
 async def test_every_cursor_continues_after_its_row(
     store: CommentRepository, data: list[Comment], *, depth_first: bool
 ) -> None:
-    """Under its own filter, others, other dates and the other order, and after its row is gone."""
+    """With its own filter, other filters, dates and order, and after its row was deleted."""
     mine = [comment for comment in data if comment.product_id == PRODUCTS[0]]
     narrow = Selection(PRODUCTS[0], frozenset({1, 4, 5}), frozenset({"en", "fr", "de"}))
     wide = Selection(PRODUCTS[0])

@@ -1,4 +1,4 @@
-"""A store that records its calls, behind the real schema."""
+"""A repository that records its calls, with the real schema."""
 
 from collections.abc import Hashable
 from typing import Any, cast
@@ -19,7 +19,7 @@ STORES = Stores(Table(NOBODY, "no table"))
 
 
 class RecordingStore(CommentRepository):
-    """Answers every page without rows; a flag that was not requested is None, as in real pages."""
+    """Returns empty pages. A flag that was not requested is None, as in real pages."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Selection, Slice]] = []
@@ -33,7 +33,7 @@ class RecordingStore(CommentRepository):
 async def ask(
     operation: str, **variables: object
 ) -> tuple[list[tuple[Selection, Slice]], list[dict[str, Any]]]:
-    """Execute an operation; return the calls of the store and the errors that a client sees."""
+    """Execute an operation. Return the repository's calls and the client's errors."""
     store = RecordingStore()
     stores = Stores(Table(NOBODY, "no table"))
     stores.comments = store

@@ -19,7 +19,7 @@ EDGE = Edge(ORDINARY, comment_position(ORDINARY))
 
 @reported(CommentPayload)
 async def commenting(info: Info, fault: Exception | None = None) -> CommentPayload:
-    """Answer with the ordinary comment, or fail."""
+    """Return the ordinary comment, or fail."""
     if fault is not None:
         raise fault
     return CommentPayload(EDGE)
@@ -88,4 +88,4 @@ async def test_a_successful_payload_is_returned_unchanged() -> None:
 def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:
     """Strawberry reads both."""
     assert commenting.__name__ == "commenting"
-    assert commenting.__doc__ == "Answer with the ordinary comment, or fail."
+    assert commenting.__doc__ == "Return the ordinary comment, or fail."

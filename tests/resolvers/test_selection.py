@@ -1,4 +1,4 @@
-"""A field's arguments become a slice and a selection; pagination flags follow what is selected."""
+"""A field's arguments become a slice and a selection. Flags are computed if selected."""
 
 import pytest
 
@@ -150,7 +150,7 @@ fragment Flag on PageInfo { hasNextPage }
 
 
 def used(body: str) -> str:
-    """Return the fragments that ``body`` spreads: GraphQL refuses unused ones."""
+    """Return the fragments that ``body`` spreads, because GraphQL refuses unused fragments."""
     parts = [f"fragment{part}" for part in FRAGMENTS.split("fragment") if part.strip()]
     named = {"Both": parts, "Page": parts[1:], "Flag": parts[2:]}
     return next(("".join(named[name]) for name in named if f"... {name}" in body), "")

@@ -1,4 +1,4 @@
-"""Products move on leaderboards after their counters change, whatever races and faults happen."""
+"""Products move on leaderboards after their counters change, also after races and faults."""
 
 import asyncio
 
@@ -47,8 +47,8 @@ async def place(table: Table, key: StatisticsKey = WHOLE) -> str | None:
 
 
 async def settled(table: Table, product_id: str) -> None:
-    """Assert that the items are those of the comments, and move nothing."""
-    settle(table)  # a move that was given up may be under way, and no index settles then
+    """Assert that the items equal those computed from the comments. Move no product."""
+    settle(table)  # an abandoned move may still be in progress, and the index is not settled then
     rows = await recount.comments_of(Stores(table).comments, product_id)
     assert await recount.stored(table, product_id) == recount.expected(product_id, rows)
 
@@ -240,7 +240,9 @@ async def test_a_process_moves_a_limited_number_of_products_at_a_time(
 
     async def noted(products: list[str]) -> int:
         failed = await work(products)
-        rounds.append(len(products))  # after it, or `finish` stops the last and looks again
+        rounds.append(
+            len(products)
+        )  # after the write: otherwise `finish` stops the last move and checks again
         return failed
 
     monkeypatch.setattr(boards, "_work_on_all", noted)
@@ -272,7 +274,7 @@ async def test_items_of_other_programs_do_not_prevent_moves(
 
 
 async def until(holds: object, seconds: float = 60.0) -> None:
-    """Wait until something holds."""
+    """Wait until the condition is true."""
     assert callable(holds)
     async with asyncio.timeout(seconds):
         while not holds():  # noqa: ASYNC110 - whatever it is, no event says so

@@ -1,4 +1,4 @@
-"""Writes of one product at once: they share transactions, and none pays for another's fault."""
+"""Concurrent writes of one product share transactions. A failed write does not fail the others."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ ROWS = [row._replace(rating=5) for row in oracle.make_comments("42", 32, seed=4)
 
 
 async def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, FaultyClient]:
-    """Return comments that have read the maintenance mode: their first write does not wait."""
+    """Return a repository that has read the maintenance mode before its first write."""
     client = FaultyClient(table.service, *faults)
     store = Stores(Table(client, table.name)).comments
     await store.counted()
@@ -70,9 +70,9 @@ async def test_different_products_do_not_wait_for_each_other(table: Table) -> No
 
 
 async def together(table: Table, rows: Sequence[Comment]) -> tuple[Sequence[object], list[int]]:
-    """Add rows at once; return how each ended, and the sizes of the transactions it took.
+    """Add rows concurrently. Return the outcome of each, and the sizes of the transactions.
 
-    The first goes alone, and the others of one language, which is what fits, together.
+    The first row is written alone, and the others, which have one language, together.
     """
     store, client = await watched(table)
     ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
@@ -127,7 +127,7 @@ async def test_a_change_of_text_alone_touches_no_counter(table: Table) -> None:
 
 
 class Gate:
-    """A fault that holds an operation until the gate is opened."""
+    """A fault that delays an operation until the gate is opened."""
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()
@@ -140,7 +140,7 @@ class Gate:
 
 
 async def test_a_client_that_disconnects_does_not_cancel_its_group(table: Table) -> None:
-    """Neither the client that writes the group, nor a client that waits."""
+    """This is true for the client that writes the group, and for a client that waits."""
     first, second = Gate(), Gate()
     store, _ = await watched(table, first, second)
     tasks = [asyncio.create_task(store.add(row)) for row in ROWS]
@@ -149,8 +149,8 @@ async def test_a_client_that_disconnects_does_not_cancel_its_group(table: Table)
     await asyncio.sleep(0)
     first.open.set()
     await second.reached.wait()
-    tasks[1].cancel()  # has the turn
-    tasks[9].cancel()  # is in its group
+    tasks[1].cancel()  # writes the group
+    tasks[9].cancel()  # waits in the group
     await asyncio.sleep(0)
     second.open.set()
     ends = await asyncio.gather(*tasks, return_exceptions=True)
@@ -180,7 +180,7 @@ async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
     monkeypatch.setattr(retries, "DEADLINE", 2)
 
     async def lengthen(real: Operation, arguments: Answer) -> Answer:
-        """Let the others' patience alone end: the store has all the time for their write."""
+        """Let only the deadline of the waiting writes end. The store has time for their write."""
         monkeypatch.setattr(retries, "DEADLINE", 60)
         return await real(**arguments)
 
@@ -195,7 +195,7 @@ async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
 
 
 async def test_concurrent_changes_of_counters_do_not_conflict(each_table: Table) -> None:
-    """A five of another process, after the mode was read and before the transaction."""
+    """Another process adds a comment rated 5 between the read of the mode and the transaction."""
 
     async def others_add(real: Operation, arguments: Answer) -> Answer:
         await Stores(each_table).comments.add(ROWS[1])
@@ -247,7 +247,7 @@ async def test_after_lost_responses_until_the_deadline_and_a_retry_the_write_cou
 
 async def test_after_a_lost_response_an_update_and_a_deletion_count_once(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS[:3])
-    # An update reads its comment, and is one transaction, and so is a deletion.
+    # An update and a deletion each read the comment, and write one transaction.
     store, _ = await watched(each_table, let_pass, lose_answer, lose_answer)
     await store.update(ROWS[0].comment_id, {"rating": 2, "language": "de"}, anybody)
     store, _ = await watched(each_table, let_pass, lose_answer, lose_answer)

@@ -1,4 +1,4 @@
-"""Facets against the oracle: each count is the length of the list that its value would show."""
+"""Facets equal the oracle's: each count is the length of the list with this filter value."""
 
 from collections import Counter
 from dataclasses import replace
@@ -38,7 +38,7 @@ def test_a_new_text_changes_no_count() -> None:
     assert deltas(None, None) == {}
 
 
-# Of a comment's texts and dates, which take longest to draw, no count knows.
+# Texts and dates do not affect counts, and take hypothesis the longest time.
 rows = st.builds(
     comment,
     product_id=identifiers,
@@ -50,7 +50,7 @@ rows = st.builds(
 @MORE
 @given(st.lists(rows, max_size=8))
 def test_changes_in_any_order_add_up_to_the_final_counts(history: list[Comment]) -> None:
-    """One comment's life, and the sum taken backwards."""
+    """The changes of one comment, added up in reverse order."""
     steps = [deltas(old, new) for old, new in pairwise([None, *history])]
     assert summed(reversed(steps)) == deltas(None, history[-1] if history else None)
 

@@ -1,4 +1,4 @@
-"""Folds of helpful votes: exact after every race and fault, and no edit is lost."""
+"""Folds of helpful votes are exact after every race and fault, and lose no edit."""
 
 import asyncio
 import random
@@ -37,12 +37,12 @@ async def added(table: Table, comment_id: str = "1", **fields: object) -> Stores
 
 
 def before_the_update(table: Table, fault: Fault) -> Table:
-    """Return a table whose third call, the update of a fold, meets a fault."""
+    """Return a table with a fault in the third call, which is the update of a fold."""
     return Table(FaultyClient(table.service, let_pass, let_pass, fault), table.name)
 
 
 async def shown(table: Table, comment_id: str = "1") -> int:
-    """Return the number of votes that a comment shows, in its item and in every index."""
+    """Return the number of votes in a comment's item and in every index."""
     item = await table.get(comment_key(comment_id))
     assert item is not None
     one = COMMENT.decode(item)
@@ -110,7 +110,7 @@ async def test_an_edit_keeps_the_votes_and_a_fold_keeps_the_edit(table: Table) -
 
 
 async def test_a_slow_fold_finds_that_it_stored_an_old_number(table: Table) -> None:
-    """Another fold stores a number, and the number as read comes back, before it writes."""
+    """Before the slow fold writes, another fold stores a number, and then the old number again."""
     stores = await added(table)
     await stores.votes.mark("1", "bob")
 
@@ -194,7 +194,7 @@ async def test_deleting_a_comment_deletes_its_votes(table: Table) -> None:
 
 
 class Storm:
-    """Votes and withdrawn votes in three processes, next to edits and a deletion."""
+    """Votes and withdrawn votes in three processes, during edits and a deletion."""
 
     def __init__(self, table: Table, seed: int) -> None:
         self._table = table
@@ -204,11 +204,11 @@ class Storm:
         self._writing = {one: asyncio.Lock() for one in (*self._texts, "deleted")}
         self._voted: set[tuple[str, str]] = set()
         self.conflicts = 0
-        """The edits that other requests kept from being written."""
+        """The number of edits that failed because of other requests."""
 
     @property
     def folded(self) -> int:
-        """The folds that wrote a number."""
+        """The number of folds that wrote a number."""
         return sum(store.folds.folded for store in self._processes)
 
     async def settle(self) -> None:

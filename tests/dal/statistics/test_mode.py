@@ -62,7 +62,7 @@ async def test_a_new_table_is_complete(clients: Clients, dynoxide_url: str) -> N
 
 
 async def test_a_restored_table_is_not_complete(table: Table) -> None:
-    """A backup is not of one moment, and its table has another id."""
+    """The items of a backup are from different moments, and the restored table has another id."""
     assert (await MaintenanceStore(table).read()).exact
     item = await table.get(mode.KEY)
     assert item is not None
@@ -129,9 +129,8 @@ async def test_the_mode_is_read_at_most_every_five_seconds(
 
 
 def test_the_wait_for_writers_is_longer_than_any_unfinished_write() -> None:
-    """A write may ask just before an announcement, keep the answer, and take its whole deadline.
-
-    Its last attempt may have been sent just before that.
+    """A write may read the mode just before an announcement, cache it, and use its whole deadline.
+    It may send its last attempt just before the deadline.
     """
     assert SETTLE_SECONDS > KEPT_SECONDS + DEADLINE + ATTEMPT_SECONDS
 

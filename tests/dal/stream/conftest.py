@@ -12,13 +12,13 @@ from tests.dal.stream.histories import begin_counting, one_shard
 
 @pytest.fixture
 async def table(table: Table) -> Table:
-    """A fresh table on dynoxide; a test counts its stream."""
+    """A new table on dynoxide. The test counts its stream."""
     return await followed(table)
 
 
 @pytest.fixture
 async def each_table(each_table: Table) -> Table:
-    """A fresh table on each engine; a test counts its stream."""
+    """A new table on each engine. The test counts its stream."""
     return await followed(each_table)
 
 
@@ -30,7 +30,7 @@ async def followed(table: Table) -> Table:
 
 @pytest.fixture
 async def streamed(each_table: Table, streams: Streams) -> Table:
-    """A fresh table with a counted stream, on each engine in turn."""
+    """A new table with a counted stream, on each engine."""
     one_shard(each_table)
     await begin_counting(each_table, streams)
     return each_table
@@ -38,6 +38,6 @@ async def streamed(each_table: Table, streams: Streams) -> Table:
 
 @pytest.fixture
 async def begun(table: Table) -> Table:
-    """A fresh table for a fake stream that begins at START."""
+    """A new table for a fake stream that begins at START."""
     await Checkpoints(table, "s").raise_watermark(START)
     return table

@@ -19,19 +19,19 @@ class FakeShard:
     records: list[Record] = field(default_factory=list)
     closed: bool = False
     trimmed: int = 0
-    """How many of the oldest records are gone."""
+    """The number of expired records."""
 
 
 @dataclass
 class FakeStreams:
-    """The service's operations over shards in memory; ``read`` logs what GetRecords gave."""
+    """The service's operations on shards in memory. ``read`` lists the results of GetRecords."""
 
     shards: dict[str, FakeShard] = field(default_factory=dict)
     enabled: bool = True
     expired: set[str] = field(default_factory=set)
     read: list[tuple[str, str]] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)
-    """The shards of GetShardIterator, in turn."""
+    """The shards of the GetShardIterator requests, in order."""
     most: int = 3
 
     def client(self) -> Streams:

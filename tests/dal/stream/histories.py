@@ -1,4 +1,4 @@
-"""Histories: writes of a program that does not know the counters, and the right counts."""
+"""Histories: writes of a program that does not know the counters, and the correct counts."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ PRODUCTS = ("41", "42", "43")
 
 @dataclass(frozen=True)
 class Step:
-    """A comment becomes ``new``; None is its end."""
+    """A change of a comment to ``new``; None for a deletion."""
 
     old: Comment | None
     new: Comment | None
@@ -60,7 +60,7 @@ def edited(comment: Comment, chance: random.Random) -> Comment:
 
 
 async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> None:
-    """Write without touching any counter."""
+    """Write items without changing a counter."""
     for step in steps:
         if step.new is not None:
             await table.put_many([COMMENT.encode(step.new)])
@@ -75,14 +75,14 @@ async def begin_counting(table: Table, streams: Streams) -> None:
 
 
 def one_shard(table: Table) -> None:
-    """Make the next stream a single shard that shows records at once."""
+    """Make the next stream a single shard without delays."""
     amazon = amazon_of(table)
     if amazon is not None:
         amazon.streams.shards, amazon.streams.capacity, amazon.streams.late = 1, 10**9, 0
 
 
 async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]]:
-    """All records of the only shard."""
+    """Return all records of the only shard."""
     arn = await admin.stream(table)
     assert arn is not None
     (shard,) = (await streams.describe(arn)).shards
@@ -96,7 +96,7 @@ async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]
 
 
 async def catch_up(table: Table, streams: Streams) -> None:
-    """Follow until nothing is left."""
+    """Run the follower until no record is left."""
     settle(table)
     follower = await open_follower(table, streams)
     while await follower.round():
@@ -104,12 +104,12 @@ async def catch_up(table: Table, streams: Streams) -> None:
 
 
 async def check_all(table: Table) -> int:
-    """Assert that the counters of all products are right; return how many comments there are."""
+    """Assert that the counters of all products are correct. Return the number of comments."""
     return sum([len(await recount.check(table, product)) for product in PRODUCTS])
 
 
 def made(sequence: int, product_id: str) -> Record:
-    """A record of an add, as the service would make it."""
+    """Return the record of an add, as the service returns it."""
     item = COMMENT.encode(comment(f"{product_id}-{sequence}", product_id=product_id))
     return {
         "eventID": f"event-{sequence}",

@@ -14,6 +14,6 @@ def run(connection: TableAddress, ready: Pipe) -> None:
 async def _follow(connection: TableAddress, ready: Pipe) -> None:
     async with connect(connection) as table, connect_streams(connection) as streams:
         follower = await open_follower(table, streams)
-        await follower.round()  # the first takes longest: both clients make themselves ready
+        await follower.round()  # the first takes longest, because both clients are opened
         ready.send(None)
         await follow(table, streams)

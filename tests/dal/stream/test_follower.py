@@ -1,4 +1,4 @@
-"""The follower: on real streams, and on a fake one that does what real engines here never do."""
+"""The follower on real streams, and on a fake stream with faults that the engines do not have."""
 
 import asyncio
 import contextlib
@@ -63,7 +63,7 @@ def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) 
 
 
 async def exhaust(follower: Follower, clock: Clock) -> None:
-    """Run rounds until nothing is left, also after the shards are listed again."""
+    """Run rounds until no record is left, also after the shards are listed again."""
     for _ in range(3):
         while await follower.round():
             pass
@@ -110,7 +110,7 @@ async def test_both_modes_write_equal_items(streamed: Table, streams: Streams) -
 async def test_a_follower_counts_nothing_in_transactional_mode(
     streamed: Table, streams: Streams
 ) -> None:
-    """Also after it has begun: it obeys the announcement within seconds."""
+    """A running follower stops within seconds of the announcement."""
     follower = await open_follower(streamed, streams)
     await write_raw(streamed, history(2, 20))
     assert await follower.round()
@@ -161,7 +161,7 @@ async def test_without_a_stream_the_error_says_what_to_do(table: Table, streams:
 
 
 async def test_the_counts_of_a_new_stream_start_at_zero(streamed: Table, streams: Streams) -> None:
-    """So a recount may start from the table, wherever the old stream was."""
+    """A recount can therefore start from the table, at any position of the old stream."""
     before = await admin.stream(streamed)
     olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
     await write_raw(streamed, [Step(None, old) for old in olds])
@@ -215,13 +215,13 @@ async def test_an_idle_follower_writes_no_records(streamed: Table, streams: Stre
     while await follower.round():
         pass
     busy = [await follower.round() for _ in range(5)]
-    assert busy[1:] == [False] * 4  # the watermark's own record came once
+    assert busy[1:] == [False] * 4  # the record of the watermark was read once
 
 
 async def test_an_idle_follower_notices_a_change_to_transactional_mode(
     begun: Table,
 ) -> None:
-    """No record comes that would have it ask who counts."""
+    """There is no record that would make the follower read the mode."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -234,7 +234,7 @@ async def test_an_idle_follower_notices_a_change_to_transactional_mode(
 
 
 async def test_parent_shards_are_read_before_their_children(begun: Table) -> None:
-    """A comment's edit is in the child of the shard of its add; it never counts first."""
+    """A comment's edit is in the child of the shard with its add, and must be counted later."""
     family = {
         "a": shard_of([made(n, "42") for n in range(1, 8)], closed=True),
         "b": shard_of([made(n, "42") for n in range(8, 11)], "a", closed=True),
@@ -339,7 +339,7 @@ async def test_lost_changes_stop_the_follower(begun: Table, *, running: bool) ->
 async def test_a_shard_whose_first_records_may_have_expired_stops_the_follower(
     begun: Table, *, started: bool
 ) -> None:
-    """The service does not report it: a shard that was never read has nothing to compare with."""
+    """The service does not report the loss if the shard was never read."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     if started:
         await exhaust(follower_of(begun, fake, clock), clock)
@@ -360,7 +360,7 @@ async def test_a_shard_that_the_follower_missed_within_a_day_is_read(begun: Tabl
 
 
 async def test_records_that_change_no_count_still_move_the_checkpoint(begun: Table) -> None:
-    """A day of them would look like lost changes after a restart."""
+    """Otherwise a day of such records would look like lost changes after a restart."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -411,7 +411,7 @@ async def test_a_follower_waits_for_an_unreachable_engine(
 
 @pytest.mark.parametrize("lost", [True, False])
 async def test_a_failed_round_is_repeated(begun: Table, *, lost: bool) -> None:
-    """The same follower goes on, whether or not the transaction was done."""
+    """The same follower continues, whether the transaction was executed or not."""
     client = FaultyClient(begun.service)
     fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()
     follower = follower_of(Table(client, begun.name), fake, clock)
@@ -429,7 +429,7 @@ async def do_and_refuse(real: Operation, arguments: Answer) -> Answer:
 
 
 async def write_counted(store: CommentRepository, step: Step) -> None:
-    """Do a step through the store that keeps the counters itself."""
+    """Execute a step through the repository, which changes the counters."""
     if step.new is None and step.old is not None:
         await store.delete(step.old.comment_id, anybody)
     elif step.new is not None and step.old is None:

@@ -1,4 +1,4 @@
-"""How far the follower has counted, by its metrics."""
+"""The follower's metrics: the time up to which it has counted."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from tests.server.observability.observed import by, scraped, value
 
 
 def late(sequence: int, seconds: int) -> Record:
-    """A record of an add that was made some seconds before START."""
+    """Return the record of an add some seconds before START."""
     record = made(sequence, "42")
     record["dynamodb"]["ApproximateCreationDateTime"] = START - timedelta(seconds=seconds)
     return record
@@ -44,5 +44,5 @@ def test_the_time_of_a_record_is_read_in_both_formats() -> None:
     assert made_at(record) is None
     record["dynamodb"]["ApproximateCreationDateTime"] = START
     assert made_at(record) == START
-    record["dynamodb"]["ApproximateCreationDateTime"] = START.timestamp()  # as Lambda has it
+    record["dynamodb"]["ApproximateCreationDateTime"] = START.timestamp()  # in Lambda's format
     assert made_at(record) == START

@@ -1,4 +1,4 @@
-"""Followers that are killed at random moments, again and again, while others write."""
+"""Followers that are killed repeatedly at random moments, while other processes write."""
 
 import asyncio
 import multiprocessing
@@ -54,7 +54,7 @@ async def write_until(stop: asyncio.Event, table: Table, seed: int) -> None:
 
 @asynccontextmanager
 async def living(connection: TableAddress) -> AsyncIterator[None]:
-    """Follow in another process, and kill it after the block."""
+    """Run a follower in another process, and kill it after the block."""
     here, there = PROCESSES.Pipe()
     process = PROCESSES.Process(target=run, args=(connection, there))
     process.start()
@@ -71,7 +71,7 @@ async def living(connection: TableAddress) -> AsyncIterator[None]:
 
 
 async def sequence(table: Table, streams: Streams) -> int:
-    """How far the only shard has been applied."""
+    """Return the sequence number up to which the only shard was applied."""
     arn = str(await admin.stream(table))
     (shard,) = (await streams.describe(arn)).shards
     checkpoints = await Checkpoints(table, label_of(arn)).read([shard.shard_id])

@@ -1,4 +1,4 @@
-"""Events as AWS documents them: what one delivery may hold, how it comes again, what spoils it.
+"""Events as AWS documents them: contents of a delivery, repeated and invalid deliveries.
 
 ``events/delivery.json`` is in the documented form of Lambda's events of DynamoDB. None was recorded
 in an account.
@@ -25,11 +25,12 @@ TEA = {
     "S#en": {"count_4": "1", "count_5": "1", "count_total": "2"},
     "S#de": {"count_3": "1", "count_total": "1"},
 }
-"""Three comments by language: one edited, one with only its text edited, one broken at first."""
+"""The counts by language of three comments: one edited, one with a new text, and one that was
+invalid at first."""
 
 
 async def counted(table: Table, product: str) -> dict[str, dict[str, str]]:
-    """The counts of a product, without its places on the boards."""
+    """The counts of a product, without its leaderboard keys."""
     stored = await recount.stored(table, product)
     return {
         sort_key: {name: count for name, count in item.items() if name.startswith("count_")}
@@ -53,7 +54,7 @@ async def test_a_delivery_that_failed_at_any_record_is_counted_when_it_is_repeat
 
 
 async def test_a_delivery_that_is_halved_repeatedly_counts_once(table: Table) -> None:
-    """As a mapping does that bisects what fails; each half comes after the whole, too."""
+    """Lambda can halve a failed delivery. Each half is delivered after the whole."""
 
     async def deliver(records: list[Record]) -> None:
         if len(records) > 1:
@@ -77,7 +78,7 @@ async def test_a_record_that_is_twice_in_a_delivery_counts_once(table: Table) ->
 async def test_an_uncountable_comment_does_not_stop_a_delivery(
     table: Table, attribute: str, value: str
 ) -> None:
-    """DynamoDB refuses such a counter for good; it would keep all records after it waiting."""
+    """DynamoDB always refuses such a counter, so all later records would wait."""
     poison = copy.deepcopy(RECORDS[0])
     poison["eventID"] = "poison"
     poison["dynamodb"]["NewImage"][attribute] = {"S": value}

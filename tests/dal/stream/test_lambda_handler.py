@@ -1,4 +1,4 @@
-"""The Lambda handler: deliveries that repeat, fail half way, or overlap are counted once."""
+"""The Lambda handler: deliveries that are repeated, partly failed or overlapping count once."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ ARN = "arn:aws:dynamodb:local:0:table/t/stream/2026-01-01T00:00:00.000"
 
 
 def delivered(records: Sequence[Record], arn: str = ARN) -> list[Record]:
-    """Records as Lambda delivers them: with the stream they are of, and times as numbers."""
+    """Records as Lambda delivers them: with the ARN of the stream, and times as numbers."""
     return [
         {
             **record,
@@ -80,7 +80,7 @@ async def test_a_delivery_that_fails_at_a_record_does_not_count_the_records_afte
     with pytest.raises(StoreRefusedError):
         await apply(Table(client, streamed.name), found)
     assert transactions(client) == at + 1
-    await apply(streamed, found)  # Lambda delivers all of it again
+    await apply(streamed, found)  # Lambda repeats the whole delivery
     await check_all(streamed)
 
 
@@ -148,7 +148,7 @@ async def test_the_handler_reads_its_settings_from_the_environment(
 
 @pytest.fixture
 def invocations() -> Iterator[None]:
-    """What Lambda keeps while it invokes the handler, closed at the end."""
+    """The event loop and client that the handler keeps between invocations, closed at the end."""
     yield
     runner = lambda_handler._runner()
     runner.run(lambda_handler._clients.aclose())

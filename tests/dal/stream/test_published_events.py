@@ -1,4 +1,4 @@
-"""The stack's pipe lets changes of comments through, in the form of docs/events.md."""
+"""The stack's pipe sends changes of comments in the form of docs/events.md."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,9 @@ TEA = Comment(
 
 def passes(pattern: Any, value: Any) -> bool:
     """Return whether EventBridge's pattern matches: objects by name, lists as alternatives."""
-    if isinstance(pattern, Mapping):  # EventBridge flattens both, so an absent parent is no object
+    if isinstance(
+        pattern, Mapping
+    ):  # EventBridge flattens both, so a missing parent is not an object
         inside = value if isinstance(value, Mapping) else {}
         return all(passes(inner, inside.get(name)) for name, inner in pattern.items())
     return any(_is(rule, value) for rule in pattern)
@@ -65,7 +67,7 @@ async def test_every_change_of_a_comment_is_an_event_and_no_other_change_is(
     keyed = idempotency.comment_id("ann", "key")
     await stores.comments.add(TEA._replace(comment_id=keyed), "key")
     await stores.comments.delete(keyed, anybody)
-    await streamed.write([{"Delete": {"Key": comment_key(keyed)}}])  # as its tombstone expires
+    await streamed.write([{"Delete": {"Key": comment_key(keyed)}}])  # when its tombstone expires
     await stores.users.update_profile("ann", {"full_name": "Ann"})
     records = (await all_records(streamed, streams))[1]
     found = list(through_the_pipe(records))
@@ -124,7 +126,7 @@ def test_the_pipe_is_off_unless_a_bus_is_named() -> None:
 
 
 def test_a_change_before_the_pipe_reads_a_new_stream_is_an_event() -> None:
-    """A rebuild in mode stream makes a new stream; the pipe follows later."""
+    """A rebuild in mode stream creates a new stream, which the pipe reads later."""
     source = resources()["Events"]["Properties"]["SourceParameters"]["DynamoDBStreamParameters"]
     assert source["StartingPosition"] == "TRIM_HORIZON"
     assert source["MaximumRetryAttempts"] == source["MaximumRecordAgeInSeconds"] == -1

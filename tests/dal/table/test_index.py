@@ -52,7 +52,7 @@ def test_partition_keys_are_equal_only_for_equal_values(
 @MORE
 @given(filters, filters)
 def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[str, str]) -> None:
-    # byLang and byRating have the same shape; a language tag is never one digit.
+    # byLang and byRating have keys of the same form, but a language tag is never one digit.
     # byHelpful has another order, and no position in it is remembered under its partition.
     by_date = [index for index in COMMENT.indexes if index.order == BY_DATE]
     # byVerified and withPhotos have equal texts of different fields. Positions are remembered by
@@ -87,7 +87,7 @@ def test_keys_of_a_row(index: Index, keys: tuple[str, str]) -> None:
 def test_shards_are_stable_and_all_used() -> None:
     keys = [OPEN_ORDERS.keys_of({}, f"2020#{number}")["PlacedId"]["S"] for number in range(200)]
     assert set(keys) == {f"PLACED#{shard}" for shard in range(QUEUE_SHARDS)}
-    # Written by an earlier version: another hash would look for them in other partitions.
+    # An earlier version has written these keys. Another hash would read other partitions.
     assert keys[:4] == ["PLACED#1", "PLACED#7", "PLACED#5", "PLACED#3"]
 
 
