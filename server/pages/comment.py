@@ -310,7 +310,7 @@ def _small_errors(result: DocumentResult, text: str, most: int) -> dict[str, str
 async def _comment(request: PageRequest) -> dict[str, Any]:
     """Return the comment in the address. Raise PageFault if it does not exist.
 
-    For visitors other than its author and moderators, an unpublished comment does not exist.
+    An unpublished comment exists only for its author and for moderators.
     """
     comment_id = request.http.path_params["comment_id"]
     result = await request.run("comment", commentId=comment_id)

@@ -1,6 +1,6 @@
 """Errors of pages: an HTTP status and a message for visitors.
 
-Pages never show the API's messages, which are in English, are for programs, and name arguments.
+Pages never show the API's messages, which are for programs: in English, with names of arguments.
 """
 
 from graphql import GraphQLError
@@ -16,7 +16,7 @@ _STATUSES = {
     "UNAVAILABLE": 503,
     "INTERNAL": 500,
 }
-"""The HTTP status of a page for each error code of the API. All other codes have the status 400."""
+"""The HTTP status of a page for an error code of the API. Other codes have the status 400."""
 
 _CODES = {
     "BAD_CURSOR": gettext_noop(

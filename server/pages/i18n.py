@@ -79,7 +79,7 @@ def offered(tag: str) -> str | None:
 
 
 def gettext(message: str, **values: Any) -> str:
-    """Return a message in the current language. ``values`` replace its ``%(name)s``."""
+    """Return a message in the current language. ``values`` replace placeholders: ``%(name)s``."""
     text = _catalogue(_spoken.get()).gettext(message)
     return text % values if values else text
 
@@ -108,7 +108,10 @@ def _plural_forms(tag: str, one: str, many: str) -> Mapping[str, str]:
 
 
 def gettext_noop(message: str) -> str:
-    """Return ``message``, which the catalogues then include. Show the constant by ``gettext``."""
+    """Return ``message``. With this call, the catalogues contain the message of a constant.
+
+    The code that shows the constant calls ``gettext``.
+    """
     return message
 
 

@@ -12,7 +12,7 @@ class ListOrder(NamedTuple):
     order_by: str
     name: str
     filter: str
-    """The words for the order in the list of filters; empty for the default order."""
+    """The words for the order in a page's title; empty for the default order."""
     heading: str
     further_heading: str
     further: str

@@ -141,8 +141,9 @@ class PageRequest:
     async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
         """Return ``page()`` for a visitor who is not signed in.
 
-        Simultaneous requests for the same address share one call. The page may depend only on the
-        address, the language and the stored data.
+        Simultaneous requests for the same address share one call. So the page may depend only on
+        the address, the language and the stored data. Requests with an ETag or an invalid JWT do
+        not share, because their responses differ.
         """
         if self.session.ended or "if-none-match" in self.http.headers:
             return await page()
@@ -220,7 +221,9 @@ def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = Non
         # The comparison is ``>=``, because the question mark adds a byte.
         too_long = address >= MAX_PAGE_ADDRESS
         if too_long and "text/html" not in http.headers.get("accept", ""):
-            return failure(414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes.")
+            return failure(
+                414, f"The address is longer than {MAX_PAGE_ADDRESS:,} bytes: shorten it."
+            )
         with i18n.speaking(sessions.language(http)):
             request = anonymous = PageRequest(http, view, Session(await view.context(None)), demo)
             if too_long:  # the page must not repeat the address in its links

@@ -172,7 +172,7 @@ async def draw(request: Request) -> Response:
             raise HTTPException(
                 413,
                 f"This plan has {rows:,} rows and {len(plan['segments']):,} key ranges. "
-                f"The maximum for a drawing is {LARGEST_DRAWING:,} in total.",
+                f"The maximum for a drawing is {LARGEST_DRAWING:,} in total: request fewer rows.",
             )
         facts = {
             "plan": {"itemsRead": rows, "residual": plan["residual"]},
