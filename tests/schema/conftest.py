@@ -48,7 +48,7 @@ async def looks_missing(
     Results, costs and calls are equal. ``missing`` maps existing ids to missing ones.
     """
     noted = Table(table.service, table.name)
-    await noted.id()  # a client reads it once
+    await noted.id()  # a client reads it only once
     calls = calls_of(noted)
 
     async def answer(text: str) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 
 def chain(fragments: int, comment: str = "") -> str:
-    """Return a document of fragments that each spread the next one; the comment makes it new."""
+    """Return a document of fragments that each spread the next. A comment makes the text new."""
     of = 'product(productId: "1") { ...f0 }'
     links = [f"fragment f{n} on Product{{id title ...f{n + 1}}}" for n in range(fragments - 1)]
     last = f"fragment f{fragments - 1} on Product{{id}}"

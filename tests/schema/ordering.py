@@ -1,4 +1,4 @@
-"""Operations on orders, and their answers."""
+"""Operations on orders, and their responses."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def codes(answer: Answer) -> list[str]:
 
 
 async def placed(run: Run, **fields: Any) -> dict[str, Any]:
-    """Place an order of ann's, as the shop does."""
+    """Place an order of the user ann, as the shop does."""
     answer = await run(PLACE, STAFF, input={"username": "ann", "lines": LINES, **fields})
     assert answer["errors"] == []
     assert answer["data"]["placeOrder"]["userErrors"] == []

@@ -1,4 +1,4 @@
-"""Fields of the schema that lead to private objects, and those of them that operations select."""
+"""Fields of the schema that return private objects, and the fields that operations select."""
 
 from collections.abc import Iterable
 

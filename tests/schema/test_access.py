@@ -1,4 +1,4 @@
-"""Who may see and do what: every field and path to what is not public, for every role.
+"""The rights of every role, by every field and path that leads to private objects.
 
 An object that a role may not see looks missing, at the same cost. A new type of object needs rows
 in ``tests/fixtures/access.toml``: its root field, its global id, and each path that leads to it.
@@ -54,7 +54,7 @@ ROLES: dict[str, dict[str, Viewer | None]] = {
         "staff": STAFF,
     },
 }
-"""The orders are the owner's, the tickets the member's; a colleague is of the same organisation."""
+"""The owner has the orders, the member the tickets. A colleague is in the same organisation."""
 STRANGERS = {
     "orders": ("nobody", "other", "moderator"),
     "submissions": ("nobody", "other", "staff"),
@@ -71,7 +71,7 @@ PRIVATE = {
     *("CommentReports", "CommentReport", "ReportReasonCount"),
 }
 OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload", "AddCommentPayload"}
-"""They show what the mutation itself has written."""
+"""These payloads contain what the mutation itself has written."""
 TO_ONESELF = {("Query", "viewer"), ("OrganizationUser", "user")}
 """Fields that return the viewer or null. Each has its own test below."""
 
@@ -125,7 +125,7 @@ MISSING = {
         IDS["TICKET_ID"]: to_base64("Ticket", "gone"),
     },
 }
-"""Replacements that make an operation look up what does not exist."""
+"""Replacements of ids, so that an operation looks up missing objects."""
 SECRETS = ("secret-", "Ann Secret", '"12.50"', '"25.00"', TICKET.subject)
 
 

@@ -1,4 +1,4 @@
-"""Trends and movers as GraphQL: with the table's answers, their limits and their errors."""
+"""Trends and movers by GraphQL: together with the table's data, their limits and their errors."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta

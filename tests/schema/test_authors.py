@@ -173,7 +173,7 @@ async def test_a_display_name_is_read_only_if_no_comment_contains_it(
     queries: int,
     predicted_requests: int,
 ) -> None:
-    del listing  # which has filled the table
+    del listing  # the fixture has filled the table
     noted = Table(table.service, table.name)
     stores, calls = Stores(noted), calls_of(noted)
     answer = await runner(schema, stores)(text)

@@ -1,4 +1,4 @@
-"""A client of the last release keeps working: each break since then is intended, with a reason.
+"""Clients of the last release continue to work, except for intended breaking changes.
 
 A release copies schema.graphql to the fixture and empties ``INTENDED``.
 """
@@ -29,7 +29,7 @@ INTENDED: Mapping[str, str] = {
     r"Field Author\.comments changed type from \w+ to AuthorCommentConnection\.": "its "
     "totalCount was always null",
 }
-"""Why a break is intended, by a pattern of its description."""
+"""The reason for each intended breaking change, by a pattern of its description."""
 
 
 def breaks(released: str, sdl: str) -> list[BreakingChange]:

@@ -1,4 +1,4 @@
-"""A subgraph of Apollo Federation: its SDL, and entities, which are read as ``nodes`` are."""
+"""A subgraph of Apollo Federation: its SDL, and entities, which are read like ``nodes``."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def node(type_name: str, own_id: str) -> tuple[dict[str, object], str]:
 
 
 async def asked(table: Table, text: str, of: object) -> tuple[Answer, dict[str, int]]:
-    """Return the answer, and the requests to DynamoDB after those of a process's first answer."""
+    """Return the response, and its requests to DynamoDB in a process with warm caches."""
     noted = Table(table.service, table.name)
     calls, run = calls_of(noted), runner(SUBGRAPH, Stores(noted))
     await run('{ product(productId: "p0") { statistics { total } } }')

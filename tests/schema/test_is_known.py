@@ -1,4 +1,4 @@
-"""``isKnown``: whether anything is stored of a product, an author or a user."""
+"""``isKnown``: whether the server has data about a product, an author or a user."""
 
 from itertools import product
 
@@ -14,7 +14,7 @@ from tests.schema.conftest import ANN, STAFF, Run, runner
 from tests.strategies import comment, order
 
 PAIRS = list(product(("never", "stored", "removed"), repeat=2))
-"""What happened to the details of a product, and to its comment."""
+"""The state of a product's details, and of its comment."""
 
 
 async def test_a_product_is_known_by_details_or_comments(schema: Schema, each_table: Table) -> None:
@@ -69,7 +69,7 @@ USERS = {
     "comment": (True, True),
     "deleted comment": (False, False),
 }
-"""By what is stored of a user: whether the author is known, and the user."""
+"""For the data of a user: whether the author and the user are known."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A field that fails is null: the fields next to it have their values."""
+"""A failed field is null, and the fields next to it have their values."""
 
 import pytest
 from graphql import GraphQLNonNull, GraphQLObjectType
@@ -13,7 +13,7 @@ SCHEMA = build_schema()
 
 
 def test_each_field_that_may_fail_is_nullable() -> None:
-    """What reads the store may not reach it, and what takes arguments may refuse them."""
+    """A field that reads the store can fail, and so can a field with arguments."""
     graphql_name = SCHEMA.config.name_converter.get_graphql_name
     taking_arguments = {
         f"{name}.{graphql_name(field)}"

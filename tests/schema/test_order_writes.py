@@ -155,5 +155,5 @@ async def test_a_comment_on_a_delivered_product_is_a_verified_purchase(run_each:
     after = await commented("7/8")
     assert after["verifiedPurchase"]
     assert not (await commented("7"))["verifiedPurchase"]
-    # Decided when commenting, and kept.
+    # It is determined when the comment is added, and kept.
     assert [await edited(before), await edited(after)] == [False, True]

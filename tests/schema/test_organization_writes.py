@@ -1,4 +1,4 @@
-"""The mutations of organisations and tickets: their answers, and the stored items."""
+"""The mutations of organisations and tickets: their payloads, and the stored items."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Organisations and tickets as a client reads them, with the requests of each answer."""
+"""Organisations and tickets as a client reads them, with the number of requests."""
 
 from base64 import b64encode
 from dataclasses import replace
@@ -209,7 +209,7 @@ async def test_the_viewers_tickets_are_those_of_all_organisations(
         {"organizationName": name, "type": "MEMBER"} for name in (OTHER.name, ACME.name)
     ]
     assert viewer["comments"]["nodes"] == [{"commentId": "c1"}]
-    # Comments, orders, organisations twice, tickets of two; membership and item of each.
+    # Comments, orders, twice the organisations, tickets of two; membership and item of each.
     assert calls.operations == {"Query": 6, "GetItem": 4}
     first = await run_each(VIEWER, Viewer(MEMBER), status="CLOSED", first=9)
     cut = first["data"]["viewer"]["tickets"]["pageInfo"]
@@ -228,7 +228,7 @@ async def test_the_viewers_tickets_are_those_of_all_organisations(
 async def test_the_tickets_of_a_user_of_many_organisations_are_those_of_the_first(
     run: Run, stores: Stores
 ) -> None:
-    """Others put users into organisations: that must not break the user's list."""
+    """Other users can add a user to organisations. This must not break the user's list."""
     names = [f"o{number:02}" for number in range(MAX_SEGMENTS + 1)]
     rosters = [Roster(Organization(name, "Pro"), [OrganizationUser(name, "zed")]) for name in names]
     await stores.organizations.put_many(rosters)

@@ -1,4 +1,4 @@
-"""Operations with large answers leave turns of the event loop to others."""
+"""While a large result is completed, the event loop runs other tasks."""
 
 import asyncio
 from collections.abc import Hashable
@@ -32,7 +32,7 @@ LARGE = {
 
 
 class FullStore(RecordingStore):
-    """Answers every page with as many rows as requested, at once."""
+    """Returns every page with the requested number of rows, without waiting."""
 
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         edges = [Edge(one, comment_position(one)) for one in ROWS[: cut.limit]]
@@ -40,7 +40,7 @@ class FullStore(RecordingStore):
 
 
 async def turns_beside(text: str) -> int:
-    """Execute an operation; return how many turns another task had meanwhile."""
+    """Execute an operation. Return the number of turns of another task meanwhile."""
     turns = 0
 
     async def beside() -> None:

@@ -48,7 +48,7 @@ async def stored(comments: CommentRepository) -> None:
 
 
 def adds_up(page: dict[str, Any]) -> Counter[str]:
-    """Compare the drawing with the counts; return how many rows had which outcome."""
+    """Compare the plan's rows with its counts. Return the number of rows by outcome."""
     plan = page["plan"]
     by_segment = Counter(row["segment"] for row in plan["rows"])
     assert len(plan["rows"]) == plan["itemsRead"]
@@ -93,7 +93,7 @@ async def test_the_rows_and_figures_of_a_plan_agree(run: Run, filters: dict[str,
 async def test_the_capacity_of_full_pages_equals_that_of_reading_them(
     run: Run, table: Table
 ) -> None:
-    """A process that knows nothing of a product asks each partition for a full page."""
+    """A process without statistics of a product reads a full page from each partition."""
     answer = await run(COMMENTS, explain=True, rating=[1, 5], language=["en", "de"])
     told = answer["data"]["product"]["comments"]["plan"]["fullPages"]
     took = 0.0

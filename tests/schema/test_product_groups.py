@@ -115,7 +115,7 @@ async def test_a_groups_list_has_no_event_cursor(table: Table, schema: Schema) -
 async def test_an_operation_may_read_a_limited_number_of_groups_products(
     table: Table, run: Run, lists: Sequence[int], codes: list[str]
 ) -> None:
-    """Where the prediction, which takes ten products for a group, lets the operation pass."""
+    """The prediction, which assumes ten products per group, accepts the operation."""
     many = {f"large {n}": ProductDetails(group="large") for n in range(60)}
     await Stores(table).products.put_many(many)
     fields = " ".join(f"s{n}: statistics {{ total }}" for n in lists)

@@ -1,4 +1,4 @@
-"""Scalars: instants are shown as Python's ``isoformat`` has them, and every one is specified."""
+"""Scalars: instants are formatted like ``isoformat``, and every scalar has a specification."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

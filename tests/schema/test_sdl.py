@@ -1,4 +1,4 @@
-"""The schema as its readers see it: linters have nothing against it, and much against a worse."""
+"""The SDL: linters find no fault in it, and find faults in a changed copy."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from tests.schema.conftest import Run
 LINT = Path(__file__).with_name("sdl") / "lint.mjs"
 SCHEMA = ROOT / "schema.graphql"
 CONNECTIONS_THAT_COUNT = {"CommentConnection", "ModerationQueueConnection"}
-"""Of all others no counter is kept: a total would be a read of the whole list."""
+"""Other lists have no counters: a total would need a read of the whole list."""
 
 
 def linted(*schemas: Path) -> list[list[dict[str, object]]]:
@@ -66,7 +66,7 @@ NAMED = {"productId": "String", "username": "String", "organizationName": "Strin
     "ids": "ID",
     "productIds": "ID",
 }
-"""What an argument or an input field may name an object by, with its type."""
+"""The arguments and input fields that identify an object, with their types."""
 
 LOOKED_UP = {
     "Query.comment.commentId",
@@ -93,7 +93,7 @@ def test_the_schema_has_its_declared_description(schema: Schema) -> None:
 
 
 def test_arguments_look_up_objects_by_the_documented_kind_of_id(schema: Schema) -> None:
-    """docs/front-ends.md: the shop's own names for its objects, else the global id."""
+    """The rule is in docs/front-ends.md: the shop's own id, or else the global id."""
     ends = ("id", "ids", "username", "usernames", "organizationname", "organizationnames")
     naming = {one for one in given(schema) if one[2] == "ID" or one[1].lower().endswith(ends)}
     assert {path for path, name, of in naming if NAMED.get(name) != of} == LOOKED_UP

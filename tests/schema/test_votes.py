@@ -1,4 +1,4 @@
-"""Helpful votes by the API: once for each person, not for own comments, and on every list."""
+"""Helpful votes by the API: one per person, not for own comments, shown in every list."""
 
 import random
 from collections.abc import Callable

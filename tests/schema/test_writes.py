@@ -1,4 +1,4 @@
-"""The mutations: permissions, answers, and the stored items."""
+"""The mutations: permissions, payloads, and the stored items."""
 
 from typing import Any
 

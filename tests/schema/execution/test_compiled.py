@@ -1,4 +1,4 @@
-"""Every field of the schema answers the same compiled as by graphql-core, on a real engine."""
+"""Every field of the schema has equal results compiled and with graphql-core, on a real engine."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -65,7 +65,7 @@ ROOTS = {
 }
 DOCUMENTS = 60
 REQUIRED = {"username": 'username: "olga"', "interval": "interval: MONTH"}
-"""What fields below the roots are given, by the argument's name."""
+"""The values of required arguments below the root fields, by the argument's name."""
 
 FAULTS = (
     '{ product(productId: "") { id } comment(commentId: "c1") { commentId } }',
@@ -78,9 +78,9 @@ FAULTS = (
 def everything(
     of: Any, schema: Schema, seen: set[tuple[str, str]], within: frozenset[str] = frozenset()
 ) -> str:
-    """Return a selection of all fields of a type and of those below, but of no type in itself.
+    """Return a selection of all fields of a type and below it, without recursion.
 
-    A list is selected once; ``seen`` has the lists so far. Else documents would be huge.
+    Each list is selected once. ``seen`` has the lists so far. Otherwise documents would be huge.
     """
     if is_interface_type(of):
         possible = schema._schema.get_possible_types(of)
@@ -102,7 +102,7 @@ def everything(
 
 
 def operations(schema: Schema) -> dict[str, str]:
-    """Return an operation for each root field that selects all below it."""
+    """Return an operation for each root field. It selects all fields below the root field."""
     query = schema._schema.query_type
     assert query is not None
     assert ROOTS.keys() == query.fields.keys()
@@ -114,7 +114,7 @@ def operations(schema: Schema) -> dict[str, str]:
 
 
 parsed = cache(parse)
-"""The largest documents take a quarter of a second."""
+"""Parsing the largest documents takes a quarter of a second."""
 
 
 def operation(schema: Schema, text: str, *, plainly: int) -> CompiledOperation:
@@ -132,7 +132,7 @@ async def told(compiled: CompiledOperation, context: Context) -> tuple[str, Any]
 
 
 def differences(first: Any, second: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths at which two results differ, with both values, also if only in order."""
+    """Yield the paths at which two results differ, with both values. The order counts."""
     if isinstance(first, dict) and isinstance(second, dict) and [*first] == [*second]:
         for name in first:
             yield from differences(first[name], second[name], f"{path}.{name}")

@@ -1,4 +1,4 @@
-"""A hidden schema: no query shows it, and no error contains a name that the client did not send."""
+"""A hidden schema: no query returns it, and errors contain only names that the client sent."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Small requests that would hurt: each is refused at once, with a sentence and no traceback."""
+"""Small requests that would cost much: each is refused at once, in one sentence."""
 
 import time
 from itertools import pairwise
@@ -34,7 +34,7 @@ def doubling(last: str, *, of: str = "Query") -> str:
 
 
 def everyone(count: int) -> str:
-    """Fragments of which each spreads all the others: 1.3 kB of twelve."""
+    """Twelve fragments that each spread all others: 1.3 kB."""
     names = [f"f{number}" for number in range(count)]
     spread = {one: " ".join(f"...{name}" for name in names if name != one) for one in names}
     return "{...f0}" + " ".join(f"fragment {one} on Query{{{spread[one]}}}" for one in names)
@@ -111,7 +111,7 @@ def test_documents_at_each_limit_are_allowed() -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=5), max_size=9))
 def test_fragments_that_spread_themselves_are_refused_first(spread: list[list[str]]) -> None:
-    """As GraphQL's own rule says, which takes longer; others are measured and validated."""
+    """The message is that of GraphQL's own rule, which takes longer."""
     text = "{...a __typename}"
     for name, inner in zip("abcdefghi", spread, strict=False):
         spreads = " ".join(f"...{one}" for one in inner)
@@ -142,7 +142,7 @@ def test_the_number_of_lexical_units_equals_the_parsers(text: str) -> None:
 
 
 async def test_of_several_operations_only_a_named_one_is_executed() -> None:
-    """A mutation before a query must not run if the client meant the query."""
+    """A mutation before a query must not run if the client wants the query."""
     document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
     answer = await SCHEMA.execute(document)
     assert answer.data is None

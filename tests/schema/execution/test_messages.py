@@ -129,7 +129,7 @@ async def test_an_error_has_the_argument_the_type_and_the_literal(operation: str
 
 
 WRONG = {"Int": '"a"', "ID": "1.5", "Decimal": "1.5", "DateTime": '"2024-12-01T00:00"'}
-"""A value of JSON and of GraphQL that a scalar refuses: a time needs an offset. Else 5 is one."""
+"""A value that each scalar refuses, in JSON and in GraphQL. The default is 5."""
 
 LEAVES = [
     one.name
@@ -238,7 +238,7 @@ JUNK = st.recursive(
 
 
 def near(type_: GraphQLInputType) -> st.SearchStrategy[Any]:
-    """Draw input of a client for a type: a value of the type, or anything else, at any depth."""
+    """Return a strategy for a client's input: a value of the type or any other value."""
     match type_:
         case GraphQLNonNull():
             return near(type_.of_type)

@@ -1,4 +1,4 @@
-"""The work on a document before execution: little, without garbage collection, and charged."""
+"""The work on a document before execution: limited, charged, without garbage collection."""
 
 import gc
 from itertools import count
@@ -16,7 +16,7 @@ SCHEMA = build_schema()
 
 @pytest.fixture
 def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Let a second pass at each read of the clock; return the result of a test."""
+    """Advance the clock by a second at each read. Return the list of charges."""
     monkeypatch.setattr(documents, "thread_time", count().__next__)
     return []
 
@@ -32,7 +32,7 @@ def test_a_new_document_is_charged_and_a_cached_one_is_not(text: str, charges: l
             except GraphQLError:
                 kept = False
     assert charges == ([1.0] if kept else [1.0, 1.0])
-    cache.trusted("{ __typename }")  # here nobody pays
+    cache.trusted("{ __typename }")  # nothing is charged here
     assert len(charges) <= 2
 
 
@@ -52,7 +52,7 @@ def test_garbage_collection_is_off_while_a_document_is_checked() -> None:
             collections.append(info["generation"])
 
     with charging(lambda _: collections.append(-1)):
-        gc.collect()  # or one is due before the work begins
+        gc.collect()  # otherwise a collection may be due before the work begins
         gc.callbacks.append(note)
         try:
             cache.checked(chain(60))

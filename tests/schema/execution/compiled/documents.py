@@ -1,4 +1,4 @@
-"""Documents drawn at random of any schema: aliases, fragments, directives, merged fields."""
+"""Random documents for any schema: aliases, fragments, directives, merged fields."""
 
 import re
 from random import Random
@@ -55,7 +55,7 @@ class Writer:
         self._keys: dict[str, str] = {}
 
     def document(self) -> str:
-        """Return an operation, which may be invalid; ``root`` is the name of its type."""
+        """Return an operation, which may be invalid. ``root`` is the name of its type."""
         mutates = self._random.random() < MUTATIONS
         root = self._schema.mutation_type if mutates else self._schema.query_type
         assert root is not None
@@ -116,9 +116,9 @@ class Writer:
         return f"{head} {self._selection(inner, depth - 1) if depth else '{ __typename }'}"
 
     def _alias(self, name: str, called: str) -> str:
-        """Return an alias, or none; one response key is seldom given to two calls.
+        """Return an alias, or none. Two calls rarely get the same response key.
 
-        Wherever their objects are the same, a document that does so is invalid.
+        If their parent objects are the same, such a document is invalid.
         """
         key = self._random.choice([name, name, "same", f"a{len(self._keys)}", "class"])
         if self._keys.setdefault(key, called) != called and self._random.random() < PARTED:

@@ -1,7 +1,7 @@
-"""Schemas of Strawberry types drawn at random: fields of every kind, over objects of any content.
+"""Random schemas of Strawberry types: fields of every kind, on objects of any content.
 
-A row is its seed. Every look at one of its attributes makes the value anew, so that two executions
-see the same, coroutines and generators included.
+A row is a seed. Each read of an attribute creates the value again from the seed, so that two
+executions get equal values, including coroutines and generators.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ LEAVES: dict[Any, Callable[[Random], Any]] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A field's type: a leaf or an object type, in lists of so many levels, each null or not."""
+    """A field's type: a leaf or an object type, in nested lists, each nullable or not."""
 
     named: Any
     nullable: tuple[bool, ...]
@@ -73,7 +73,7 @@ class Kind:
 
 
 class Later:
-    """What can be awaited, once or never."""
+    """An awaitable that may be awaited at most once."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -89,7 +89,7 @@ class Later:
 
 
 class Row:
-    """An object of one type; ``rate`` is how often a value is out of the ordinary."""
+    """An object of one type. ``rate`` is the frequency of unusual values."""
 
     def __init__(self, typename: str, seed: str, rate: float) -> None:
         self.typename = typename
@@ -133,11 +133,11 @@ class Row:
 
 
 KINDS: dict[tuple[str, str], Kind] = {}
-"""The kind of each field, by type and attribute, of the schema that was made last."""
+"""The kind of each field of the latest schema, by type and attribute."""
 
 
 def _resolver(random: Random, kind: Kind, name: str) -> Callable[..., Any]:
-    """Return a resolver of one of the shapes that Strawberry knows."""
+    """Return a resolver in one of the forms that Strawberry supports."""
     waits = random.randint(0, 2)
 
     def plain(root: Any) -> Any:
@@ -218,7 +218,7 @@ def _type(random: Random, name: str, below: list[type]) -> type:
 
 
 def schema_of(random: Random) -> strawberry.Schema:
-    """Return a schema drawn at random; ``KINDS`` describes its fields."""
+    """Return a random schema. ``KINDS`` describes its fields."""
     KINDS.clear()
     types: list[type] = []
     for name in ("Stem", "Branch", "Tree"):

@@ -147,7 +147,7 @@ async def awaited(value: Any) -> Any:
 async def test_objects_of_an_interface_have_equal_results(name: Any, later: bool) -> None:
     schema = strawberry.Schema(Found, types=[First])
     both = Both(schema, "{ found { __typename a ...F } } fragment F on First { b }")
-    for value in ("w", "x"):  # one that the type takes, and another
+    for value in ("w", "x"):  # an object of the interface's type, and another object
         one = SimpleNamespace(a="v", b=value, of=lambda: name, later=later)
         found, expected = await both.answers({}, SimpleNamespace(found=one))
         assert found == expected

@@ -1,4 +1,4 @@
-"""Leaves out of the ordinary are answered as graphql-core answers them, row by row."""
+"""Unusual leaves have the same results as with graphql-core, row by row."""
 
 from types import SimpleNamespace
 from typing import Any, NewType

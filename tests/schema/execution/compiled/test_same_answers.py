@@ -1,7 +1,7 @@
-"""A compiled operation answers with the same bytes as graphql-core, and with the same errors.
+"""A compiled operation has the same result as graphql-core, to the byte, and the same errors.
 
-An example is a schema with ten valid documents, each executed over four rows with variables of
-their own: `make soak` compares 10,000 documents of 1,000 schemas, 40,000 answers.
+An example is a schema with ten valid documents, each executed on four rows with different
+variables. `make soak` compares 40,000 results of 10,000 documents of 1,000 schemas.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tests.schema.execution.compiled.documents import Writer
 from tests.schema.execution.compiled.schemas import Row, awaited, schema_of
 
 RATES = (0.0, 0.01, 0.05, 0.3)
-"""How often a value of a row is out of the ordinary."""
+"""The frequencies of unusual values in a row."""
 DOCUMENTS = 10
 SCHEMAS = settings(max_examples=1_000 if settings().max_examples >= 1_000 else 12)
 
@@ -33,13 +33,13 @@ Told: TypeAlias = tuple[bytes, list[Any]]
 
 
 def told(result: Any) -> Told:
-    """Return a result as a client sees it, to the byte."""
+    """Return the bytes of a result that a client receives."""
     errors = [(dict(one.formatted), repr(one.original_error)) for one in result.errors or []]
     return orjson.dumps(result.data), errors
 
 
 class Both:
-    """Executes one document by graphql-core and compiled."""
+    """Executes one document with graphql-core and compiled."""
 
     def __init__(self, schema: Any, text: str, **options: bool) -> None:
         self._schema = schema._schema
@@ -75,7 +75,7 @@ class Both:
 
 
 def valid(schema: Any, random: Random) -> Iterator[tuple[str, Writer]]:
-    """Yield documents that validation passes, with what draws their variables."""
+    """Yield valid documents, each with the strategy for its variables."""
     while True:
         writer = Writer(schema._schema, random)
         text = writer.document()
@@ -84,7 +84,7 @@ def valid(schema: Any, random: Random) -> Iterator[tuple[str, Writer]]:
 
 
 async def compared(seed: int) -> Counter[str]:
-    """Compare the answers to the documents of one schema; return how many there were."""
+    """Compare the results of the documents of one schema. Return their number."""
     random = Random(seed)
     schema, counts = schema_of(random), Counter(schemas=1)
     for number, (text, writer) in enumerate(islice(valid(schema, random), DOCUMENTS)):
@@ -102,15 +102,15 @@ async def compared(seed: int) -> Counter[str]:
 
 @pytest.fixture
 def counts(record_property: Callable[[str, object], None]) -> Iterator[Counter[str]]:
-    """Check at the end how much all examples compared, and that both kinds of answers occurred."""
+    """Check at the end how many results were compared, and that both kinds of results occurred."""
     found: Counter[str] = Counter()
     yield found
     record_property("compared", ", ".join(f"{n:,} {what}" for what, n in found.items()))
     assert 0 < found["answers with errors"] < found["answers"]
 
 
-# graphql-core itself leaves what it began in a list of iterables, once another of its items fails.
-# Where that is collected while a named tuple is made, Python cannot even import what would warn.
+# If an item of a list fails, graphql-core leaves other items of the list unawaited. If they are
+# collected while a named tuple is created, Python cannot import the module that warns.
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.filterwarnings(
     "ignore:Exception ignored in. <coroutine:pytest.PytestUnraisableExceptionWarning"
