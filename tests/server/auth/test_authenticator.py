@@ -104,7 +104,7 @@ async def test_a_jwt_without_roles_has_no_roles(authenticator: Authenticator) ->
 
 
 class Noon(datetime):
-    """The clock of the JWT library, stopped."""
+    """A clock for the JWT library that always shows the same time."""
 
     @classmethod
     def now(cls, tz: Any = None) -> "Noon":
@@ -217,7 +217,7 @@ async def test_a_jwt_that_the_key_set_does_not_verify_is_refused(
 
 @pytest.mark.parametrize("secret", [SECRET, None])
 async def test_a_public_key_cannot_verify_hs256(jwks_url: str, secret: str | None) -> None:
-    """The known attack: sign HS256 with the published key, as its bytes."""
+    """A known attack: sign with HS256, with the bytes of the published key as the secret."""
     pem = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"rsa"}').rstrip(b"=")
     body = base64.urlsafe_b64encode(b'{"sub":"ada","exp":32503680000}').rstrip(b"=")

@@ -1,4 +1,4 @@
-"""Maintenance over a store that stalls, is never there, or is wrong."""
+"""Maintenance commands on a store that stalls, is unreachable, or has wrong counts."""
 
 import asyncio
 import time

@@ -217,7 +217,7 @@ def test_missing_aws_settings_are_reported(tmp_path: Path) -> None:
 
 
 class Kept:
-    """Garbage that only a collection finds."""
+    """An object that only garbage collection can free."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -226,7 +226,7 @@ class Kept:
 def test_objects_of_a_command_that_runs_in_this_process_are_collected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A property that runs a thousand of them would fill the memory while it shrinks."""
+    """Otherwise a property that runs a thousand commands would fill the memory."""
     left: list[weakref.ref[Kept]] = []
 
     def command() -> None:

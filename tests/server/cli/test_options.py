@@ -38,7 +38,7 @@ TEXTS = {
     "rate_limit": ("off", "off"),
     "trusted_proxies": ("10.0.0.0/8 ::1", ["10.0.0.0/8", "::1"]),
 }
-"""The text of a variable, and its setting; others are flags, numbers and names."""
+"""For each setting, the text of its variable and the value. Others are flags, numbers or names."""
 
 EXCLUDED = {"aws", "apq", "federation"}
 """Flags that exclude others."""
@@ -82,7 +82,7 @@ def test_without_options_every_setting_has_its_default() -> None:
 
 
 def test_an_empty_environment_variable_is_ignored() -> None:
-    """A stack passes parameters that are not given so."""
+    """A CloudFormation stack passes missing parameters as empty variables."""
     variables = {
         f"MARGINALIA_{option_name(one)[2:].replace('-', '_').upper()}": "" for one in CHANGED
     }

@@ -1,4 +1,4 @@
-"""Commands in a directory without data, as a wrong ``cd`` or a cron job's directory: none works."""
+"""Commands in a directory without data, for example after a wrong ``cd``: all are refused."""
 
 import re
 from pathlib import Path
@@ -52,7 +52,7 @@ REFUSED = {
     "backup": ("monday.db", NO_DATA),
     "restore": ("monday.db", r"monday\.db does not exist: name a backup\."),
 }
-"""The arguments of each command, and its answer."""
+"""The arguments of each command, and its error message."""
 
 ANSWERED = {
     "serve": (
@@ -64,7 +64,7 @@ ANSWERED = {
     "table workbench": ("", r"\{.*\}"),
     "schema": ("", r".*type Query \{.*\}"),
 }
-"""The same for commands that make data or need none. `serve` without --check serves."""
+"""The same for commands that create data or need none. `serve` has --check here."""
 
 FILES = {
     "known.json": '{"a": "{ __typename }"}',
@@ -120,7 +120,7 @@ async def test_a_wrong_table_name_creates_no_table(tmp_path: Path) -> None:
 
 
 async def test_a_command_waits_for_a_server_that_creates_its_data(tmp_path: Path) -> None:
-    """A server takes its directory some milliseconds before the engine makes the file."""
+    """A server locks its directory some milliseconds before the engine creates the file."""
     async with (
         embedded_engine(tmp_path, share=False) as ours,
         embedded_engine(tmp_path, share=True, create=False) as shared,

@@ -30,7 +30,7 @@ def some(made: list[Comment], monkeypatch: pytest.MonkeyPatch) -> list[Comment]:
 
 
 def ignore(comment: object) -> None:
-    """Let anyone delete a comment."""
+    """Allow everyone to delete a comment."""
 
 
 def ignore_progress(written: int, total: int) -> None:

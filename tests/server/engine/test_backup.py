@@ -1,4 +1,4 @@
-"""Backups that are taken while a server writes, and the way back from them."""
+"""Backups during writes, and restores."""
 
 import asyncio
 import itertools
@@ -32,7 +32,7 @@ from tests.server.serving import (
 )
 
 COMMENTS = 400
-"""At the least; writing goes on until the backup has ended."""
+"""The minimum number of comments. Writes continue until the backup has ended."""
 
 CLIENTS = 16
 
@@ -42,12 +42,12 @@ def client_of(server: Served) -> httpx.AsyncClient:
 
 
 async def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command while the event loop goes on."""
+    """Run a command while the event loop continues."""
     return await asyncio.to_thread(called, *arguments)
 
 
 def refused(*arguments: str | Path, **settings: str) -> str:
-    """Return the one line with which a command is refused."""
+    """Return the error message of a command, which is one line."""
     outcome = called(*arguments, **settings)
     assert outcome.returncode == 2, outcome
     (line,) = outcome.stderr.splitlines()
@@ -107,7 +107,7 @@ async def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(sample: Path, tmp_path: Path) -> Path:
-    """A copy of the sample, which no engine runs on."""
+    """A copy of the sample without an engine."""
     return shutil.copytree(sample, tmp_path / "data")
 
 
@@ -117,7 +117,7 @@ async def write(data_dir: Path, items: list[dict[str, dict[str, str]]]) -> None:
 
 
 def holds(data_dir: Path, name: str) -> bool:
-    """Return whether the data file has the item; to start an engine for that would take long."""
+    """Return whether the data file has the item, without starting an engine."""
     with closing(sqlite3.connect(data_dir / "marginalia.db")) as opened:
         query = "SELECT 1 FROM marginalia WHERE pk = ?"
         return opened.execute(query, (f"S:{name}",)).fetchone() is not None
@@ -127,7 +127,7 @@ async def test_a_restore_keeps_the_old_data_as_a_backup(data: Path, tmp_path: Pa
     backup = tmp_path / "backup.db"
     database = data / "marginalia.db"
     outcome = await command("backup", backup, "--data-dir", data)
-    # The table's own marks are items too.
+    # The table's own items, such as the maintenance mode, count too.
     assert outcome.stdout == f"{backup}: {ITEMS + 1} items of {database}.\n"
     await write(data, [item("second")])
     outcome = await command("restore", backup, "--data-dir", data)
@@ -337,12 +337,12 @@ def test_backups_and_restores_killed_at_any_moment_lose_nothing(data: Path, tmp_
 
 
 def working(tmp_path: Path) -> bool:
-    """Whether a backup or restore has begun to copy."""
+    """Return whether a backup or restore has begun to copy."""
     return any(tmp_path.glob(".*.partial")) or any(tmp_path.glob("data/*.restoring"))
 
 
 def counted(database: Path) -> int:
-    """Return how many items a sound database holds."""
+    """Return the number of items in an undamaged database."""
     with closing(sqlite3.connect(database)) as opened:
         assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         (items,) = opened.execute("SELECT count(*) FROM marginalia").fetchone()

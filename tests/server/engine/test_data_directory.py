@@ -76,7 +76,7 @@ async def test_after_a_full_disk_and_a_killed_engine_the_server_waits_for_free_s
             await asyncio.to_thread(fill, data_dir / "ballast")
             with pytest.raises(StoreFullError):
                 await write_much(store.table)
-            for time in (1, 2):  # a full disk is a reason to die twice in a minute
+            for time in (1, 2):  # with a full disk, the engine may end twice within a minute
                 await asyncio.to_thread(fill, data_dir / "ballast")
                 assert await store.table.get(KEPT) == KEPT
                 pid = engine_pid(data_dir)

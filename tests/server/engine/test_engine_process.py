@@ -94,7 +94,7 @@ def sleepers(seconds: str) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("said", [True, False])
 def test_a_program_ends_when_the_process_that_started_it_is_killed(said: bool) -> None:
-    """Once it runs, or at any moment before."""
+    """This is true while the program runs, and at any moment of its start."""
     for number in range(3):
         seconds = f"{600 + random.random()}"
         with subprocess.Popen(
@@ -134,7 +134,7 @@ async def test_the_guard_returns_the_exit_code_of_a_program(
 
 
 async def test_a_killed_guard_does_not_kill_its_program(tmp_path: Path) -> None:
-    """The engine serves on, and is stopped as ever."""
+    """The engine continues, and can be stopped as usual."""
     engine = await EngineProcess.start(tmp_path / "x.db", free_port())
     engine.guard.process.kill()
     engine.guard.process.wait()
@@ -154,7 +154,7 @@ def opened(pid: int) -> set[str]:
 
 
 def test_a_program_does_not_inherit_the_guards_pipe() -> None:
-    """A copy of ours would keep it open; of the other pipes it has only standard error."""
+    """A copy would keep the guard's pipe open. The program inherits only standard error."""
 
     async def descriptors() -> set[str]:
         guard = await guarded(Path("/bin/sleep"), "600")

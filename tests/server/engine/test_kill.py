@@ -16,7 +16,7 @@ COMMENTS = 64
 CLIENTS = 16
 
 Acknowledged = dict[int, str]
-"""The comment's id that the mutation of each number returned."""
+"""The id of the comment that each mutation returned, by the mutation's number."""
 
 
 def client_of(server: Served) -> httpx.AsyncClient:
@@ -42,13 +42,13 @@ async def add_all(
 
 
 async def verify(server: Served, acknowledged: Acknowledged) -> None:
-    """Check that each acknowledged comment is stored once, and that a repeat adds only the rest."""
+    """Check that each acknowledged comment is stored once, and that retries add only the others."""
     async with client_of(server) as client:
         kept = await all_comments(client)
         assert {(comment, f"comment {n}") for n, comment in acknowledged.items()} <= set(kept)
         assert len({text for _, text in kept}) == len(kept)
         again = await add_all(client, list(range(COMMENTS)), {})
-        # On a busy machine a request may reach its deadline: then it is retried.
+        # On a busy machine, a request that reaches its deadline is retried.
         again |= await add_all(client, [n for n in range(COMMENTS) if n not in again], {})
         assert len(again) == COMMENTS
         assert acknowledged.items() <= again.items()

@@ -1,4 +1,4 @@
-"""The data, its backups and its exports are for their owner alone, whatever the umask says."""
+"""Only the owner can read data, backups and exports, with any umask."""
 
 import stat
 from pathlib import Path
@@ -15,14 +15,14 @@ def open_to_others(*paths: Path) -> list[Path]:
 
 
 def ran(*arguments: str | Path) -> str:
-    """Run a command as from a shell with the usual umask; return its standard error."""
+    """Run a command with the usual umask of a shell. Return its standard error."""
     ended = called(*arguments)
     assert ended.returncode == 0, ended.stderr
     return ended.stderr
 
 
 def opened_up(data_dir: Path) -> Path:
-    """Have a data directory be as earlier versions left it."""
+    """Give a data directory the permissions of earlier versions."""
     data_dir.chmod(0o755)
     for file in data_dir.iterdir():
         file.chmod(0o644)

@@ -1,4 +1,4 @@
-"""Messages on opening a table that an older version or another program created."""
+"""Messages for opening a table that an older version or another program created."""
 
 import uuid
 
@@ -42,7 +42,7 @@ async def test_a_table_without_the_local_indexes_is_refused(
         async with open_store(settings, share=True):
             pass
     assert "\n" not in str(fault.value)
-    # Looking at it is allowed.
+    # Reading its description is allowed.
     async with open_store(settings, share=True, usable=False) as store:
         assert (await admin.describe(store.table))["TableName"] == settings.table
 
@@ -60,7 +60,7 @@ async def test_a_missing_table_is_refused(settings: Settings) -> None:
 async def test_a_copy_of_a_table_with_statistics_is_reported(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A restored backup is one, and so is an import: which it was cannot be seen."""
+    """The copy may be a restored backup or an import."""
     async with open_store(settings, share=True, usable=False) as store:
         await create_table(store.table)
         item = await store.table.get(KEY)

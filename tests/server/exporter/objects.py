@@ -1,4 +1,4 @@
-"""Random stores of every kind of object, as hypothesis draws them."""
+"""Strategies for stores with objects of every kind."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,9 +68,9 @@ comments = st.builds(
     st.none() | _INSTANTS,
     st.booleans(),
     _NAMES,
-    st.none(),  # an export leaves out when a moderator published a comment
+    st.none(),  # an export omits the time at which a moderator published a comment
     st.none() | st.builds(Reply, _STATED, _INSTANTS),
-    votes=st.just(0),  # folds count them
+    votes=st.just(0),  # folds change this number
     votes_before=st.integers(0, 3),
     photos=st.lists(_PHOTOS, max_size=3).map(tuple),
 )
@@ -142,7 +142,7 @@ products = st.builds(ProductDetails, title=_TEXTS, picture_url=_ADDRESSES, url=_
 
 @dataclass(frozen=True)
 class Stock:
-    """The objects of one store, each under a unique id."""
+    """The objects of one store, each with a unique id."""
 
     comments: list[CommentRow]
     orders: list[Order]
@@ -165,12 +165,12 @@ class Stock:
         await stores.reports.put_many(self.reports)
         await stores.reports.put_cases(self.cases)
         await stores.votes.put_many(self.votes)
-        await table.drain()  # leaderboards follow by then
+        await table.drain()  # leaderboards are up to date then
 
 
 @st.composite
 def stocks(draw: st.DrawFn) -> Stock:
-    """Objects of every kind; the reports, cases and votes are of the comments."""
+    """Stores with objects of every kind. Reports, cases and votes belong to the comments."""
     of_all = st.lists(rows(), max_size=30, unique_by=lambda one: loaded(one).comment.comment_id)
     there = draw(of_all)
     comments_there = [loaded(one).comment for one in there]
@@ -195,7 +195,7 @@ def stocks(draw: st.DrawFn) -> Stock:
 
 
 async def everything(table: Table) -> dict[tuple[str, str], Item]:
-    """All items of a table by key, but the one that says how it counts since when."""
+    """Return all items of a table by key, except the maintenance mode."""
     items: list[Item] = []
     await scan_all(table, lambda _: None, items.extend)
     found = {(one["PK"]["S"], one["SK"]["S"]): one for one in items}
@@ -204,7 +204,7 @@ async def everything(table: Table) -> dict[tuple[str, str], Item]:
 
 
 class SmallPages(Service):
-    """A service whose scans answer a few items at a time; ``before`` runs at each of them."""
+    """A service whose Scans return a few items each. ``before`` is called before each Scan."""
 
     def __init__(self, table: Table, limit: int, before: Any = None) -> None:
         self._client = table.service

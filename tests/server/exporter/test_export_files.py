@@ -56,7 +56,7 @@ class StoppedError(Exception):
 
 
 def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Stop at that step of those that sync, move or delete files; return the steps taken."""
+    """Stop an export at a step that flushes, moves or deletes files. Return the executed steps."""
     steps: list[str] = []
 
     def watch(owner: object, name: str) -> None:
@@ -192,7 +192,7 @@ async def test_an_export_requires_new_writable_files(
 
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
-    """Limit the size of files: as on a full disk, the write that exceeds it is cut short."""
+    """Limit the size of files. As on a full disk, a write beyond the limit is incomplete."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -236,7 +236,7 @@ async def test_comments_that_are_not_published_are_left_out_and_counted(
 
 
 async def test_items_of_other_programs_are_reported(table: Table, tmp_path: Path) -> None:
-    """Those without an object are counted; an INTEGER holds some invalid ratings, not all."""
+    """Items that cannot be decoded are counted. Some invalid ratings fit into an INTEGER."""
     await Stores(table).comments.put_many(ROWS[:1])
     (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])
     organization = primary_key("ORG#a", "METADATA#a")

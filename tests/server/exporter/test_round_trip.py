@@ -1,4 +1,4 @@
-"""An export that is loaded into another table gives the same items, one by one."""
+"""A load of an export into another table creates equal items."""
 
 import tempfile
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ async def test_a_load_of_an_export_creates_an_equal_table(
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
     await stock.fill(first)
-    assert await verify(first, lambda _: None) == []  # it opens cases, as it does in the second
+    assert await verify(first, lambda _: None) == []  # this opens cases, as in the second table
     with tempfile.TemporaryDirectory() as directory:
         target = directory_of(Path(directory), KINDS, Layout(written_in, all_states=True))
         await export(first, target, "here", lambda _: None)
@@ -86,7 +86,7 @@ async def test_the_commands_create_an_equal_table_and_equal_files(
         assert await everything(first) == await everything(second)
         called("export", "-o", again, "--all-states", *at, second.name, **AWS)
         for kind in KINDS:
-            # Scan segments take turns: the order of their rows may differ.
+            # Scan segments are read in turn, so the order of rows may differ.
             rows = [(where / f"{kind}.jsonl").read_bytes().split(b"\n") for where in (out, again)]
             assert sorted(rows[0]) == sorted(rows[1])
 

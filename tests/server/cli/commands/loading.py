@@ -1,4 +1,4 @@
-"""``marginalia load`` in this process, into the fresh table of a test."""
+"""Runs ``marginalia load`` in this process, into a test's table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,6 @@ from tests.server.serving import AWS, called
 
 
 def load(path: Path | str, store: Sequence[str], *options: str | Path) -> tuple[int, str, str]:
-    """Load a file; return the exit code, the output and the errors."""
+    """Load a file. Return the exit code, the output and the errors."""
     ended = called("load", path, *store, *options, **AWS)
     return ended.returncode, ended.stdout, ended.stderr

@@ -22,7 +22,7 @@ ROWS = oracle.make_comments("42", 30, seed=5)
 
 @pytest.fixture
 async def store(table: Table, dynoxide_url: str) -> list[str]:
-    """The options that lead to a table with comments, organisations and tickets."""
+    """The options that select a table with comments, organisations and tickets."""
     stores = Stores(table)
     await stores.comments.put_many(ROWS)
     await fill(stores)

@@ -41,7 +41,7 @@ def names_in(directory: Path) -> list[str]:
 
 @contextlib.contextmanager
 def fed(store: Sequence[str], rows: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
-    """Run a load of standard input that has got ``rows`` and waits for more."""
+    """Run a load of standard input that has received ``rows`` and waits for more."""
     with subprocess.Popen(
         [MARGINALIA, "load", "-", "--format", "jsonl", *store],
         env=environment(**AWS),
@@ -209,7 +209,7 @@ def test_an_unreadable_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path.touch(mode=0)
     rank = os.geteuid()
     with contextlib.ExitStack() as stack:
-        if rank == 0:  # no file permission binds root
+        if rank == 0:  # file permissions do not apply to root
             os.seteuid(65534)
             stack.callback(os.seteuid, rank)
         caught = stack.enter_context(pytest.raises(CommandError))
@@ -233,7 +233,9 @@ def test_an_incomplete_file_reports_what_was_written(tmp_path: Path, store: list
     path = put(tmp_path, "c.jsonl.gz", gzip.compress(rows.encode(), mtime=0)[:-5_000])
     code, output, errors = load(path, store)
     assert (code, output) == (2, "")
-    *_, last = errors.splitlines(keepends=True)  # a slow machine shows progress before it
+    *_, last = errors.splitlines(
+        keepends=True
+    )  # on a slow machine, the output begins with progress
     first, _, rest = last.partition("; at least ")
     assert first == f"marginalia: {path} is incomplete: get the complete gzip file and load it"
     assert 0 < int(rest.partition(" ")[0].replace(",", "")) < 3_000
@@ -243,7 +245,7 @@ def test_an_incomplete_file_reports_what_was_written(tmp_path: Path, store: list
 async def until_idle(
     process: subprocess.Popen[str], comments: CommentRepository, comment_id: str
 ) -> None:
-    """Wait for a comment, and until a process has used no processor for a while."""
+    """Wait until a comment is stored, and a process has used no CPU time for a while."""
     watched, quiet, before = psutil.Process(process.pid), 0, -1.0
     stored = False
     async with timeout(60):

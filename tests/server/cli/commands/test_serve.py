@@ -44,7 +44,7 @@ def client_of(server: Served, headers: dict[str, str] | None = None) -> httpx.As
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server for tests that leave it as it was."""
+    """A server for tests that do not change it."""
     with served(tmp_path_factory.mktemp("running")) as server:
         yield server
 
@@ -111,20 +111,22 @@ LISTEN = (
 
 
 def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> None:
-    """A browser ends a stream that it has just opened. The next request takes its place.
+    """A browser closes a stream that it has just opened, and the next request runs in its place.
 
-    An option and a variable of the environment set the server's limits.
+    An option and an environment variable set the server's limits.
     """
     with served(tmp_path, "--rate-limit", "off", MARGINALIA_REQUEST_TIMEOUT="1") as server:
         address = urlsplit(server.url)
         where = (str(address.hostname), address.port or 0)
         for number in range(6 * MAX_PER_CLIENT):
             with socket.create_connection(where, timeout=60) as client:
-                without_a_word = struct.pack("ii", number % 2, 0)  # a reset, for every other one
+                without_a_word = struct.pack(
+                    "ii", number % 2, 0
+                )  # every other client resets its connection
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, without_a_word)
                 client.sendall(LISTEN)
         answer = b""
-        while b" 200 " not in answer:  # the last ones may be leaving still
+        while b" 200 " not in answer:  # the last clients may still be disconnecting
             with socket.create_connection(where, timeout=60) as client:
                 client.sendall(LISTEN)
                 answer = client.recv(100)
@@ -135,7 +137,7 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
 
 
 def test_a_body_above_the_limit_ends_its_connection(running: Served) -> None:
-    """The server does not read on after a refusal: a client may send for hours."""
+    """After a refusal the server stops reading, because a client may send data for hours."""
     head = (
         b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: 400000000\r\n\r\n"
@@ -164,7 +166,7 @@ async def test_a_server_ends_with_a_reason_if_its_engine_ends_repeatedly(tmp_pat
 
 
 def refusal(*arguments: str | Path, **settings: str) -> str:
-    """Return the one line with which a command is refused."""
+    """Return the error message of a command, which is one line."""
     outcome = called(*arguments, **settings)
     assert outcome.returncode == 2, outcome
     assert outcome.stdout == ""

@@ -101,7 +101,7 @@ def test_in_transactional_mode_no_code_of_streams_is_imported(tmp_path: Path) ->
 
 @pytest.fixture
 def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """The options of a table that servers may use, which take a moment to settle."""
+    """The options of a table that other servers may use. The command waits a moment for them."""
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0.2)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")

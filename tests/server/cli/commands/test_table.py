@@ -29,7 +29,7 @@ def run(*arguments: str) -> None:
 
 @pytest.fixture
 async def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """A table of the first release, somewhere else than in the embedded engine."""
+    """A table of the first release, on an endpoint."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
     older = Table(table.service, f"{table.name}-older")
@@ -117,7 +117,7 @@ async def test_the_documented_restore_of_a_backup_works(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A restored copy has the items, and here not all counts; no expiry, and another id."""
+    """The restored copy has the items and some counts, no expiry, and another id."""
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     await Stores(table).comments.put_many(oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items
