@@ -1,4 +1,4 @@
-"""``marginalia`` as a separate process, started as a user starts it."""
+"""Runs ``marginalia`` as a separate process, as a user does."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ AWS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGI
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Return this environment without settings of Marginalia's or AWS's but ``settings``."""
+    """Return this environment without settings of Marginalia and AWS, and with ``settings``."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -56,10 +56,10 @@ def marginalia(*arguments: str | Path, **settings: str) -> subprocess.CompletedP
 
 
 def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as ``marginalia`` does, but in this process, which has imported it already.
+    """Run a command like ``marginalia``, but in this process, which has imported it already.
 
-    The imports are what a process of its own spends most of its time on. Where an event loop runs,
-    a thread gives the command one of its own.
+    A separate process would spend most of its time on imports. If an event loop is running, the
+    command runs in a thread with its own event loop.
     """
     return called_as("marginalia", main.main, *arguments, **settings)
 
@@ -67,7 +67,7 @@ def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProce
 def called_as(
     name: str, act: Callable[[], None], *arguments: str | Path, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run another program of ours in the same way, by its function."""
+    """Run another program of this repository in the same way, by its function."""
     said, complained = StringIO(), StringIO()
     mask = os.umask(0o022)
     with (
@@ -87,7 +87,7 @@ def called_as(
 
 
 def _exit_code(act: Callable[[], None]) -> int:
-    """Run a command line; return the code with which a process would end."""
+    """Run a command line. Return the exit code of a process."""
     try:
         act()
     except SystemExit as end:
@@ -96,7 +96,9 @@ def _exit_code(act: Callable[[], None]) -> int:
             return 1
         return end.code or 0
     finally:
-        gc.collect(1)  # else each command leaves 10 MB; to walk what is older takes up to a second
+        gc.collect(
+            1
+        )  # otherwise each command leaves 10 MB; a collection of older objects takes up to a second
     return 0
 
 
@@ -113,7 +115,7 @@ def bearer(username: str, *roles: str, name: str | None = None) -> dict[str, str
 
 @dataclass
 class Served:
-    """A server that listens at ``url``; ``said`` is its banner, ``log`` holds its stderr."""
+    """A server that listens at ``url``. ``said`` is its banner, and ``log`` has its stderr."""
 
     process: subprocess.Popen[str]
     data_dir: Path
@@ -131,12 +133,12 @@ class Served:
         self.process.wait(60)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """Ask the server to end; return its exit code and what stderr held."""
+        """Stop the server. Return its exit code and its stderr."""
         self.process.send_signal(number)
         return self.ended()
 
     def ended(self) -> tuple[int, str]:
-        """Wait for the server to end; return its exit code and what stderr held."""
+        """Wait until the server has ended. Return its exit code and its stderr."""
         code = self.process.wait(60)
         self.log.seek(0)
         return code, self.log.read()
@@ -188,7 +190,7 @@ mutation ($input: AddCommentInput!) {
 
 
 async def add_comment(client: httpx.AsyncClient, text: str, key: str | None = None) -> str | None:
-    """Return the id of the comment that was acknowledged, None when none was."""
+    """Return the id of the acknowledged comment; None if it was not acknowledged."""
     comment = {"productId": "42", "rating": 5, "language": "en", "text": text}
     variables = {"input": comment | {"idempotencyKey": key}}
     try:

@@ -92,7 +92,7 @@ def test_a_missing_redis_package_is_reported_with_the_command_that_installs_it(
 async def test_listeners_of_two_servers_receive_the_same_events(
     tmp_path: Path, dynoxide_url: str
 ) -> None:
-    """A cursor of one server is valid at the other, also after the other has restarted."""
+    """A cursor of one server is valid at the other server, also after the other has restarted."""
     with redis_server() as redis:
         store = ("--endpoint-url", dynoxide_url, "--table", f"brokers-{tmp_path.name}")
         assert called("table", "create", *store, **AWS).returncode == 0

@@ -98,7 +98,7 @@ async def test_settings_and_the_files_and_services_that_they_name_are_checked(
 
 
 async def nothing(_: Settings) -> AsyncIterator[Finding]:
-    """Take the place of the store's checks, which other tests show."""
+    """Replace the checks of the store, which have other tests."""
     found: list[Finding] = []
     for one in found:
         yield one
@@ -178,7 +178,7 @@ async def test_a_table_without_an_index_is_reported(place: Settings, table: Tabl
 async def test_an_index_that_is_being_created_is_reported(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No engine here fills indexes slowly enough to see it."""
+    """The engines create indexes too fast for this check."""
     description = await admin.describe(table)
     assert (await checks.indexes(table)).level is Level.OK
     description["GlobalSecondaryIndexes"][0] |= {"IndexStatus": "CREATING", "Backfilling": True}
@@ -229,7 +229,7 @@ async def test_a_server_of_trusted_documents_without_any_is_reported(
 
 
 async def test_an_unreadable_directory_is_a_warning(tmp_path: Path) -> None:
-    """As another user's; this one is refused to root, too."""
+    """This happens if another user owns it. This directory is unreadable for root too."""
     found = await report(Settings(data_dir=tmp_path / ("x" * 300)))
     for subject in ("files", "table"):
         assert found[subject].level is Level.WARNING

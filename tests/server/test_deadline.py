@@ -1,4 +1,4 @@
-"""One deadline for each request over HTTP, before a store that is slow, silent or gone."""
+"""One deadline for each HTTP request, with a store that is slow, silent or unreachable."""
 
 import asyncio
 import time
@@ -49,7 +49,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 async def beyond(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Table, Proxy]]:
-    """A table as its server sees it, through a proxy."""
+    """A table whose client sends its requests through a proxy."""
     async with through_proxy(await fresh_table(clients, dynoxide_url)) as both:
         yield both
 
@@ -69,14 +69,14 @@ async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[htt
 
 @pytest.fixture
 async def patient(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server with a deadline that no busy machine reaches."""
+    """A client of a server with a deadline that is long enough for a busy machine."""
     async with serving(beyond, 30) as client:
         yield client
 
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No call is abandoned and repeated because a busy machine is slow."""
+    """Let attempts take longer, so that a busy machine does not cause retries."""
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
 
 
@@ -136,7 +136,7 @@ async def test_an_html_page_ends_with_the_deadline_too(
 
 
 async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: str) -> None:
-    """Begin a request, and close its connection once an operation of it is on its way."""
+    """Begin a request, and close its connection when it has sent an operation."""
     task = asyncio.ensure_future(work(client))
     await proxy.arrival(operation)
     task.cancel()
@@ -153,7 +153,7 @@ async def test_no_request_to_dynamodb_is_sent_for_a_disconnected_client(
     answered = asyncio.Event()
     proxy.choose = lambda asked, _: held(answered) if asked == operation else None
     await leave(patient, work, proxy, operation)
-    await asyncio.sleep(0.3)  # what was sent before arrives
+    await asyncio.sleep(0.3)  # requests that were sent before arrive
     asked = len(proxy.seen)
     answered.set()
     await asyncio.sleep(0.3)
@@ -177,7 +177,7 @@ async def test_a_write_that_was_sent_is_completed_for_a_disconnected_client(
 async def test_no_second_attempt_is_made_for_a_disconnected_client(
     patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
-    """Neither for a read nor for a write with a lost first attempt."""
+    """This is true for a read and for a write whose first attempt was lost."""
     for work, operation in ((page, "Query"), (add, "GetItem"), (add, "TransactWriteItems")):
         proxy.choose = in_turn(operation, [lose] * 9)
         await leave(patient, work, proxy, operation)
@@ -188,7 +188,7 @@ async def test_no_second_attempt_is_made_for_a_disconnected_client(
 
 
 async def test_a_slow_upload_does_not_use_up_the_deadline(client: httpx.AsyncClient) -> None:
-    """The clock starts once the body is there: how slow a body may be is another limit."""
+    """The deadline starts when the body is complete. The time for a body has another limit."""
 
     async def body() -> AsyncIterator[bytes]:
         yield b'{"query": "{ product(productId: '
@@ -211,7 +211,7 @@ async def test_during_an_outage_requests_fail_fast_and_then_work_again(
     answers = [await page(client) for _ in range(20)]
     codes = {error["extensions"]["code"] for one in answers for error in one.json()["errors"]}
     assert codes == {"UNAVAILABLE"}
-    assert len(proxy.seen) < 40  # retries would add six and more for each request
+    assert len(proxy.seen) < 40  # retries would add at least six for each request
     proxy.choose = nothing
     async with asyncio.timeout(60):
         while "errors" in (await page(client)).json():  # noqa: ASYNC110 - asked, not told
@@ -219,7 +219,7 @@ async def test_during_an_outage_requests_fail_fast_and_then_work_again(
 
 
 async def test_pipelined_requests_are_answered_in_order(client: httpx.AsyncClient) -> None:
-    """A further request on the connection does not mean that the client has left."""
+    """Another request on the connection does not mean that the client has disconnected."""
     address = urlsplit(str(client.base_url))
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     body = b'{"query": "{ __typename }"}'

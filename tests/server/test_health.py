@@ -1,4 +1,4 @@
-"""Liveness, and readiness of stores that fail in one way or another."""
+"""Liveness, and readiness with failing stores."""
 
 import asyncio
 import shutil
@@ -61,7 +61,7 @@ def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Look at the store at each probe."""
+    """Check the store at each probe."""
     monkeypatch.setattr("server.health.GOOD_FOR", 0.0)
 
 
@@ -83,7 +83,7 @@ async def test_concurrent_probes_share_one_read(table: Table) -> None:
 async def test_a_server_with_throttled_reads_and_writes_is_ready(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A balancer that took every server away would refuse the pages that are still served."""
+    """If a load balancer removed every server, pages that can still be read would be refused."""
     monkeypatch.setattr("server.health.DEADLINE", 0.2)
     service = FaultyClient(table.service, *[refuse(client_error("ThrottlingException"))] * 100)
     async with client_of(Table(service, table.name)) as client:
@@ -138,7 +138,7 @@ async def test_a_server_with_a_full_disk_is_ready_because_it_serves_reads(tmp_pa
 async def test_a_server_whose_write_ahead_log_was_removed_is_not_ready(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log's contents are acknowledged, and not yet in the data file."""
+    """The log contains acknowledged writes that are not in the data file yet."""
     settings, left = Settings(data_dir=tmp_path / "live"), tmp_path / "left"
     async with open_store(settings, share=False):
         pass
@@ -147,10 +147,10 @@ async def test_a_server_whose_write_ahead_log_was_removed_is_not_ready(
         client_of(store.table, store.directory) as client,
     ):
         assert await asked(client, "/health/ready") == OK
-        shutil.copytree(settings.data_dir, left)  # as a kill leaves it
+        shutil.copytree(settings.data_dir, left)  # as after a kill
         (settings.data_dir / "marginalia.db-wal").unlink()
         assert "marginalia.db-wal is missing" in await unready(client, caplog)
-    async with embedded_engine(settings.data_dir, share=False):  # it was stopped in good order
+    async with embedded_engine(settings.data_dir, share=False):  # the engine was stopped normally
         pass
     (left / "marginalia.db-wal").unlink()
     assert "marginalia.db-wal is missing" in await refusal(left)

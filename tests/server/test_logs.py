@@ -1,4 +1,4 @@
-"""The log as lines of text and of JSON, in quiet times and in a storm."""
+"""The log as text and as JSON, with few and with many lines."""
 
 import logging
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.server.serving import bearer, served
 
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
-    """A logger of which the root's handlers see nothing."""
+    """A logger that does not pass lines to the root's handlers."""
     made = logging.getLogger("tests.logs")
     made.propagate = False
     yield made
@@ -114,7 +114,7 @@ def test_each_kind_of_error_logs_its_traceback(logger: logging.Logger) -> None:
 
 
 def test_a_server_logs_json_and_each_traceback_once(tmp_path: Path) -> None:
-    """The secret is read at each request; one that is too short is a fault of the server."""
+    """The secret is read at each request. A too short secret is an internal error."""
     with served(tmp_path, "--log-format", "json", MARGINALIA_JWT_SECRET="") as server:
         (tmp_path / "jwt-secret").write_text("short")
         for number in range(5):

@@ -1,4 +1,4 @@
-"""Manifests: both formats, and a sentence for whatever is neither."""
+"""Manifests: both formats, and the message for an invalid manifest."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The settings of moderation: a list of words that says nothing is refused at start."""
+"""The settings of moderation: an empty word list is refused at the start."""
 
 from pathlib import Path
 

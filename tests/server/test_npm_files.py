@@ -1,4 +1,4 @@
-"""What an image has of npm's packages."""
+"""The npm files in an image."""
 
 from pathlib import Path
 

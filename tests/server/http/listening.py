@@ -1,4 +1,4 @@
-"""A server of this process for an application, and clients that speak to it byte by byte."""
+"""Serves an application in this process, and opens clients that send raw bytes."""
 
 import asyncio
 import socket
@@ -22,8 +22,8 @@ HANDSHAKE = (
 @asynccontextmanager
 async def listening(app: ASGIApp, settings: Settings | None = None) -> AsyncIterator[int]:
     """Serve ``app`` as ``marginalia serve`` does; yield the port."""
-    # asyncio switches Nagle's algorithm off for connections of this protocol only, uvloop for all:
-    # with it, an answer in two writes takes 40 ms.
+    # asyncio switches Nagle's algorithm off only for connections of this protocol, and uvloop for
+    # all. With the algorithm, a response in two writes takes 40 ms.
     with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(512)
@@ -44,10 +44,10 @@ class Client:
         self.reader = reader
         self.writer = writer
         self.head = ""
-        """The last answer's."""
+        """The head of the last response."""
 
     async def answer(self) -> tuple[int, str]:
-        """Return the next answer's status and body."""
+        """Return the next response's status and body."""
         async with asyncio.timeout(60):
             self.head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
             length = int(self.head.partition("content-length: ")[2].split()[0])
@@ -55,19 +55,19 @@ class Client:
         return int(self.head.split()[1]), body.decode()
 
     async def ask(self, request: bytes) -> tuple[int, str]:
-        """Send a request and return its answer."""
+        """Send a request and return its response."""
         self.writer.write(request)
         return await self.answer()
 
     async def rest(self) -> bytes:
-        """Return what comes until the server closes the connection."""
+        """Return the bytes that arrive until the server closes the connection."""
         async with asyncio.timeout(60):
             return await self.reader.read()
 
 
 @asynccontextmanager
 async def clients(port: int, count: int = 1, send: bytes = b"") -> AsyncIterator[list[Client]]:
-    """Connect so many clients, each of which sends some bytes."""
+    """Connect this number of clients. Each sends some bytes."""
     opened = [Client(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
     for client in opened:
         client.writer.write(send)
@@ -79,20 +79,20 @@ async def clients(port: int, count: int = 1, send: bytes = b"") -> AsyncIterator
 
 
 async def taken(port: int) -> None:
-    """Wait until the server has read what others have sent: its loop reads from all in turn."""
+    """Wait until the server has read all bytes: its loop reads from all clients in turn."""
     async with clients(port) as (probe,):
         assert (await probe.ask(HEALTH))[0] == 200
 
 
 class Echo:
-    """An application that answers with the body it got, and may be held up."""
+    """An application that returns the request's body, and can be delayed."""
 
     def __init__(self) -> None:
         self.served = 0
         self.headers: list[tuple[bytes, bytes]] = []
-        """The last request's."""
+        """The headers of the last request."""
         self.serving = asyncio.Event()
-        """Set once a request runs."""
+        """Set when a request runs."""
         self.held = asyncio.Event()
         self.held.set()
 

@@ -1,4 +1,4 @@
-"""Clients that listen, by WebSocket and by server-sent events."""
+"""Clients of subscriptions, by WebSocket and by server-sent events."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -24,9 +24,10 @@ Event = dict[str, Any]
 
 @asynccontextmanager
 async def socket(url: str, init: Any = None, **options: Any) -> AsyncIterator[ClientConnection]:
-    """Connect by WebSocket and introduce the client."""
+    """Connect by WebSocket and send ``connection_init``."""
     address = url.replace("http", "ws", 1) + "/graphql"
-    # With a bounded queue the client would not read the answer to its close behind many events.
+    # With a bounded queue, the client would not read the response to its close frame after many
+    # events.
     options = {"max_queue": None, "close_timeout": 0.2} | options
     async with connect(address, subprotocols=[PROTOCOL], **options) as connection:
         await say(connection, type="connection_init", payload=init)

@@ -1,4 +1,4 @@
-"""More requests than run at once: a moment of patience, then 503, and health always."""
+"""More requests than can run at once: a short wait, then 503. Health checks always work."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ ANOTHER = POST.replace(b"Host", b"X-Forwarded-For: 203.0.113.9\r\nHost").replace
 
 @pytest.fixture(autouse=True)
 def busy_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count waiting requests as working ones, and let none wait."""
+    """Run no additional requests while requests wait for the store, and queue no request."""
     monkeypatch.setattr(admission, "MOST_WAITING", 1)
     monkeypatch.setattr(admission, "BURST", 0)
     monkeypatch.setattr(admission, "WAIT", 0)
@@ -37,7 +37,7 @@ async def test_requests_beyond_the_queue_are_refused_with_retry_after() -> None:
     async with listening(app, ONE) as port, clients(port, 3) as (busy, client, probe):
         await running(app, busy)
         status, text = await client.ask(POST)
-        assert status == 503  # while the other one still runs
+        assert status == 503  # while the other request still runs
         assert text == (
             '{"errors":[{"message":"The server is busy: try again in a second.",'
             '"extensions":{"code":"UNAVAILABLE"}}]}'
@@ -77,7 +77,7 @@ async def test_the_refusal_of_a_head_request_has_no_body(accept: str) -> None:
         client.writer.write(head)
         answered = await client.reader.readuntil(b"\r\n\r\n")
         assert answered.startswith(b"HTTP/1.1 503 ")
-        assert (await client.ask(HEALTH))[0] == 200  # the next bytes are the next answer
+        assert (await client.ask(HEALTH))[0] == 200  # the next bytes are the next response
         app.held.set()
 
 
@@ -138,9 +138,9 @@ async def test_more_requests_may_wait_if_requests_end_quickly(
 
     async with listening(app, ONE) as port, clients(port) as (client,):
         assert await refused(port) == 17
-        for _ in range(300):  # no request waits, so the client's frequency is no pace
+        for _ in range(300):  # no request waits, so the frequency of requests is not the pace
             assert (await client.ask(POST))[0] == 200
-        assert await refused(port) == 16  # the three that waited were a little quicker
+        assert await refused(port) == 16  # the three requests that waited were a little quicker
         with monkeypatch.context() as patched:
             patched.setattr(admission, "BURST", 60)
             for _ in range(15):
@@ -154,7 +154,7 @@ async def test_a_request_that_waited_too_long_is_refused(monkeypatch: pytest.Mon
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
-        assert (await client.ask(POST))[0] == 503  # also while nothing ends
+        assert (await client.ask(POST))[0] == 503  # also while no request ends
         app.held.set()
         assert (await busy.answer())[0] == 200
         assert await client.ask(POST) == (200, "/page:abc")
@@ -222,7 +222,7 @@ async def test_a_client_cannot_fill_the_queue_for_other_clients(
 async def test_more_requests_run_while_the_store_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
     monkeypatch.setattr(admission, "MOST_WAITING", 4)
-    monkeypatch.setattr(admission, "ON_TIME", 5)  # also on a machine that is busy with other things
+    monkeypatch.setattr(admission, "ON_TIME", 5)  # also on a busy machine
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 6) as (busy, *others):
         await running(app, busy)

@@ -1,4 +1,4 @@
-"""The quick part of `make trial NAME=audit`, on servers that listen."""
+"""The quick part of `make trial NAME=audit`, on real servers."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A client never reads an operator's instruction: no command, option or setting of the server."""
+"""No client receives an instruction for operators: a command, an option or a setting."""
 
 import ast
 import re
@@ -14,10 +14,10 @@ ROOT = Path(schema.__file__).parents[1]
 SEEN_BY_CLIENTS = ("schema", "resolvers", "server/http", "server/auth", "server/health.py")
 
 LOGGED = {": give exactly this with --jwt-issuer"}
-"""Words of an error that only the log shows."""
+"""Words of an error that is only logged."""
 
 OPERATORS_OWN = ROOT / "server/auth/secret.py"
-"""Its errors are CommandErrors, which commands print."""
+"""The module's errors are CommandErrors, which only commands print."""
 
 INSTRUCTION = re.compile(r"\bmarginalia [a-z]|(?<![\w-])--[a-z]|MARGINALIA_|AWS_")
 

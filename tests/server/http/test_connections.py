@@ -1,4 +1,4 @@
-"""Connections that send nothing, slowly, or too much, and their neighbours."""
+"""Connections that send nothing, slowly, or too much, and other connections meanwhile."""
 
 import asyncio
 import gc
@@ -96,7 +96,7 @@ async def test_no_connection_with_a_running_request_is_closed_for_a_new_one() ->
 
 
 async def closed(opened: list[Client], count: int) -> None:
-    """Wait until the server has closed so many connections, unasked."""
+    """Wait until the server has closed this number of connections."""
     waiting = {asyncio.create_task(client.rest()) for client in opened}
     try:
         async with asyncio.timeout(60):
@@ -262,7 +262,7 @@ async def test_the_body_of_an_upgrade_request_in_two_reads_is_not_parsed_as_a_re
     "sent", [b"no HTTP", b"GET / HTTP/1.1\r\nX-Header: " + b"a" * 100_000, HANDSHAKE]
 )
 async def test_no_refusal_is_sent_before_an_earlier_response(sent: bytes) -> None:
-    """The server can only close: the first request of the pipeline still runs."""
+    """The server can only close the connection, because the first request still runs."""
     app = Echo()
     app.held.clear()
     async with listening(app) as port, clients(port, 1, GET) as (client,):
@@ -402,14 +402,14 @@ async def test_a_stop_does_not_wait_for_incomplete_requests(
             (idle,) = await stack.enter_async_context(clients(port))
             assert (await idle.ask(GET))[0] == 200
             begun = time.monotonic()
-        assert time.monotonic() - begun < 50  # where requests that run have sixty
+        assert time.monotonic() - begun < 50  # running requests have sixty
         assert await slow.rest() == b""
 
 
 async def test_a_request_that_begins_while_the_server_stops_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also a request that has begun when they close."""
+    """A request whose first bytes have arrived is answered too."""
     monkeypatch.setattr(connections, "_LAST_CALL", 0.3)
     ended, last_call = asyncio.Event(), asyncio.Event()
     end, close_soon = Connection.shutdown, Connection._close_soon
@@ -431,7 +431,7 @@ async def test_a_request_that_begins_while_the_server_stops_is_answered(
             assert (await client.ask(GET))[0] == 200
         ending = asyncio.create_task(serving.aclose())
         await ended.wait()
-        monkeypatch.setattr(connections, "_LAST_CALL", 30)  # for the request that has begun
+        monkeypatch.setattr(connections, "_LAST_CALL", 30)  # for the rest of the request
         other.writer.write(GET[:-2])
         assert (await one.ask(GET))[0] == 200
         assert "connection: close" in one.head
@@ -512,12 +512,12 @@ def test_some_descriptors_are_left_for_the_store(descriptors: int, most: int) ->
 async def test_clients_wait_while_the_system_has_no_free_descriptor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(serving, "LISTENERS", 1)  # asyncio tries, and reports, 2,048 times for each
+    monkeypatch.setattr(serving, "LISTENERS", 1)  # asyncio tries 2,048 times, and logs each failure
     monkeypatch.setattr(logging.getLogger("asyncio"), "disabled", True)
     loop = asyncio.get_running_loop()
     async with listening(Echo()) as port, clients(port) as (client,):
         assert (await client.ask(GET))[0] == 200
-        gc.collect()  # what others left open would leave a descriptor free when it is closed
+        gc.collect()  # a descriptor of an earlier test would be closed and become free
         with socket.socket() as late:
             late.setblocking(False)
             limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -535,7 +535,7 @@ async def test_clients_wait_while_the_system_has_no_free_descriptor(
 
 
 def test_many_connections_neither_block_the_server_nor_fill_its_log(tmp_path: Path) -> None:
-    """A shell's soft limit is often 1,024, a service's 256; and one day the hard one is reached."""
+    """A shell's soft limit is often 1,024, and a service's is 256."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Pages of other origins: which may call the API, and the headers that browsers get."""
+"""Pages of other origins: which of them may call the API, and the CORS headers."""
 
 import httpx
 import pytest
@@ -19,12 +19,12 @@ PREFLIGHT = {
 }
 ANYBODY = Authenticator(secret=lambda: None)
 SIGNED = {"Authorization": "Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.e30.eA"}
-"""By a key of the key set's; its head is {"alg":"RS256","kid":"k"}."""
+"""A JWT that a key of the key set signed; its head is {"alg":"RS256","kid":"k"}."""
 NOWHERE = Issuer(jwks_url="http://127.0.0.1:9")
 
 
 async def asked(client: httpx.AsyncClient, origin: str) -> tuple[httpx.Response, httpx.Response]:
-    """The preflight and the request of a page."""
+    """Send the preflight request and the request of a page."""
     preflight = await client.options("/graphql", headers={"Origin": origin, **PREFLIGHT})
     answer = await client.post(
         "/graphql", json={"query": "{ __typename }"}, headers={"Origin": origin}

@@ -1,4 +1,4 @@
-"""The bound of an answer's size."""
+"""The maximum size of a response."""
 
 import json
 import tracemalloc
@@ -65,7 +65,7 @@ async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_many_bytes_ar
 
 
 def test_the_limit_of_a_response_is_in_bytes() -> None:
-    """Of JSON's own bytes too, and of those that UTF-8 and escapes add."""
+    """The bytes of JSON's syntax, of UTF-8 and of escapes count too."""
     envelope = len(json.dumps({"data": {"a": ""}}, separators=(",", ":")))
     for text, size in (("a", 1), ("é", 2), ("🦊", 4), ('"', 2), ("\x01", 6)):
         most = (MAX_RESPONSE - envelope) // size

@@ -1,4 +1,4 @@
-"""A server answers for its own hosts, and for health checks by any address."""
+"""A server accepts its own hosts, and health checks for any host."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""In updates an omitted field keeps its value; null clears it where the field may be empty.
+"""In updates, an omitted field keeps its value. Null clears a field that may be empty.
 
 Each document runs twice: graphql-core executes it first, then it is compiled.
 """
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Update:
     mutation: str
-    """Its input's type is the same name with a capital letter."""
+    """The name of the input type is the same with a capital letter."""
     shown: str
     which: Mapping[str, str]
     full: Mapping[str, Any]

@@ -129,7 +129,7 @@ async def test_a_server_of_trusted_documents_executes_no_others(table: Table, as
         beside = await ask(client, query="{ a: __typename }", **hashed(sha256("{ a: __typename }")))
         assert code_of(beside) == "UNTRUSTED_DOCUMENT"
         assert code_of(await ask(client, **hashed(UNKNOWN))) == "PERSISTED_QUERY_NOT_SUPPORTED"
-        # The text of a trusted document is that document.
+        # A request with the text of a trusted document is accepted too.
         assert (await ask(client, query=VIEW, variables=VARIABLES)).json() == SEEN
 
 
@@ -160,7 +160,7 @@ async def test_a_document_added_to_the_table_is_available_at_once(table: Table) 
 async def test_every_process_finds_a_new_document_by_text_and_hash(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also if no client has requested it from this process by its id.
+    """This is true even if no client has requested the document by id from this process.
 
     If its text was refused, it is looked up again after some seconds.
     """
@@ -215,7 +215,8 @@ async def test_an_unavailable_store_is_reported(
 
 @pytest.mark.parametrize("retry", [by_post, by_get])
 async def test_apollo_and_urql_register_unknown_documents(table: Table, retry: Any) -> None:
-    """Exactly the requests of both: a hash, the text next to it (urql's by GET), and hashes."""
+    """Exactly the requests of both clients: a hash, the text with the hash (by GET for urql), and
+    hashes."""
     async with serving(table, apq=True) as client:
         unknown = await by_get(
             client, operationName="View", variables=VARIABLES, **hashed(sha256(VIEW))

@@ -1,4 +1,4 @@
-"""A server with ``--no-compile`` answers as other servers do, by graphql-core alone."""
+"""A server with ``--no-compile`` has equal responses, and uses only graphql-core."""
 
 import httpx
 import pytest
@@ -18,7 +18,7 @@ PAGE = """query ($with: Boolean!) {
 
 
 async def asked(client: httpx.AsyncClient) -> list[bytes]:
-    """Return the answers to a page, which a server may compile from the second on."""
+    """Return the responses to repeated requests, which a server may compile from the second on."""
     body = {"query": PAGE, "variables": {"with": True}}
     return [(await client.post("/graphql", json=body)).content for _ in range(3)]
 

@@ -1,7 +1,7 @@
 """Every field of the schema is requested by GET as a trusted document, by every kind of client.
 
-An answer that differs between clients never gets a public header. Neither does a field that is not
-declared public, nor any answer to a signed-in user.
+A response that differs between clients never has a public header. Neither has a response with a
+field that is not declared public, or to a signed-in user.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ ARGUMENTS = {
 """The value of each required argument."""
 
 Path = tuple[str, str, list[str]]
-"""Before the selections of a type, after them, and the fields that lead there."""
+"""The text before a type's selections, the text after them, and the fields of the path."""
 
 
 def given(arguments: dict[str, GraphQLArgument]) -> str:
@@ -71,7 +71,7 @@ def fields_of(owner: Any) -> Iterator[tuple[str, str, GraphQLOutputType]]:
 
 
 def paths(within: set[str] | None = None) -> dict[str, Path]:
-    """Return the shortest path to each type that queries reach, by fields of ``within`` alone."""
+    """Return the shortest path to each type that queries return, by fields in ``within``."""
     found: dict[str, Path] = {"Query": ("{ ", " }", [])}
     waiting = ["Query"]
     for owner in waiting:
@@ -86,7 +86,7 @@ def paths(within: set[str] | None = None) -> dict[str, Path]:
 
 
 def operations() -> dict[str, tuple[str, list[str]]]:
-    """Return an operation for each field by each path to its type, and the fields it has."""
+    """Return an operation for each field and each path to its type, with the selected fields."""
     asked = {}
     for by, found in (("any", paths()), ("public", paths(DECLARED))):
         for owner, (before, after, led) in found.items():
@@ -102,7 +102,7 @@ OPERATIONS = operations()
 
 @pytest.fixture(scope="module")
 async def answers(table: Table) -> dict[str, dict[str, httpx.Response]]:
-    """Return the answer to each operation for every client, over a table that has the rows."""
+    """Return the response to each operation for every client, with a table that has all objects."""
     stores = Stores(table)
     await fill(stores)
     await stores.users.put_profiles({OWNER: Profile(full_name="Ann", email="a@b.org")})
@@ -183,7 +183,7 @@ def test_private_fields_are_never_public(answers: dict[str, dict[str, httpx.Resp
 
 
 def test_product_details_are_public(answers: dict[str, dict[str, httpx.Response]]) -> None:
-    """Most lists select their products' details: a cache could otherwise keep none of them."""
+    """Most lists select details of products. Otherwise no cache could store these lists."""
     for field in ("title", "pictureUrl", "url"):
         assert is_public(answers[f"public Product.{field}"]["nobody"])
 
@@ -191,7 +191,7 @@ def test_product_details_are_public(answers: dict[str, dict[str, httpx.Response]
 def test_private_fields_are_shown_to_the_owner(
     answers: dict[str, dict[str, httpx.Response]],
 ) -> None:
-    """Otherwise no answer would differ between clients."""
+    """Otherwise no response in these tests would differ between clients."""
     for field in ("UserProfile.email", "Order.total", "Ticket.subject", "Organization.name"):
         given = answers[f"any {field}"]
         assert "errors" not in given["owner"].json(), field

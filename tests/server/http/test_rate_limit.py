@@ -1,4 +1,4 @@
-"""Clients that ask more often than they may."""
+"""Clients that exceed their request rate."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -98,7 +98,7 @@ async def test_the_number_of_remembered_clients_is_limited(monkeypatch: pytest.M
 
 
 async def test_the_client_is_the_address_that_a_trusted_proxy_forwards() -> None:
-    """A client that writes the header itself gains nothing: the proxy's part comes last."""
+    """A client cannot forge its address, because the proxy appends the last address."""
     app = limited()
 
     async def asked(port: int, forwarded: str) -> int:
@@ -115,7 +115,7 @@ async def test_the_client_is_the_address_that_a_trusted_proxy_forwards() -> None
 
 
 class Costly(Echo):
-    """An application with requests that each have a document that takes some processor time."""
+    """An application in which each request has a document that costs processor time."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with charged():
@@ -124,7 +124,7 @@ class Costly(Echo):
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Have ``seconds`` pass whenever the clock of documents is read."""
+    """Advance the clock of documents by ``seconds`` at each read."""
     times: Iterator[float] = count(0.0, seconds)
     monkeypatch.setattr(documents, "thread_time", times.__next__)
 
@@ -168,8 +168,8 @@ async def test_a_client_above_a_slow_rate_waits_longer(
 
 
 def whole(table: Table) -> ASGIApp:
-    """Return the server's application, which lets one client send 100 requests an hour."""
-    settings = Settings(rate_limit="100/hour")  # a slow machine gives none back during a test
+    """Return the server's application with a rate of 100 requests per hour and client."""
+    settings = Settings(rate_limit="100/hour")  # no request is allowed again during a slow test
     return create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
 
 
@@ -180,7 +180,7 @@ def stranger(app: ASGIApp, address: str) -> httpx.AsyncClient:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_client_that_sends_many_new_documents_is_refused(table: Table, method: str) -> None:
-    """60 documents of 100 fragments are within the rate, and take a second of processor time."""
+    """60 documents of 100 fragments are below the rate, but take a second of processor time."""
     app = whole(table)
 
     async def seen(address: str, comments: Iterable[str]) -> list[int]:
@@ -193,7 +193,7 @@ async def test_a_client_that_sends_many_new_documents_is_refused(table: Table, m
             return [answer.status_code for answer in answers]
 
     new = await seen("203.0.113.9", map(str, range(60)))
-    assert new == sorted(new)  # the debt is honoured before another document is parsed
+    assert new == sorted(new)  # no other document is parsed before the client's rate allows it
     assert new.count(429) > 10
     assert await seen("203.0.113.10", ["known"]) == [200]
     assert await seen("203.0.113.11", ["known"] * 30) == [200] * 30

@@ -152,7 +152,9 @@ async def test_a_body_is_read_up_to_its_limit(client: httpx.AsyncClient) -> None
 
     async def endless() -> AsyncIterator[bytes]:
         nonlocal sent
-        for _ in range(100):  # a server that reads on must fail the test, not fill the memory
+        for _ in range(
+            100
+        ):  # a server that continues to read must fail the test, and not fill the memory
             sent += 100_000
             yield b" " * 100_000
 

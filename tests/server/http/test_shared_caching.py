@@ -1,4 +1,4 @@
-"""Headers for shared caches: which answers they may store, for how long, and with which tag."""
+"""Headers for shared caches: which responses they may store, for how long, and the ETag."""
 
 import json
 from typing import Any

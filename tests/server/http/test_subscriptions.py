@@ -49,7 +49,7 @@ TRANSPORTS = pytest.mark.parametrize("transport", [by_socket, by_stream])
 
 @pytest.fixture(scope="module")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for all tests: subscriptions do not read it."""
+    """One table for all tests, because subscriptions do not read it."""
     return await fresh_table(clients, dynoxide_url)
 
 
@@ -72,7 +72,7 @@ async def url(table: Table, broker: InProcessBroker, settings: Settings) -> Asyn
 
 
 async def closed(connection: Any) -> tuple[int, str]:
-    """Wait for the server to close; return its code and reason."""
+    """Wait until the server closes the connection. Return the code and the reason."""
     try:
         async with asyncio.timeout(60):
             while True:
@@ -132,7 +132,7 @@ async def test_a_browser_that_reconnects_continues_after_its_last_event(
 async def test_a_subscription_continues_after_the_page_of_a_query(
     table: Table, broker: InProcessBroker, settings: Settings
 ) -> None:
-    """A write before the page's script listens is an event, and no READY reloads the list."""
+    """A write before the page's script subscribes is an event, and there is no READY."""
     noted = Table(table.service, table.name)
     calls = calls_of(noted)
     authenticator = Authenticator(secret=lambda: SECRET)
@@ -443,7 +443,7 @@ async def test_connections_of_one_client_are_limited(
             await socket(url).__aenter__()
         assert refused.value.response.status_code == 503
     async with asyncio.timeout(60):
-        while True:  # until the server knows that the others left
+        while True:  # until the server has noticed that the other clients disconnected
             with suppress(InvalidStatus):
                 async with socket(url):
                     return

@@ -27,7 +27,7 @@ USERS = {"ana": UserType.ADMIN, "7": UserType.MEMBER}
 
 
 def named(value: object) -> str | None:
-    """Return the id of a test's parameter; a parser gets pytest's own."""
+    """Return the id of a test's parameter. A parser gets pytest's default id."""
     return None if callable(value) else str(value)[:40]
 
 
@@ -40,7 +40,7 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.language, "zh-TW", ["zh_tw"]),
     (parsers.body, "ab", ["a\u202eb"]),
     (parsers.subject, "ab", ["a\u202eb"]),
-    (parsers.review, "", ["", " \u200b\n"]),  # a comment may be a rating alone
+    (parsers.review, "", ["", " \u200b\n"]),  # a comment may be a rating without a text
     (parsers.body, "é" * 10_000, ["é" * 10_000]),
     (parsers.boolean, True, [True, "TRUE", "yes", "Y", 1]),
     (parsers.boolean, False, ["0", "f"]),
@@ -186,7 +186,7 @@ def test_iso_dates_keep_their_time(moment: datetime) -> None:
         expected = moment.astimezone(UTC)
     except OverflowError:
         assume(condition=False)
-    # The text has offsets in minutes at least; before 1900 they had seconds, which it keeps too.
+    # Offsets in the text have minutes. Before 1900 they also had seconds, which the parser keeps.
     assert instant("created_at", moment.isoformat()) == expected
 
 

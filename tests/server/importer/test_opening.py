@@ -34,7 +34,7 @@ DAMAGES = st.lists(
 
 
 def damaged(content: bytes, damages: list[Damage]) -> bytes:
-    """Return the content with pieces taken out, and others in their place."""
+    """Return the content with some pieces replaced by others."""
     for place, size, piece in damages:
         start = int(place * len(content))
         content = content[:start] + piece + content[start + size :]

@@ -116,7 +116,7 @@ ROWS = "".join(f"{number},text number {number * 7919}\n" for number in range(30_
 
 
 def with_checksum(content: bytes) -> bytes:
-    """Compress as the program zstd does: only a checksum shows that a letter is wrong."""
+    """Compress like the program zstd: only a checksum shows that a letter is wrong."""
     return zstd.compress(content, options={zstd.CompressionParameter.checksum_flag: 1})
 
 

@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry: takes spans by OTLP over HTTP, from a server that sends them."""
+"""A collector of OpenTelemetry that receives spans by OTLP over HTTP."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.server.observability.observed import Node
 
 
 class Collector:
-    """The traces sent to ``url``; ``services`` are the names of the senders."""
+    """The traces that were sent to ``url``. ``services`` are the names of the senders."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
@@ -31,7 +31,7 @@ class Collector:
                 self.spans.extend(scope.spans)
 
     def traces(self) -> list[Node]:
-        """Return the trees of what has come, in the order in which they began."""
+        """Return the trees of the received traces, in the order of their start."""
         ids = {span.span_id for span in self.spans}
         roots = [span for span in self.spans if span.parent_span_id not in ids]
         return [
@@ -68,7 +68,7 @@ def collecting() -> Iterator[Collector]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)

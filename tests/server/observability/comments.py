@@ -1,11 +1,11 @@
-"""Comments of one product that plans have something to say of."""
+"""Comments of one product with interesting plans."""
 
 from datetime import UTC, datetime, timedelta
 
 from dal.model import Comment
 
 COST = {"extensions": {"cost": True}}
-"""Makes an answer contain its cost."""
+"""Requests the cost in the response."""
 
 _ONE = Comment("0", "42", "ada", 5, "en", "t", "text", datetime(2026, 1, 1, tzinfo=UTC))
 
@@ -16,7 +16,7 @@ def comments_of(count: int) -> list[Comment]:
 
 
 def scarce(count: int) -> list[Comment]:
-    """Return comments of rating 3, but for one of 16: the older half of these are of 1, then 5."""
+    """Return comments rated 3, and every 16th rated 1 (in the older half) or 5."""
     ratings = (1, 5)
     return [
         _numbered(number, 3 if number % 16 else ratings[number >= count // 2])

@@ -29,7 +29,7 @@ TRACE = 0x0AF7651916CD43DD8448EB211C80319C
 
 
 def traced(exporter: InMemorySpanExporter, sample: float = 1.0) -> Tracing:
-    """Return what traces at an instant that stays."""
+    """Return an object that creates traces at a fixed time."""
     return Tracing(SimpleSpanProcessor(exporter), sample, clock=lambda: 0.0)
 
 
@@ -54,7 +54,7 @@ async def client_of(
 
 
 def values_of(text: str) -> Values:
-    """Return the samples of a scrape, but for when a series began."""
+    """Return the samples of a scrape, except the start times of series."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -69,7 +69,7 @@ def scraped(metrics: Metrics) -> Values:
 
 
 def value(values: Values, name: str, **labels: str) -> float:
-    """Return one sample; 0 where there is none yet."""
+    """Return one sample; 0 if it does not exist yet."""
     return values.get((name, tuple(sorted(labels.items()))), 0.0)
 
 
@@ -85,7 +85,7 @@ def by(values: Values, name: str, label: str) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Node:
-    """A span with those below it, in the order in which they began."""
+    """A span and its child spans, in the order of their start."""
 
     name: str
     attributes: dict[str, Any]

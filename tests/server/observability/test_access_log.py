@@ -1,4 +1,4 @@
-"""The access log: a line for each request, in either format, with nothing about its client."""
+"""The access log: a line for each request in both formats, without data about the client."""
 
 from io import StringIO
 
@@ -64,7 +64,7 @@ class Pipe(StringIO):
 
 
 def test_each_line_of_the_access_log_is_one_write() -> None:
-    """Workers share a pipe: other lines could get between two writes."""
+    """Workers share a pipe, so other lines could be between two writes."""
     pipe = Pipe()
     log = AccessLog("json", pipe)
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Metrics equal the requests, by the cost that the answers themselves report."""
+"""Metrics agree with the requests, and with the cost in the responses."""
 
 import sys
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ async def test_writes_are_counted_by_the_kind_of_object(table: Table) -> None:
 
 
 async def test_refills_are_counted_from_the_plan(table: Table) -> None:
-    """The newest comments have one of two ratings, which counts cannot show."""
+    """The newest comments all have one of two ratings, which counts cannot show."""
     await fill(table, scarce(400))
     metrics = Metrics()
     query = """query ($rating: [Int!]) { product(productId: "42") {
@@ -119,7 +119,7 @@ async def test_an_observation_is_counted_once() -> None:
 
 
 async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
-    """The answers to subscriptions go on for hours."""
+    """Responses to subscriptions last for hours."""
     metrics, at_once = Metrics(), []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,7 +142,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
 
 
 async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
-    """A page calls nothing that observes, and the API shows no metrics to anybody."""
+    """A page calls no function of observability, and the API returns no metrics."""
     await Stores(table).comments.put_many(comments_of(30))
     body = {"query": PAGE, "variables": {"rating": [1, 3]}}
     called = []

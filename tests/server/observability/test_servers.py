@@ -1,4 +1,4 @@
-"""Servers as users start them: the place of metrics, their labels, and the last sending."""
+"""Servers started by the command: the address of metrics, labels, and the last export."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ OPTIONS = ("--access-log", "--log-format", "json", "--metrics-port", "0", "--rat
 
 
 def metrics_of(server: Served) -> str:
-    """Return where a server says that its metrics are."""
+    """Return the address of a server's metrics from its output."""
     found = re.search(r"Metrics +(\S+)", server.said)
     assert found is not None
     return found[1]
@@ -42,7 +42,7 @@ async def got(url: str) -> httpx.Response:
 
 
 async def until(url: str, wanted: Callable[[Values], bool]) -> Values:
-    """Scrape until the result is as wanted; return the last scrape if it never is."""
+    """Scrape until the result is as expected. Return the last scrape otherwise."""
     for _ in range(1_200):
         found = values_of((await got(url)).text)
         if wanted(found):
@@ -56,7 +56,7 @@ def answered(found: Values) -> float:
 
 
 async def test_metrics_are_sums_over_workers(tmp_path: Path) -> None:
-    """A scrape sums up their counts, also those of a killed worker, and both send their spans."""
+    """A scrape adds up the counts of all workers, also of a killed one. Both workers send spans."""
     with (
         collecting() as collector,
         served(
@@ -96,7 +96,7 @@ async def test_metrics_are_sums_over_workers(tmp_path: Path) -> None:
     lines = [orjson.loads(line) for line in log.splitlines()]
     accesses = [line for line in lines if line["logger"] == "access"]
     pages = [line for line in accesses if line.get("operation") == ["Page"]]
-    assert len(pages) >= 3  # of five; the one killed may have kept its own
+    assert len(pages) >= 3  # of five; the killed worker may not have sent its span
     for line in pages:
         assert (line["method"], line["path"], line["status"]) == ("POST", "/graphql", "200")
         assert line["dynamodb_requests"] >= 1
@@ -164,7 +164,7 @@ def test_a_trace_url_without_the_sdk_of_opentelemetry_is_refused(
 
 
 def leave_metrics(pid: int) -> None:
-    """Leave two requests and three that run, as a worker does."""
+    """Write the metrics of two finished and three running requests, as a worker does."""
     of_worker = MultiProcessValue(lambda: pid)  # type: ignore[no-untyped-call]
     of_worker("counter", "requests", "requests_total", (), (), "").inc(2)
     of_worker("gauge", "running", "running", (), (), "", multiprocess_mode="livesum").set(3)

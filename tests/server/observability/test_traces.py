@@ -1,4 +1,4 @@
-"""Traces: their tree, their contents, what they never contain, and which requests get one."""
+"""Traces: their tree and contents, secrets that they never contain, and sampling."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ async def test_a_trace_shows_failures_and_retries(table: Table) -> None:
 
 
 async def test_no_trace_contains_users_or_texts_of_clients(table: Table) -> None:
-    """Names, tokens, texts and messages of errors stay out; user and order keys too."""
+    """Traces contain no names, tokens, texts, messages of errors, or keys of users and orders."""
     exporter = InMemorySpanExporter()
     text, name, field = "a text of a person", "person-of-that-name", "someones_field"
     comment = {"productId": "42", "rating": 5, "language": "en", "text": text, "title": text}

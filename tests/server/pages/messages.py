@@ -29,17 +29,17 @@ _OPTIONS = {"trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
 
 
 def templates() -> list[Path]:
-    """Return the templates that speak the visitor's language."""
+    """Return the templates with translated messages."""
     return sorted(TEMPLATES.rglob("*.html"))
 
 
 def modules() -> list[Path]:
-    """Return the modules that say something in it."""
+    """Return the modules with translated messages."""
     return sorted((ROOT / "server/pages").rglob("*.py"))
 
 
 def messages() -> Catalog:
-    """Return every message of the pages: their own, and the reasons of plans."""
+    """Return every message of the pages, including the reasons of plans."""
     found = Catalog(charset="utf-8")
     for method, paths in (("jinja2", templates()), ("python", modules())):
         for path in paths:
@@ -53,7 +53,7 @@ def messages() -> Catalog:
 
 
 def merged(tag: str) -> Catalog:
-    """Return a language's catalogue with the pages' messages and no others."""
+    """Return a language's catalogue with exactly the pages' messages."""
     with (CATALOGUES / tag / "messages.po").open("rb") as file:
         catalogue = read_po(file, locale=tag)
     catalogue.update(messages(), no_fuzzy_matching=True, update_creation_date=False)
@@ -62,9 +62,9 @@ def merged(tag: str) -> Catalog:
 
 
 def write(tag: str) -> None:
-    """Bring a language's catalogue up to date."""
+    """Update a language's catalogue."""
     catalogue = merged(tag)
-    # Babel fills in what a form would ask for; the history of the file knows it.
+    # Babel adds a header with dates and authors. The file's history has these.
     catalogue.revision_date = catalogue.creation_date
     catalogue.msgid_bugs_address = ""
     catalogue.last_translator = catalogue.language_team = "Marginalia"

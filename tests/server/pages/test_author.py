@@ -1,4 +1,4 @@
-"""An author's page: what one person has said of any product, and the links that lead there."""
+"""An author's page: the author's comments on all products, and the links to the page."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -48,7 +48,7 @@ async def visitor(listing: Table) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def led_to(page: Parsed, start: str) -> list[str]:
-    """The addresses of a page's links that start so, each once, without fragments."""
+    """Return the addresses of a page's links with this beginning, each once, without fragments."""
     links = [str(given.get("href")).partition("#")[0] for _, given in page.anchors]
     return list(dict.fromkeys(one for one in links if one.startswith(start)))
 

@@ -55,7 +55,7 @@ async def test_pages_of_signed_in_users_are_not_cached_by_shared_caches(
 
 @pytest.fixture
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The templates that the server renders."""
+    """Record the templates that the server renders."""
     render, templates = rendering.render, list[str]()
 
     def noted(template: str, facts: dict[str, Any]) -> str:

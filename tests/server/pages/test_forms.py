@@ -1,4 +1,4 @@
-"""Writing through the pages: who may, how often, and what an error leaves standing."""
+"""Writing by forms: permissions, repeated forms, and texts that are kept after errors."""
 
 import asyncio
 
@@ -42,7 +42,7 @@ async def test_a_comment_is_sent_and_shown(ann: httpx.AsyncClient, table: Table)
 async def test_pages_show_the_name_in_the_jwt_and_link_by_the_user_id(
     table: Table,
 ) -> None:
-    """The id is that of an identity provider; visitors should not read it."""
+    """The id is from an identity provider, and visitors should not see it."""
     app, user, path = app_of(table), "auth0|64f0c1", "/authors/auth0%7C64f0c1"
     async with client_of(app, jwt_of(user, name="Ana Pérez")) as ana:
         before = await opened(ana, "/products/named")
@@ -309,7 +309,7 @@ async def test_a_comment_that_waits_for_a_moderator_is_hidden(table: Table) -> N
 async def replied(
     client: httpx.AsyncClient, address: str, text: str, **more: str
 ) -> httpx.Response:
-    """Send a reply by the form of a comment's page."""
+    """Send a reply with the form on a comment's page."""
     form_key = (await opened(client, address)).fields()["form_key"]
     body = {"form_key": form_key, "action": "reply", "text": text, **more}
     return await client.post(address, data=body)

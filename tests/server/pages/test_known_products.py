@@ -1,4 +1,4 @@
-"""With --known-products-only, comments are for products that the shop has said something of."""
+"""With --known-products-only, only products with details accept comments."""
 
 from collections.abc import AsyncIterator
 

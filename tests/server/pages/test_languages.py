@@ -1,4 +1,4 @@
-"""The language of a page: chosen by address, cookie and header, and cached apart."""
+"""The language of a page: by address, cookie and header, with separate cache entries."""
 
 import httpx
 import pytest
@@ -76,7 +76,7 @@ async def test_the_filter_of_languages_does_not_change_the_pages_language(
 
 
 async def test_the_links_to_other_languages_stay_on_this_site(client: httpx.AsyncClient) -> None:
-    """Browsers read two slashes at the beginning as a host."""
+    """Browsers interpret two slashes at the beginning as a host."""
     answer = await client.get(f"{SITE}//evil.example/x", headers={"Accept": "text/html"})
     links = [given.get("href") or "" for _, given in Parsed(answer.text).elements]
     assert answer.status_code == 404
@@ -117,7 +117,7 @@ def _tongues(page: str) -> list[str]:
 
 
 async def test_the_links_to_other_languages_keep_the_filters(client: httpx.AsyncClient) -> None:
-    """An answer to a form has no such links, except at sign-in: the typed text would be lost."""
+    """The response to a form has no such links, except at sign-in: the typed text would be lost."""
     following = "/sign-in?next=%2Fproducts%2Fspoken%3Frating%3D5%23write&lang=de"
     data = {"next": "/products/spoken?rating=5#write", "jwt": "a.b.c"}
     shown = await client.get("/sign-in", params=data)

@@ -1,4 +1,4 @@
-"""Fields of visitors are read once: twice the text takes at most twice the time."""
+"""Visitors' fields take linear time: twice the text takes at most twice the time."""
 
 import time
 
@@ -37,7 +37,7 @@ COOKIES = ("marginalia_jwt={}", "marginalia_lang={}", 'marginalia_lang="{}"', 'x
 
 
 async def taken(client: httpx.AsyncClient, request: httpx.Request) -> float:
-    """Return the CPU seconds of an answer."""
+    """Return the CPU seconds of a response."""
     began = time.process_time()
     answer = await client.send(request)
     assert answer.status_code < 500, answer.text
@@ -47,7 +47,7 @@ async def taken(client: httpx.AsyncClient, request: httpx.Request) -> float:
 async def check(client: httpx.AsyncClient, once: httpx.Request, twice: httpx.Request) -> None:
     """Assert that the second request takes less than three times as long as the first.
 
-    Of several tries the quickest, as other work of the process may fall into the others.
+    The fastest of several attempts counts, because other work may slow down the others.
     """
     first = second = float("inf")
     for _ in range(8):

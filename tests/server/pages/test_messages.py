@@ -1,4 +1,4 @@
-"""What pages say: all of it marked for translation, and all of it translated."""
+"""The messages of pages: all are marked for translation, and all are translated."""
 
 import ast
 import csv
@@ -25,10 +25,10 @@ _WHOLE = re.compile(r"\{% trans\b.*?endtrans %\}|\{#.*?#\}", re.DOTALL)
 _EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
 _ATTRIBUTES = re.compile(r'[\w-]+="[^"]*"')
-"""Outside of tags they are the arguments of a macro."""
+"""Outside of tags, these are arguments of a macro."""
 
 _NAMES = {"Marginalia", "GraphiQL", "RCU"}
-"""Words that are the same in every language."""
+"""Words that are equal in every language."""
 
 _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some"}
 """Attributes that people see or hear."""
@@ -71,7 +71,7 @@ def _glossary() -> list[dict[str, str]]:
 
 
 def _form(word: str) -> re.Pattern[str]:
-    """Return a pattern of a word in which ``…`` is any ending."""
+    """Return a pattern for a word in which ``…`` stands for any ending."""
     return re.compile(re.escape(word).replace("…", r"\w*"), re.IGNORECASE)
 
 
@@ -85,7 +85,7 @@ def _whole(string: Any) -> bool:
 
 @pytest.mark.parametrize("tag", TRANSLATED)
 def test_a_translation_has_the_placeholders_and_elements_of_its_message(tag: str) -> None:
-    """Only the forms for none, one and two, where a language has these, may leave a number out."""
+    """Only the plural forms for zero, one and two may omit the number."""
     wrong = []
     for one in merged(tag):
         if not one.id:
@@ -107,7 +107,7 @@ def test_a_translation_has_the_placeholders_and_elements_of_its_message(tag: str
 
 
 def test_arabic_nouns_are_in_the_accusative_after_11_to_99_and_not_after_100() -> None:
-    """CLDR's category many (11 to 99) is the last form of Babel's rule, and 100 the one before."""
+    """CLDR's category many (11 to 99) is the last form of Babel's rule. 100 has the form before."""
     for one in merged("ar"):
         if isinstance(one.id, tuple):
             assert not re.search(r"%\(\w+\)s \S+ًا", cast("Any", one.string)[4]), one.id
@@ -135,7 +135,7 @@ def test_plural_forms_equal_those_of_the_browser() -> None:
 
 
 class _Words(HTMLParser):
-    """The words of a template next to its expressions."""
+    """The words of a template outside of its expressions."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ def test_a_template_has_no_untranslated_text(path: Path) -> None:
 
 
 def _sentences(node: nodes.Node) -> Iterator[str]:
-    """Yield texts with a capital or a space that no function translates."""
+    """Yield untranslated texts that contain a capital or a space."""
     if isinstance(node, nodes.Call):
         name = getattr(node.node, "name", getattr(node.node, "attr", ""))
         if name in _TRANSLATING:

@@ -1,4 +1,4 @@
-"""The moderators' page, and what authors see of their comments that are not published."""
+"""The moderators' page, and the unpublished comments on authors' pages."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -30,7 +30,7 @@ from tests.server.pages.conftest import (
 )
 
 MOST = 22
-"""Comments that wait: two pages."""
+"""Number of comments that wait: two pages."""
 
 
 def name_of(number: int) -> str:
@@ -48,7 +48,7 @@ async def shop(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture
 async def stores(shop: Table) -> AsyncIterator[Stores]:
-    """Comments of ann wait, in the order of their numbers."""
+    """Comments of the user ann wait, in the order of their numbers."""
     stores = Stores(shop)
     for number in range(MOST):
         one = COMMENT._replace(
@@ -81,7 +81,7 @@ def listed(page: Parsed) -> list[str]:
 
 
 def seen(page: Parsed, *numbers: int) -> dict[str, str]:
-    """The form's fields that choose some comments."""
+    """The form's fields that select some comments."""
     return {f"seen:{node(one)}": page.fields()[f"seen:{node(one)}"] for one in numbers}
 
 

@@ -1,4 +1,4 @@
-"""Pages of 20 comments: each list is walked to its end and back, and says where it is."""
+"""Pages of 20 comments: each list is read to its end and back, with positions."""
 
 import re
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.server.pages.conftest import START, Parsed, numbered, opened, stored
 async def walk(
     client: httpx.AsyncClient, address: str | None, rel: str = "next"
 ) -> list[tuple[str | None, list[str]]]:
-    """Return the "1 to 20 of 45" and titles of each page, until a page lacks the link."""
+    """Return the position ("1 to 20 of 45") and the titles of each page, until there is no link."""
     pages = []
     while address is not None:
         answer = await client.get(address, follow_redirects=True)
@@ -31,7 +31,7 @@ async def walk(
 
 
 def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str | None, list[str]]]:
-    """Return what pages of these ranges show. Only the two ends of a list have numbers."""
+    """Return the expected pages of these ranges. Only the two ends of a list have positions."""
     return [
         (
             f"{first}\u2013{last} of {len(titles)}" if first == 1 or last == len(titles) else None,
@@ -70,7 +70,7 @@ async def test_links_keep_the_size_of_the_page(client: httpx.AsyncClient, table:
     page = await opened(client, address)
     links = [str(given["href"]) for _, given in page.anchors if "data-swap" in given]
     others = [link for link in links if "show=50" not in link]
-    assert others == ["/products/sizes", "/products/sizes?show=100"]  # the two other sizes
+    assert others == ["/products/sizes", "/products/sizes?show=100"]  # the two other page sizes
     assert page.fields()["show"] == "50"
     assert page.link("canonical") == "/products/sizes"
     refused = await client.get("/products/sizes?show=7")
@@ -95,7 +95,7 @@ async def test_a_page_between_the_ends_shows_the_range_of_its_days(
 async def test_no_position_is_wrong_while_comments_are_added_and_deleted(
     client: httpx.AsyncClient, table: Table
 ) -> None:
-    """Between two pages one older comment is deleted and one is added: the total is the same."""
+    """Between two pages, an older comment is deleted and one is added, so the total is equal."""
     comments = numbered("moving", 70)
     await stored(table, comments)
     there = [one.title for one in comments]

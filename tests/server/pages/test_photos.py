@@ -66,7 +66,7 @@ def writer(table: Table) -> httpx.AsyncClient:
 async def test_the_form_adds_keeps_and_removes_photos_and_refuses_invalid_ones(
     table: Table, writer: httpx.AsyncClient
 ) -> None:
-    """Rows may be empty in between; a form without the fields keeps the photos."""
+    """Rows between photos may be empty. A form without the fields keeps the photos."""
 
     async def send(path: str, **fields: str) -> httpx.Response:
         key = (await opened(writer, path)).fields()["form_key"]
@@ -100,7 +100,7 @@ async def test_the_form_adds_keeps_and_removes_photos_and_refuses_invalid_ones(
 
 
 class Bucket:
-    """A bucket that signs forms, without a store behind it."""
+    """A bucket that only signs forms."""
 
     async def upload_form(
         self, key: str, content_type: str, largest: int, seconds: int
@@ -115,7 +115,7 @@ class Bucket:
 
 
 async def test_scripts_receive_forms_for_uploads(table: Table) -> None:
-    """Of a signed-in visitor's own page alone. Scripts may send files, and pages show photos."""
+    """Only a signed-in visitor's page has them. Its policy allows uploads and the bucket."""
     uploads = await PhotoUploads.open(Bucket(), "https://photos.example/shop")
     app = create_app(
         Settings(),

@@ -1,4 +1,4 @@
-"""The plan's panel: a dot for each row that was read, and the API's figures and reasons."""
+"""The panel of a plan: a dot for each row that was read, and the API's figures and reasons."""
 
 import re
 from collections import Counter
@@ -35,7 +35,7 @@ NEWEST = oracle.newest_first(ROWS)
 
 
 def told(page: Any) -> dict[str, Any]:
-    """Return a page's plan from the API, with the fields that are drawn."""
+    """Return a page's plan from the API, with the fields for the drawing."""
     stats, trace = page.stats, page.stats.trace
     assert isinstance(trace, Trace)
     full, ideal = plans.full_pages(stats), plans.ideal(stats)
@@ -77,7 +77,7 @@ async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
     product = KnownProduct(replace(COMMENT, indexes=indexes), ROWS)
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
     pages = []
-    for basis in (plan_by, plan_by, None):  # by the counts, and by row locations
+    for basis in (plan_by, plan_by, None):  # first by counts, then by row locations
         pages.append(await product.read(selection.query(), replace(cut, plan_by=basis)))
         same(pages[-1])
     assert pages[0].nodes == pages[1].nodes == pages[2].nodes
@@ -91,7 +91,7 @@ async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
 
 
 def same(page: Page[Any]) -> dict[str, Any]:
-    """Check that a drawing has the numbers of the reading, and return it."""
+    """Check that a drawing has the numbers of the plan, and return it."""
     plan = told(page)
     drawing = draw_plan(plan)
     assert len(drawing["dots"]) == page.stats.items_read
@@ -114,7 +114,7 @@ IN_ENGLISH = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
 
 
 def by_number(ratings: Callable[[int], int]) -> KnownProduct:
-    """English comments, of a rating by their number from the newest."""
+    """Return English comments. Their numbers from the newest determine their ratings."""
     rows = [one._replace(rating=ratings(n), language="en") for n, one in enumerate(NEWEST)]
     return KnownProduct(COMMENT, rows)
 
@@ -153,7 +153,7 @@ async def test_each_shard_of_open_orders_is_a_lane(table: Table) -> None:
 
 
 def stands_within(drawing: dict[str, Any]) -> None:
-    """Check that everything is within the drawing, on its lane, and in the list's order."""
+    """Check that all dots are within the drawing, on their lanes, and in the list's order."""
     xs = [dot["x"] for dot in drawing["dots"]]
     assert xs == sorted(xs)
     assert all(0 < x < WIDTH for x in xs)

@@ -1,4 +1,4 @@
-"""The playground: two plans of one page, carried out, with the API's own numbers."""
+"""The playground: one page by two plans, with the API's figures."""
 
 import re
 from itertools import count
@@ -38,7 +38,7 @@ async def teapot(table: Table) -> str:
 
 
 async def told(client: httpx.AsyncClient, link: str) -> Any:
-    """Send the API the query of a link to GraphiQL."""
+    """Send the query in a link to GraphiQL to the API."""
     ((document,), (variables,)) = parse_qs(urlsplit(link).query).values()
     assert document == DOCUMENTS["playground"]
     answer = await client.get(link, headers={"Accept": "application/json"})

@@ -1,4 +1,4 @@
-"""A product's page: filters, addresses, what crawlers read, and texts that mean harm."""
+"""A product's page: filters, addresses, output for crawlers, and malicious texts."""
 
 import re
 
@@ -265,11 +265,11 @@ async def test_the_count_next_to_a_filter_is_the_length_of_its_list(
 async def test_the_counters_are_read_once(
     client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    """Facets are sums of the counters that the rating in the page's head is made of.
+    """Facets and the rating in the head use the same counters.
 
     The first page of the whole list also reads the most helpful comments.
     """
-    await client.get(f"/products/kettle{query}")  # planning is ready
+    await client.get(f"/products/kettle{query}")  # the statistics for planning are cached
     calls = FaultyClient(table.service)
     monkeypatch.setattr(table, "service", calls)
     await opened(client, f"/products/kettle{query}")

@@ -21,7 +21,7 @@ REFUSED = [{"code": "BAD_ARGUMENT", "field": ["input", "text"]}]
 
 @pytest.fixture(scope="module")
 def lenient(table: Table, tmp_path_factory: pytest.TempPathFactory) -> ASGIApp:
-    """A server that accepts empty texts, and holds comments with the word spam."""
+    """A server that accepts empty texts. Comments with the word spam wait for a moderator."""
     words: Path = tmp_path_factory.mktemp("words") / "words.txt"
     words.write_text("spam\n")
     return app_of(table, allow_empty_text=True, moderation="words", moderation_words=words)

@@ -1,4 +1,4 @@
-"""Pages in another language say nothing in English: texts and faults, those of the API too."""
+"""Pages in other languages have no English text, also in errors and in errors of the API."""
 
 import re
 from html.parser import HTMLParser
@@ -30,11 +30,11 @@ _SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some", "content"}
 
 _AS_IT_IS = {"code", "bdi", "script", "style"}
-"""Elements with names as texts, or with texts for programs."""
+"""Elements with names, or with texts for programs."""
 
 
 class Spoken(HTMLParser):
-    """The sentences that a page says in the language that it is in."""
+    """The sentences of a page in the page's language."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

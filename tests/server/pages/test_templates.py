@@ -25,7 +25,7 @@ SAID = (
     '{{ _("100%% of it") }}',
     '{{ _("100%% of %(it)s", it=name) }}',
 )
-"""Messages in every place where templates have them, in catalogues or not."""
+"""Messages in every place of a template, in the catalogues or not."""
 
 
 @pytest.mark.parametrize("tag", i18n.LOCALES)
@@ -43,7 +43,7 @@ def test_compiled_messages_equal_the_translated_messages(tag: str, many: int) ->
 
 
 def test_values_in_a_message_are_escaped() -> None:
-    """Values are escaped in a message as anywhere, unless they are HTML of our own."""
+    """The exception is HTML that the pages' own code has created."""
     shown = environment("en").from_string('{{ _("%(a)s and %(b)s", a=a, b=b) }}')
     assert shown.render(a="<", b=Markup("<b>")) == "&lt; and <b>"
 
@@ -70,7 +70,7 @@ def test_keys_of_a_dict_take_precedence_over_its_methods() -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_document_of_the_pages_is_compiled(name: str) -> None:
-    """graphql-core executes a document with further variables in directives, ten times as long."""
+    """graphql-core would execute a document with more variables in directives, ten times slower."""
     conditions = conditions_in(parse(DOCUMENTS[name]))
     assert conditions is not None
     assert len(conditions) <= MAX_CONDITIONS

@@ -1,4 +1,4 @@
-"""The trend on a product's page: drawn where analytics has it, and nowhere else."""
+"""The trend on a product's page, which is drawn only if analytics has it."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ async def page(
 
 @pytest.fixture
 async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory with the exported comments, and all the time there is to ask of it."""
+    """A data directory with the exported comments, and no time limit for questions."""
     monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 10.0)
     monkeypatch.setattr("server.pages.product._FEWEST_COMMENTS", 3)
     monkeypatch.setattr("server.pages.product._FEWEST_OF_A_MONTH", 1)
@@ -117,7 +117,7 @@ async def test_few_comments_or_months_have_no_trend(
 async def test_a_much_later_comment_does_not_squeeze_the_drawing(
     table: Table, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One comment after two years without any is not drawn: its month would be chance."""
+    """A single comment after two years without comments is not drawn."""
     monkeypatch.setattr("server.pages.product._FEWEST_OF_A_MONTH", 2)
     late = made(99, 1, 1)._replace(created_at=datetime(2025, 12, 31, tzinfo=UTC))
     many = [made(number, number % 4 + 1, 4) for number in range(20)]

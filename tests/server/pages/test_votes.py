@@ -118,7 +118,7 @@ async def test_a_form_of_another_site_cannot_vote(bob: httpx.AsyncClient) -> Non
 async def test_the_first_page_shows_the_most_helpful_comments(
     table: Table, client: httpx.AsyncClient
 ) -> None:
-    """They take one Query there, and none on another page."""
+    """They cost one Query on the first page, and none on other pages."""
     helped = numbered("helped", 25, username="cleo")
     await stored(table, [one._replace(votes_before=n % 7) for n, one in enumerate(helped)])
     page = await opened(client, "/products/helped")
