@@ -1,4 +1,4 @@
-"""What hypothesis draws from: values that the rules allow, rich in ties and awkward characters."""
+"""Hypothesis strategies: valid values with many ties and special characters."""
 
 import sys
 from dataclasses import replace
@@ -30,10 +30,10 @@ from dal.model.moderation import ReviewCause
 from dal.model.submissions import Submission, SubmissionState
 
 MORE = settings(max_examples=2 * settings().max_examples)
-"""For properties whose examples cost no request."""
+"""For properties whose examples send no request."""
 
 FEW = settings(max_examples=settings().max_examples // 3)
-"""For properties whose examples cost dozens of requests; `make soak` tries hundreds of them."""
+"""For properties whose examples send dozens of requests. `make soak` tries hundreds of examples."""
 
 LANGUAGES = ("en", "de", "pt-BR")
 TIES = tuple(datetime(2020, 2, day, tzinfo=UTC) for day in (27, 28, 29))
@@ -41,7 +41,7 @@ TIES = tuple(datetime(2020, 2, day, tzinfo=UTC) for day in (27, 28, 29))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 _UNFIT = "".join(rules._UNFIT_FOR_KEYS.findall("".join(map(chr, range(sys.maxunicode + 1)))))
 in_identifiers = st.characters(exclude_characters=_UNFIT)
-"""Characters that the rule of identifiers accepts; no others are ever stored."""
+"""Characters that are valid in identifiers."""
 plain_identifiers = st.text(in_identifiers, min_size=1, max_size=20)
 awkward_identifiers = st.text(
     "/#%2F35a\ud7ff\ue000\uffff\U00010000\U0010fffe", min_size=1, max_size=6
@@ -50,7 +50,7 @@ identifiers = awkward_identifiers | plain_identifiers
 instants = st.sampled_from(TIES) | st.datetimes(timezones=st.just(UTC))
 
 names = st.none() | st.sampled_from(["Ana Pérez", "Zoë / 50 % #1 🙂"])
-"""What objects keep of their owner's name."""
+"""Display names of owners, as stored in objects."""
 
 comments = st.builds(
     Comment,
@@ -96,7 +96,7 @@ ORDINARY = Comment(
 
 
 def comment(comment_id: str = "1", **fields: Any) -> Comment:
-    """Return a comment of no particular interest besides ``fields``."""
+    """Return a comment with default values, except ``fields``."""
     return ORDINARY._replace(comment_id=comment_id, **fields)
 
 
@@ -130,7 +130,7 @@ TWO_MUGS = (OrderLine("42", 2, Money(Decimal("12.50"), "EUR")),)
 
 
 def order(order_id: str = "1", **fields: Any) -> Order:
-    """Return an order of no particular interest besides ``fields``."""
+    """Return an order with default values, except ``fields``."""
     ordinary = Order(
         order_id=order_id,
         username="ana",

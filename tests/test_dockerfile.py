@@ -1,4 +1,4 @@
-"""The build context holds the tracked files that the Dockerfile copies, and nothing else.
+"""The build context contains exactly the tracked files that the Dockerfile copies.
 
 No Docker engine is needed: .dockerignore has lines of three forms only.
 """
@@ -24,7 +24,7 @@ EVERYTHING, *IGNORE_LINES = [
 ]
 LET_IN = {line.removeprefix("!") for line in IGNORE_LINES if line.startswith("!")}
 NOWHERE = {line.removeprefix("**/") for line in IGNORE_LINES if line.startswith("**/")}
-"""Names that Docker leaves out of every folder."""
+"""Names that Docker excludes in every folder."""
 
 
 def is_ignored(path: str) -> bool:
@@ -48,7 +48,7 @@ def copied() -> set[str]:
 
 
 def files(*options: str) -> list[str]:
-    """Return what ``git ls-files`` lists, folders with a slash at their end."""
+    """Return the output of ``git ls-files``, with a slash at the end of folders."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("no git here that could say what is tracked")
     done = subprocess.run(
@@ -83,7 +83,7 @@ def test_files_that_git_ignores_are_not_in_the_context() -> None:
 
 
 def mounted() -> set[str]:
-    """Return the files of this directory that services of compose.yaml see."""
+    """Return the files of this directory that compose.yaml mounts into services."""
     services = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
     volumes = [volume for one in services.values() for volume in one.get("volumes", [])]
     return {volume.split(":")[0].removeprefix("./") for volume in volumes if volume[0] == "."}
@@ -146,7 +146,7 @@ def test_the_image_keeps_babels_data_for_the_languages_of_the_pages() -> None:
 
 
 def test_a_container_with_a_blocked_event_loop_ends() -> None:
-    """The server is not the first process of its container: the kernel would not end that."""
+    """The server must not be the container's first process, which the kernel would not end."""
     text = (ROOT / "Dockerfile").read_text("utf-8")
     (name,) = re.findall(r"(MARGINALIA_EXIT\w+)=true", text)
     assert name in variables()

@@ -1,7 +1,7 @@
-"""Time grows with a client's text alone, whatever the text repeats.
+"""Functions that read a client's text take linear time.
 
-Four times as much of a text takes less than eight times as long: in every regular expression of
-the product, and in every scanner that is written by hand.
+A text four times as long takes less than eight times as long, in every regular expression of the
+product and in every other function that scans a text.
 """
 
 import ast
@@ -58,14 +58,15 @@ OPERATORS = {
     "server/cli/commands/token.py",
     "server/importer/text_rows.py",
 }
-"""Modules that use ``re`` inside functions: on settings, options and files of operators."""
+"""Modules that use ``re`` inside functions, only for settings, options and files of operators."""
 
 METHODS = ("findall", "finditer", "fullmatch", "match", "search", "split", "sub")
 BEGIN, MOST, ENOUGH = 512, MAX_DOCUMENT, 0.0005
-"""Characters to begin with, and the most; seconds that are enough to compare times."""
+"""The first and the maximum number of characters, and the minimum seconds of a comparable time."""
 
 LIMIT = 20.0
-"""Seconds of processor time after which a scan is stopped: an exponential one would never end."""
+"""Seconds of processor time after which a scan is stopped, because an exponential scan does not
+end."""
 
 
 class Expression(NamedTuple):
@@ -85,7 +86,7 @@ def calls_of_re(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 def methods_in(tree: ast.AST) -> dict[str, set[str]]:
-    """Return the methods of expressions that a module calls, by the name of what has them."""
+    """Return the methods of expressions that a module calls, by the expression's name."""
     found = defaultdict(set)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in METHODS:
@@ -101,7 +102,7 @@ def patterns_in(value: object) -> Iterator["re.Pattern[Any]"]:
 
 
 def expressions() -> Iterator[Expression]:
-    """Yield the product's expressions; an expression that cannot be found here is an error."""
+    """Yield the product's expressions. Fail for an expression that cannot be found."""
     for path in sorted(chain.from_iterable((ROOT / one).rglob("*.py") for one in PRODUCT)):
         where = str(path.relative_to(ROOT))
         tree = ast.parse(path.read_text("utf-8"))
@@ -130,7 +131,7 @@ _CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_WORD": "a"}
 
 
 def alphabet(parsed: Any) -> Iterator[str]:
-    """Yield a character of each thing that a part of an expression names, three of a set."""
+    """Yield characters that match the parts of an expression: one each, three of a set."""
     for part in parsed if isinstance(parsed, list | tuple | _parser.SubPattern) else ():
         match part:
             case (_constants.LITERAL, value):
@@ -167,7 +168,7 @@ def tokens_of(pattern: "re.Pattern[Any]") -> list[str]:
 
 
 Text = Callable[[int], str]
-"""Returns a text of about so many characters."""
+"""Returns a text with about this number of characters."""
 
 
 def repeated(token: str, before: str, behind: str, n: int) -> str:
@@ -175,9 +176,9 @@ def repeated(token: str, before: str, behind: str, n: int) -> str:
 
 
 def repeats(tokens: Iterable[str]) -> Iterator[tuple[str, Text]]:
-    """Yield texts that repeat a token or two, with another one before or behind them."""
+    """Yield texts that repeat one or two tokens, with another token before or after them."""
     for one, other in product(tokens, repeat=2):
-        if one <= other:  # the other way round it is the same text but for its ends
+        if one <= other:  # the reverse order gives the same text except for its ends
             both = one + other
             yield f"{both!r} * n", partial(repeated, both, "", "")
         if one != other:
@@ -187,7 +188,7 @@ def repeats(tokens: Iterable[str]) -> Iterator[tuple[str, Text]]:
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """Fail if the block takes over ``LIMIT`` of processor time, however busy the machine is."""
+    """Fail if the block takes more than ``LIMIT`` seconds of processor time."""
 
     def stop(*_: object) -> None:
         pytest.fail(f"A scan takes over {LIMIT:g} s.")
@@ -202,7 +203,7 @@ def limited() -> Iterator[None]:
 
 
 def seconds(scan: Callable[[str], object], text: str, runs: int = 1) -> float:
-    """Return the processor time of the quickest of some runs."""
+    """Return the processor time of the fastest run."""
     best = float("inf")
     with limited():
         for _ in range(runs):
@@ -216,9 +217,9 @@ def seconds(scan: Callable[[str], object], text: str, runs: int = 1) -> float:
 def is_linear(scan: Callable[[str], object], text: Text, most: int) -> bool:
     """Return whether four times the text takes less than eight times as long, up to ``most``.
 
-    Texts double until their time can be compared. Scans that are quick at ``most`` are not
-    compared. Quadratic time would be sixteen times as long: both times may be wrong by a factor of
-    two, and the quickest of more and more runs is less and less wrong.
+    The text's length is doubled until its time can be compared. Scans that are fast at ``most`` are
+    not compared. Quadratic time would be sixteen times as long, so both times may be wrong by a
+    factor of two. With more runs, the fastest run is more exact.
     """
     n = BEGIN
     while seconds(scan, text(n)) < ENOUGH and 8 * n <= most:
@@ -269,7 +270,7 @@ SCHEMA = build_schema()
 class Scanner(NamedTuple):
     scan: Callable[[str], object]
     tokens: str
-    """Separated by spaces; a space is always one more."""
+    """Tokens, separated by spaces. A space is always another token."""
 
 
 def coerced(scalar: object, text: str) -> object:
@@ -348,7 +349,7 @@ SCANNERS = {
         lambda text: route_of({"type": "http", "path": text}), "/ products comments a health % ."
     ),
 }
-"""Every scanner of a client's text that is written by hand, or is a library's."""
+"""Every other function that scans a client's text, also of libraries."""
 
 
 def test_every_function_that_scans_a_clients_text_takes_linear_time() -> None:

@@ -70,7 +70,7 @@ def checkout(tmp_path: Path) -> Path:
 
 @contextmanager
 def run_in_a_terminal(checkout: Path) -> Iterator[str]:
-    """Execute `make run` until the block ends; yield what a terminal shows up to its banner."""
+    """Run `make run` until the block ends. Yield the output of its terminal up to the banner."""
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, COLUMNS))
     with (
@@ -109,7 +109,7 @@ def test_the_jwt_that_a_first_run_prints_in_80_columns_signs_in(checkout: Path) 
         query = {"query": "{ viewer { username } }"}
         answer = httpx.post(f"{url}/graphql", json=query, headers=orjson.loads(header), timeout=60)
         assert answer.json() == {"data": {"viewer": {"username": "demo"}}}
-        # Some terminals copy the line as the screen wraps it.
+        # Some terminals copy the line with the screen's line breaks.
         rows = [header[at : at + COLUMNS] for at in range(0, len(header), COLUMNS)]
         for copied in (header, "\n".join(rows)):
             signed_in = httpx.post(f"{url}/sign-in", data={"jwt": copied}, timeout=60)

@@ -16,7 +16,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates; ``pem`` is the file of its own certificate."""
+    """Signs certificates. ``pem`` is the file with its own certificate."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
@@ -79,7 +79,7 @@ class Authority:
 
 @dataclass
 class Relay:
-    """Passes all connections on to a port of this machine, whatever host CONNECT asks it for."""
+    """Passes all connections on to a port of this machine, for any host in CONNECT."""
 
     url: str = ""
     port: int = 0

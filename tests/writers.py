@@ -1,7 +1,7 @@
 """Writers during a rebuild, wrong counters to start from, and ways to kill the rebuild.
 
-``Writers.settle`` replaces the wait of production: it ends once all earlier writes have ended, and
-every writer must read the mode again.
+``Writers.settle`` replaces the wait of production: it ends when all earlier writes have ended, and
+makes every writer read the mode again.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ STALE = StatisticsKey("gone", "en")
 
 
 def ignore(_: int) -> None:
-    """Show no progress."""
+    """Ignore the progress."""
 
 
 class Killed(BaseException):
-    """What ends a rebuild in the middle of a request."""
+    """Ends a rebuild in the middle of a request."""
 
 
 class Engine(FaultyClient):
@@ -69,7 +69,7 @@ _EXPECTED = (
     errors.IdempotencyKeyReusedError,
     errors.ConflictError,
 )
-"""What may become of a write."""
+"""The expected errors of writes."""
 
 
 KINDS = (
@@ -82,7 +82,7 @@ MODERATOR = "mo"
 
 
 class Writers:
-    """Two processes whose clients send all mutations and load, all the time.
+    """Two processes that continuously execute all mutations and loads.
 
     ``kills`` is the share of writes whose process is killed in the middle, ``erases`` the share of
     erasures of an author, a reader or the moderator.
@@ -141,7 +141,7 @@ class Writers:
             await self._send(Stores(killed))
         except* Killed:
             self.kinds["killed"] += 1
-        with suppress(BaseException):  # what the process began ends with it
+        with suppress(BaseException):  # the requests of the killed process end too
             await killed.drain()
 
     async def _send(self, stores: Stores) -> None:  # noqa: C901, PLR0912 - a case each
@@ -197,7 +197,7 @@ class Writers:
                     await store.put_many([*rows, *chance.sample(ROWS, 3)])
 
     async def _decide(self, stores: Stores, comment_id: str) -> None:
-        """Approve or reject what is there."""
+        """Approve or reject a comment."""
         moderation = stores.moderation
         there = await stores.comments.get(comment_id)
         held = await moderation.get(comment_id)
@@ -207,7 +207,7 @@ class Writers:
             await moderation.reject(comment_id, version(one), MODERATOR, "no")
 
     async def _report(self, stores: Stores, row: Comment) -> None:
-        """Let one of a few people report one of a few comments; block its author, or unblock."""
+        """Report a comment, or block or unblock its author."""
         comment_id = self._chance.choice(["new-1", "new-2", ROWS[0].comment_id, row.comment_id])
         person = self._chance.choice(PEOPLE)
         reports, standings = stores.reports, stores.standings
@@ -235,22 +235,24 @@ ERASED = [*AUTHORS, *PEOPLE, MODERATOR]
 
 
 async def erase(table: Table, name: str) -> None:
-    """Erase a user; delete the comments of every second author, and rename the others."""
+    """Erase a user. Delete the comments of every second author, and rename those of others."""
     fate: CommentFate = "delete" if ERASED.index(name) % 2 else "anonymize"
     await Erasure(table, name, Choices(fate)).run(at_once, ignore, ignore)
 
 
 async def at_once() -> None:
-    """Do not wait: there are no writers."""
+    """Return at once, because there are no writers."""
 
 
 async def spoil(table: Table, seed: int) -> None:
-    """Make counters wrong, too high, too low, missing and stale; some comments uncounted."""
+    """Make counters too high, too low, missing or outdated, and leave some comments uncounted."""
     chance = random.Random(seed)
     await table.put_many([COMMENT.encode(row) for row in ROWS[::9]])
     for product in PRODUCTS:
         for language in (None, *LANGUAGES):
-            key = StatisticsKey(product, language)  # of all: the place on the leaderboard
+            key = StatisticsKey(
+                product, language
+            )  # the item for all languages: its leaderboard keys
             match chance.choice(["missing", "wrong", "kept"]):
                 case "missing":
                     await table.write([{"Delete": {"Key": item_key(key)}}])

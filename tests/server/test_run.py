@@ -46,7 +46,7 @@ async def test_sighup_replaces_workers_and_a_closed_terminal_ends_the_server(mas
 
 
 def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
-    """Over the demo's loading, which comes before workers."""
+    """SIGHUP arrives while the demo data is loaded, before workers start."""
     command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
     log = tmp_path / "log"
     with (

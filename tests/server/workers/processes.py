@@ -1,4 +1,4 @@
-"""The processes of a server with workers, and clients of one of them each."""
+"""The processes of a server with workers, and clients that each use one worker."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from tests.server.serving import Served, bearer
 
 
 def workers_of(server: Served) -> list[psutil.Process]:
-    """Return the processes that serve, the oldest first."""
+    """Return the workers, the oldest first."""
     found = []
     for child in psutil.Process(server.process.pid).children():
         with suppress(psutil.NoSuchProcess):
@@ -22,14 +22,14 @@ def workers_of(server: Served) -> list[psutil.Process]:
 
 
 async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Process:
-    """Wait until there are ``count`` workers again without ``gone``; return the youngest."""
+    """Wait until there are ``count`` workers, without ``gone``. Return the newest worker."""
     return (await others(server, [gone], count))[-1]
 
 
 async def others(
     server: Served, gone: Collection[psutil.Process], count: int = 2
 ) -> list[psutil.Process]:
-    """Wait until there are ``count`` workers and none of ``gone``; return them."""
+    """Wait until there are ``count`` workers, and none of ``gone``. Return the workers."""
     async with asyncio.timeout(120):
         while set(gone) & set(now := workers_of(server)) or len(now) != count:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -42,7 +42,7 @@ def said(server: Served) -> str:
 
 
 async def logged(server: Served, sentence: str, times: int = 1) -> None:
-    """Wait until the log has a sentence, so many times."""
+    """Wait until the log contains a sentence the given number of times."""
     async with asyncio.timeout(120):
         while said(server).count(sentence) < times:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -56,7 +56,7 @@ def complaints(errors: str) -> list[str]:
 
 @asynccontextmanager
 async def clients_of(server: Served, count: int) -> AsyncIterator[list[httpx.AsyncClient]]:
-    """Connect so many clients, one connection each, to the workers in turn."""
+    """Connect clients with one connection each, to the workers in turn."""
     workers = workers_of(server)
     async with AsyncExitStack() as stack:
         opened = []
@@ -70,14 +70,14 @@ async def clients_of(server: Served, count: int) -> AsyncIterator[list[httpx.Asy
 async def _client_of(
     server: Served, chosen: psutil.Process, workers: Collection[psutil.Process]
 ) -> httpx.AsyncClient:
-    """Connect a client to a worker, which may still start."""
+    """Connect a client to a worker, which may still be starting."""
     paused = [worker for worker in workers if worker != chosen]
     limits = httpx.Limits(max_connections=1)
     while True:
         client = httpx.AsyncClient(
             base_url=server.url, headers=bearer("ana"), limits=limits, timeout=60
         )
-        for worker in paused:  # the kernel would let any of them accept
+        for worker in paused:  # the kernel could choose any of the workers
             worker.suspend()
         try:
             assert (await client.get("/health/live", timeout=2)).is_success

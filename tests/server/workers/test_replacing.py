@@ -1,4 +1,4 @@
-"""SIGHUP replaces the workers one by one. Only clients that listen have to connect again."""
+"""SIGHUP replaces the workers one by one. Only clients of subscriptions must reconnect."""
 
 import asyncio
 import os
@@ -43,7 +43,7 @@ async def replaced(server: Served) -> list[psutil.Process]:
 
 
 class Client:
-    """Adds comments by one connection, until the server says that it closes it."""
+    """Adds comments on one connection, until the server announces that it closes the connection."""
 
     def __init__(self, number: int) -> None:
         self._number = number

@@ -37,7 +37,7 @@ async def test_a_killed_worker_is_replaced_and_no_acknowledged_write_is_lost(
         assert second.is_running()
         await verify(server, acknowledged)
         family = [server.engine(), *workers_of(server)]
-        async with clients_of(server, 4) as clients:  # each worker takes two of them
+        async with clients_of(server, 4) as clients:  # each worker accepts two of them
             adding = [asyncio.create_task(add_comment(one, "in flight")) for one in clients]
             await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
             server.process.send_signal(signal.SIGTERM)

@@ -18,7 +18,7 @@ PAGE = b'{"data":{"product":null}}'
 
 @asynccontextmanager
 async def answering(answer: Callable[[int], bytes]) -> AsyncIterator[str]:
-    """Serve ``answer(n)`` to the n-th request of all."""
+    """Return ``answer(n)`` to the n-th request."""
     count = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

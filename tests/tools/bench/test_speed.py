@@ -34,7 +34,7 @@ def test_the_command_measures_every_load_and_counts_wrong_answers(tmp_path: Path
     right = Script.right
 
     def strict(script: Script, number: int, answer: Answer) -> bool:
-        # As if the recorded responses of one load were others.
+        # Replace the recorded responses of one load by other responses.
         return script.load.name != "one" and right(script, number, answer)
 
     with mock.patch.object(Script, "right", strict):

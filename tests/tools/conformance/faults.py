@@ -217,4 +217,4 @@ FAULTS: dict[type[Notes], set[str]] = {
     Notes.with_sdl("node(id: ID!)", "node(id: String!)"): {"node-field"},
     Notes.with_sdl("nodes(ids: [ID!]!)", "nodes(ids: [ID])"): {"nodes-field"},
 }
-"""Checks that find each fault; others may find it, too."""
+"""The checks that must find each fault. Other checks may find it too."""

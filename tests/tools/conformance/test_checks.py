@@ -1,4 +1,4 @@
-"""Every check holds on a server that conforms, and fails on a server with a fault."""
+"""Every check passes on a conforming server, and fails on a server with a fault."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
