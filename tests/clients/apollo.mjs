@@ -1,4 +1,4 @@
-// Pages, inserts, evicts and fails with Apollo; prints what its cache holds. URL AUTHORIZATION PRODUCT
+// Reads pages, inserts, evicts and fails with Apollo. Prints its cache. Usage: URL AUTHORIZATION PRODUCT
 import { ApolloClient, HttpLink, InMemoryCache, gql } from '@apollo/client'
 import { relayStylePagination } from '@apollo/client/utilities'
 import { ADD, AUTHOR, DELETE, PAGE, UNKNOWN_FIELD, authors, names, walk } from './documents.mjs'

@@ -1,4 +1,4 @@
-// What Apollo and urql ask: few fields, so that tests change with the schema as seldom as they can.
+// The documents of Apollo and urql. They have few fields, so that few changes of the schema affect them.
 export const PAGE = /* GraphQL */ `
   query Page($productId: String!, $first: Int, $after: String, $last: Int, $before: String) {
     product(productId: $productId) {
@@ -27,7 +27,7 @@ export const SIZE = 10
 export const names = edges => [...new Set(edges.map(({ node }) => node.authorName))].sort()
 export const authors = edges => [...new Set(edges.map(({ node }) => node.author.id))]
 
-/** Ask for page after page until the flag says that none is left; `ask` returns a connection. */
+/** Read all pages of a list. `ask` requests a page and returns its connection. */
 export async function walk (ask, backward) {
   let page = await ask(backward ? { last: SIZE } : { first: SIZE })
   while (backward ? page.pageInfo.hasPreviousPage : page.pageInfo.hasNextPage) {

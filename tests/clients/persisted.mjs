@@ -1,5 +1,5 @@
-// Asks by hashes and by a manifest's ids with Apollo and urql, twice each; prints what each sent and was shown.
-// URL AUTHORIZATION PRODUCT MANIFEST
+// Sends documents by hash and by id of a manifest with Apollo and urql, twice each. Prints the requests and results.
+// Usage: URL AUTHORIZATION PRODUCT MANIFEST
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { ApolloClient, ApolloLink, CombinedGraphQLErrors, HttpLink, InMemoryCache, gql } from '@apollo/client'
@@ -22,7 +22,7 @@ const variables = { productId, first: 1 }
 const named = name => PAGE.replace('Page', name)
 const shown = ({ product }) => product.comments.edges[0].node.text
 
-/** Returns a fetch that notes the method, and what stands for the document. */
+/** Returns a fetch that records the method, and whether the request has a text, a hash or an id. */
 const noting = sent => (address, options) => {
   const { query, extensions } = options.body
     ? JSON.parse(options.body)

@@ -1,5 +1,5 @@
-// Pages, inserts, deletes and fails with Relay; prints what its store shows.
-// URL AUTHORIZATION PRODUCT, the directory of the compiler's artifacts, and whether to ask by text or doc_id
+// Reads pages, inserts, deletes and fails with Relay. Prints its store.
+// Usage: URL AUTHORIZATION PRODUCT, the directory of the compiler's artifacts, and `text` or `doc_id`
 import { createRequire } from 'node:module'
 import {
   Environment, Network, RecordSource, Store, commitMutation, createOperationDescriptor, fetchQuery,
@@ -25,7 +25,7 @@ const made = (asked = WAYS[by]) => new Environment({
   store: new Store(new RecordSource())
 })
 
-/** Asks for the first page and, as usePaginationFragment does, for all others of a direction. */
+/** Reads the first page and, as usePaginationFragment does, all other pages in one direction. */
 async function walked (direction, [field, argument, query, fragment] = OF_PRODUCT) {
   const { paginationRequest, paginationMetadata } = getPaginationMetadata(fragment)
   const { identifierInfo } = getRefetchMetadata(fragment)
@@ -56,7 +56,7 @@ const committed = (environment, name, variables) => new Promise((resolve, reject
     mutation: artifact(name), variables, onCompleted: resolve, onError: reject
   }))
 
-/** Returns the code of what the query fails with; null where it does not. */
+/** Returns the code of the query's error; null without an error. */
 const failed = (variables, asked) => fetchQuery(made(asked), QUERY, variables).toPromise()
   .then(() => null, error => error.source.errors[0].extensions.code)
 

@@ -1,4 +1,4 @@
-// Pages, inserts, invalidates and fails with urql's normalized cache; prints what it shows. URL AUTHORIZATION PRODUCT
+// Reads pages, inserts, invalidates and fails with urql's normalized cache. Prints it. Usage: URL AUTHORIZATION PRODUCT
 import { Client, fetchExchange } from '@urql/core'
 import { cacheExchange } from '@urql/exchange-graphcache'
 import { relayPagination } from '@urql/exchange-graphcache/extras'

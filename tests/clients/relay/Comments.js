@@ -1,4 +1,4 @@
-// What a front end on Relay would write; its compiler makes of it what relay.mjs runs.
+// The documents of a front end with Relay. Relay's compiler translates them for relay.mjs.
 graphql`
   query CommentsQuery($productId: String!, $first: Int, $last: Int) {
     product(productId: $productId) {

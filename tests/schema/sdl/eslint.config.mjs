@@ -12,7 +12,7 @@ export default [
     rules: {
       ...recommended,
       ...relay,
-      // A description of each type is the recommendation; ours are of everything that can have one.
+      // The recommended rule requires a description of each type. Here every element must have one.
       "@graphql-eslint/require-description": [
         "error",
         {
@@ -24,8 +24,8 @@ export default [
           rootField: true,
         },
       ],
-      // An id is of what can be fetched again. These cannot: they are pages, answers of mutations and
-      // events, or values that are parts of the object that has them.
+      // Only objects that can be fetched again have an id. These are pages, payloads, events, or values
+      // that are parts of another object.
       "@graphql-eslint/strict-id-in-types": [
         "error",
         {
@@ -65,8 +65,8 @@ export default [
           },
         },
       ],
-      // Beyond Relay's specification: a rank is no object of its own, so nothing could be fetched by
-      // its id; and lists that are short and never paged, such as an order's lines, need no edges.
+      // This rule exceeds Relay's specification. A rank cannot be fetched by an id, and short lists that
+      // are never paged, such as an order's lines, need no edges.
       "@graphql-eslint/relay-edge-types": [
         "error",
         { withEdgeSuffix: true, shouldImplementNode: false, listTypeCanWrapOnlyEdgeType: false },

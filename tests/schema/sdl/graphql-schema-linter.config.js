@@ -1,6 +1,6 @@
-// All rules of graphql-schema-linter but four, which want the members of enums, inputs, interfaces and
-// types in alphabetical order: here what belongs together stands together, `rating` beside `language`,
-// and statuses stand in the order in which an order passes through them.
+// All rules of graphql-schema-linter except four, which require alphabetical order of the members of
+// enums, inputs, interfaces and types. Here related members are next to each other, such as `rating`
+// and `language`, and statuses are in the order of their changes.
 module.exports = {
   rules: [
     "arguments-have-descriptions",

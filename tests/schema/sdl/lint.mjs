@@ -1,15 +1,15 @@
-// Prints what graphql-schema-linter and graphql-eslint have against each given schema, a line of JSON.
+// Prints the findings of graphql-schema-linter and graphql-eslint for each given schema, as a line of JSON.
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ESLint } from "eslint";
 
 const here = dirname(fileURLToPath(import.meta.url));
-// An object's own id has the name that arguments have for it, as in `product(productId:)`; its `id` is
-// the global one. The rule against the type's name in a field's knows no exceptions.
+// An object's own id has the same name as in arguments, such as `product(productId:)`, and its `id` is
+// the global id. The rule against the type's name in a field's name has no exceptions.
 const OWN_IDS = /^Field "(commentId|orderId|productId|ticketId|username)" starts with/;
 
-// No field has the codes of errors: they are in the answer's `extensions`.
+// No field returns the codes of errors, because they are in the response's `extensions`.
 const UNUSED = /`ErrorCode` is (defined in the schema but not used anywhere|unreachable)\.$/;
 
 function schemaLinter(schema) {

@@ -1,4 +1,4 @@
-// Pages in both directions, of what everybody may ask for again by its id.
+// Pages in both directions, of an object that can be refetched by its id without a user.
 graphql`
   query AuthorQuery($username: String!) {
     author(username: $username) {

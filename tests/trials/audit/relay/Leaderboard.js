@@ -1,4 +1,4 @@
-// Pages in both directions, of what has no id.
+// Pages in both directions, of a list whose parent has no id.
 graphql`
   query LeaderboardQuery {
     ...Leaderboard_ranks

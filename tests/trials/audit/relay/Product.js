@@ -1,4 +1,4 @@
-// What a front end on Relay would write: a list that loads more, and mutations that change it.
+// The documents of a front end with Relay: a list with more pages, and mutations that change it.
 graphql`
   query ProductQuery($productId: String!) {
     product(productId: $productId) {

@@ -1,4 +1,4 @@
-// Pages in both directions, and an object that is asked for again by its id.
+// Pages in both directions, and an object that is refetched by its id.
 graphql`
   query UserQuery($username: String!) {
     user(username: $username) {
