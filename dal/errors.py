@@ -17,7 +17,7 @@ class InvalidArgumentError(DalError):
 
 
 class InvalidCursorError(DalError):
-    """A cursor was changed or cut off, or another server made it."""
+    """A text is not a cursor of this list. For example, it was cut off."""
 
 
 class NoIndexError(DalError):
@@ -81,7 +81,7 @@ class ThrottledError(DalError):
 
 
 class StoreUnavailableError(DalError):
-    """DynamoDB was unreachable, or sent no response before the deadline."""
+    """DynamoDB was unreachable, failed, or sent no valid response before the deadline."""
 
 
 class CircuitOpenError(StoreUnavailableError):

@@ -89,9 +89,8 @@ months."""
 # Work that an operation causes
 
 MAX_SORTED_ROWS = 2_000
-"""A page of filtered comments, sorted by helpful votes, must read many rows. The page is refused if
-more rows than this (about 1 MB) are expected. If the expectation is too low, the page ends with an
-error after twice as many rows."""
+"""Maximum rows (about 1 MB) that a page of filtered comments, sorted by helpful votes, may be
+expected to read. If the page reads twice as many rows, it ends with an error."""
 
 MAX_REQUESTS = 250
 """An operation is refused if it is expected to send more requests to DynamoDB than this."""
@@ -120,14 +119,15 @@ MAX_MEMBERS = 60
 """Maximum products of a group. A page reads a partition of each product."""
 
 MAX_DROPPED = 2_000
-"""If a filter selects more than ``MAX_SEGMENTS`` partitions, the page reads a coarser index, and
-drops the rows that do not match. This is the maximum number of dropped rows: about 140 RCU. At this
-limit, the optimizer plans the rest of the page once more, with the same limit."""
+"""Maximum rows (about 140 RCU) that a page reads and drops, if its filter selects more than
+``MAX_SEGMENTS`` partitions. Such a page reads a coarser index, and drops the rows that do not pass
+the filter. After this number, the optimizer plans the rest of the page once more, with the same
+maximum. Then the page ends with an error."""
 
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
 name. Each organisation costs one request to DynamoDB. Other users can add a user to more
-organisations. The list then omits tickets and does not fail."""
+organisations. Then the list omits the tickets of the others, because an error would hide all."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000

@@ -13,7 +13,7 @@ from dal.limits import MAX_POINTS
 from dal.model import RATINGS, Product
 
 AT_LEAST = 5
-"""A product is ranked by its average only if it has at least this many comments in both periods.
+"""A product is ranked by its average only if it has at least this many comments in each period.
 With fewer comments, a single comment can change the average by a whole star."""
 
 

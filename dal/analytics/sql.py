@@ -1,7 +1,7 @@
 """The SQL of each question: one sqlglot expression, rendered for DuckDB or for ClickHouse.
 
 Each store offers its comments as a relation with product_id, rating, language and created_at in
-UTC. The expressions use only functions that both engines have: sums, CASE, and DATE_TRUNC with
+UTC. The expressions use only functions that both engines have: sums, CASE, ABS, and DATE_TRUNC with
 weeks that begin on Monday.
 """
 

@@ -1,4 +1,4 @@
-"""Creates and describes the table, and switches its time to live (TTL) and stream on and off."""
+"""Creates and describes the table, switches its time to live (TTL) on, and its stream on or off."""
 
 import asyncio
 from collections.abc import Sequence
@@ -88,6 +88,7 @@ async def renew_stream(table: Table) -> str:
     """Switch the table's stream on. If it is on already, switch it off first.
 
     Return the ARN of the new stream. The stream's first record is the first change after this call.
+    On the embedded engine, the records of the previous stream come before it.
     """
     if await stream(table) is not None:
         await end_stream(table)

@@ -20,7 +20,7 @@ Second = TypeVar("Second")
 
 
 def batched(items: Sequence[Result], size: int) -> list[Sequence[Result]]:
-    """Split ``items`` into runs of at most ``size`` items."""
+    """Return ``items`` in batches of at most ``size`` items."""
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 

@@ -1,8 +1,8 @@
 """Checks DynamoDB's responses, and turns each error code into a ``dal`` error.
 
 A proxy, a load balancer or a failing machine can respond instead of DynamoDB, with status 200 or an
-error. After such a response, it is unknown whether a write happened. The client therefore handles
-it like a lost response: it retries the request.
+error. After such a response, it is unknown whether a write happened. So the client retries the
+request, as after a lost response.
 """
 
 import zlib
@@ -152,9 +152,9 @@ def parse_response(
 
 
 def parse_error(status: int, body: bytes, checksum: bytes, content_type: str) -> dict[str, Any]:
-    """Return an error response for ``dal_error``.
+    """Return an error response in botocore's form, which ``dal_error`` reads.
 
-    Raise StoreUnavailableError if it is malformed.
+    Raise StoreUnavailableError if the response is malformed.
     """
     if not content_type.startswith(_JSON):
         raise _malformed(f"its status is {status} and its type is {content_type or 'missing'}")

@@ -31,8 +31,8 @@ logger = logging.getLogger(__name__)
 Response = TypeVar("Response")
 
 DEADLINE = 10.0
-"""Maximum seconds of a request, including its retries. The current request's deadline may be
-earlier."""
+"""Maximum seconds of a request to DynamoDB, including its retries. The deadline of the client's
+request may be earlier."""
 
 MAINTENANCE_DEADLINE = 60.0
 """Maximum seconds in which a bulk write or a rebuild retries conflicts on the same items."""
@@ -74,7 +74,7 @@ class Patience:
         self._reported = -math.inf
 
     def waiting(self, began: float, error: errors.DalError) -> None:
-        """Report a wait, at most every REPORT_SECONDS. ``began`` is the request's start."""
+        """Report a wait, at most once in REPORT_SECONDS. ``began`` is the request's start."""
         now = time.monotonic()
         if now - max(began, self._reported) >= REPORT_SECONDS:
             self._reported = now
@@ -105,10 +105,10 @@ async def retry(
 ) -> Response:
     """Repeat ``attempt`` until it succeeds, and return its response.
 
-    Throttling, lost responses and conflicts are retried. At the deadline, an error is raised. An
-    open circuit is retried only if the caller has no deadline. If the response to a write was lost
-    and a later attempt fails, the write may have happened, so the error is StoreUnavailableError.
-    ConditionFailedError is raised unchanged, and the caller interprets it.
+    Throttling, lost responses, conflicts and expired credentials are retried. At the deadline, an
+    error is raised. An open circuit is retried only if the caller has no deadline. If the response
+    to a write was lost and a later attempt fails, the write may have happened, so the error is
+    StoreUnavailableError. ConditionFailedError is raised unchanged, and the caller interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:

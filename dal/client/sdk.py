@@ -1,7 +1,7 @@
-"""The AWS SDK: sends any operation of DynamoDB, and reads this machine's AWS settings.
+"""The AWS SDK: sends any operation of DynamoDB, uses S3, and reads this machine's AWS settings.
 
-No other module imports the SDK. botocore's own retries are off, because the module ``retries``
-retries requests.
+No other module imports the SDK. For DynamoDB, botocore's own retries are off, because the module
+``retries`` retries requests.
 """
 
 import asyncio

@@ -172,15 +172,16 @@ class Table:
         """Execute all ``actions`` in one transaction, or none of them.
 
         A single Put or Delete is sent without a transaction, at half the cost. Raises
-        ConditionFailedError with the indexes of the actions whose conditions failed, and
-        StoreUnavailableError if the outcome is unknown.
+        ConditionFailedError with the indexes of the actions whose conditions failed,
+        StoreUnavailableError if the outcome is unknown, and NoTransactionsError if the endpoint
+        does not support transactions.
 
         After a lost response, this method sends the write again. The condition of the second
         attempt can then fail because the first attempt succeeded. A request token does not always
         prevent this: a single write has no token, and the embedded engine loses all tokens when it
-        is killed. So this method reads the items after a failed condition. If they are as the write
-        leaves them, the write has succeeded. Otherwise the outcome is unknown, because later writes
-        may have changed the items.
+        is killed. So after a lost response and a failed condition, this method reads the items. If
+        they are as the write leaves them, the write has succeeded. Otherwise the outcome is
+        unknown, because later writes may have changed the items.
         """
         named = [
             {kind: {"TableName": self.name, **action} for kind, action in entry.items()}

@@ -166,10 +166,11 @@ class Log:
                 listener.offer(event)
 
     def listen(self, selection: Selection, after: EventPosition | None) -> Listener:
-        """Listen to changes from now on, or from the event after the position ``after``.
+        """Return a listener to changes from now on, or from the event after the position ``after``.
 
-        Without ``after``, the first event is READY. If the log has dropped an event after
-        ``after``, the first event is RELOAD.
+        Without ``after``, the first event is READY. The first event is RELOAD if the log no longer
+        has all events after ``after``, if another epoch has begun, or if a listener's queue cannot
+        contain these events.
         """
         listener = Listener(selection, self._forget, after)
         for event in self._backlog(selection, after):

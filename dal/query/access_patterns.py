@@ -1,9 +1,9 @@
 """The access patterns of the API, in one table: the purpose of each, its filters, and its index.
 
 Queries take their names from this table, and ``make docs`` generates `docs/access-patterns.md` from
-it. A pattern without an index is a read by primary key, or a page of another pattern's list. The
-optimizer may choose a coarser index than this table names. The executor then drops the rows that do
-not pass the filters.
+it. A pattern without an index reads or writes items by their keys, or reads the lists of other
+patterns. The optimizer may choose a coarser index than this table names. The executor then drops
+the rows that do not pass the filters.
 """
 
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ from dal.table.ranges import UNBOUNDED, Range
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One access pattern of the API. Without an index it is a read by primary key.
+    """One access pattern of the API.
 
     ``filters`` lists the filtered fields. A field's suffix states how many values its filter may
     have: without a suffix one value, with ``+`` none or at least two, with ``*`` any number. With
-    ``?`` the filter may also be absent. ``bounds`` states which bounds of positions, usually times,
-    a query has: ``since``, ``before``, both, or none. ``?`` allows all four. Clients can also read
-    each list in reverse order, and from a cursor.
+    ``?`` any number too, and the filter may be absent. ``bounds`` states which bounds of positions,
+    usually times, a query has: ``since``, ``before``, both, or none. ``?`` allows all four. Clients
+    can also read each list in reverse order, and from a cursor.
     """
 
     name: str
@@ -53,8 +53,7 @@ class AccessPattern:
     filters: str = ""
     bounds: str = ""
     order: Order | None = None
-    """The order of the list, if ``stages`` joins the list from several lists. None if one index
-    contains the list."""
+    """The order of a list that ``stages`` joins from several lists. Otherwise None."""
 
     def answers(self, filters: Filters, within: Range) -> bool:
         """Return whether this pattern has exactly these filters and bounds."""
@@ -306,7 +305,7 @@ def query_of(
     consistent: bool = False,
     head: bool = False,
 ) -> Query:
-    """Return a query with the name of its access pattern; raise NoIndexError if there is none."""
+    """Return a query with the name of its access pattern; raise NoIndexError if it has none."""
     for pattern in ACCESS_PATTERNS:
         listed = pattern.index is not None or order is not None
         if listed and pattern.order is order and pattern.answers(filters, within):

@@ -53,7 +53,7 @@ def alternatives(
 def full_pages(path: AccessPath, page: PageSpan, statistics: TableStatistics | None) -> FullPages:
     """Return the plan that reads a whole page from each partition of ``path``.
 
-    ``path`` is the access path with the least residual filter.
+    ``path`` is the access path with the smallest residual filter.
     """
     rows: list[float] = [page.limit] * path.size
     if statistics is not None:

@@ -1,8 +1,8 @@
 """The cost model: the cost of a Query, and the limit with which reading a segment costs the least.
 
 Pure functions of counts and sizes. An eventually consistent Query consumes 0.5 RCU for each started
-4 KB, so further rows in the same 4 KB are free. If the executor has used all rows of a segment and
-the page is not full, it sends another Query (a refill).
+4 KB, so further rows in the same 4 KB are free. If the page needs more rows of a segment than the
+first Query returned, the executor sends another Query (a refill).
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 BLOCK = 4_096
-"""The bytes that half a read capacity unit reads."""
+"""Bytes that an eventually consistent read returns for 0.5 RCU."""
 
 REQUEST = 0.35
 """The cost of a Query's latency, in RCU. It is added to the consumed capacity."""
@@ -31,8 +31,8 @@ _LEAST_PER_BLOCK = 0.499
 """A lower bound of the RCU per 4 KB of rows: 0.5 minus a margin for rounding."""
 
 _MOST_LIMITS = 64
-"""Maximum limits that are compared, because comparing takes CPU time. If a segment's rows seldom
-pass the residual filter, there may be thousands of possible limits."""
+"""Maximum number of limits to compare for a segment. Comparing takes CPU time, and a segment whose
+rows seldom pass the residual filter may have thousands of possible limits."""
 
 
 # A small cache: its keys contain the mean row size, which changes with every page.
@@ -65,12 +65,13 @@ def normal_tail(bound: float, mean: float, deviation: float) -> float:
 
 
 def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, float]:
-    """Return the mean and deviation of how many rows a page of ``wanted`` rows reads in a segment.
+    """Return the mean and standard deviation of the number of rows that a page reads in a segment.
 
-    ``share`` is the fraction of the plan's rows that are in this segment. ``residual`` is the
-    fraction of rows that passes the residual filter. The number of rows that the page reads until
-    ``wanted`` rows pass has a negative binomial distribution. The number of these rows in this
-    segment has a binomial distribution.
+    ``wanted`` is the number of rows that the page needs. ``share`` is the
+    fraction of the plan's rows that are in this segment. ``residual`` is the fraction of rows that
+    passes the residual filter. The number of rows that the page reads until ``wanted`` rows pass
+    has a negative binomial distribution. The number of these rows in this segment has a binomial
+    distribution.
     """
     read = wanted / residual
     variance = read * share * (1 - share) + share**2 * wanted * (1 - residual) / residual**2
@@ -78,7 +79,10 @@ def spread(wanted: int, share: float, residual: float = 1.0) -> tuple[float, flo
 
 
 class ReadEstimate(NamedTuple):
-    """The limit of a segment's first Query, and the expected cost of all its Queries."""
+    """The limit of a segment's first Query, and the expected RCU of all Queries of the segment.
+
+    ``cost`` is the ``capacity``, plus a weight for each Query and each row.
+    """
 
     limit: int
     cost: float
@@ -97,10 +101,11 @@ def least_cost(requests: int, rows: float, row_bytes: float) -> float:
 def best_estimate(
     share: float, residual: float, wanted: int, row_bytes: float, most: int
 ) -> ReadEstimate:
-    """Return the limit with the least expected cost, for a segment of ``most`` rows.
+    """Return the limit with the least expected cost, for a segment of at most ``most`` rows.
 
-    For ``share`` and ``residual`` see ``spread``. The limit is at most ``most`` + 1. With this
-    limit the response has one row fewer than the limit, which shows that the segment has ended.
+    For ``share``, ``residual`` and ``wanted`` see ``spread``. The limit is at most ``most`` + 1.
+    With this limit the response has fewer rows than the limit, which shows that the segment has
+    ended.
     """
     best, chosen, units = math.inf, 0, math.inf
     half_block = _LEAST_PER_BLOCK * row_bytes / BLOCK
@@ -127,17 +132,17 @@ def _limits(
 ) -> Sequence[tuple[float, int, float, float]]:
     """Return the limits to compare for a segment, each with its cost except capacity.
 
-    An entry has this cost, the limit, the probability of a refill, and the number of rows that the
-    refill reads.
+    An entry consists of this cost, the limit, the probability of a refill, and the number of rows
+    that the refill reads.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)
     limits = []
     for limit in range(top, 0, -math.ceil(top / _MOST_LIMITS)):
         # ``dry`` is the probability that the page needs more of the segment's rows than ``limit``,
-        # so that a refill follows. If the segment's last row is also the page's last row, no refill
-        # follows; the probability of this is ``share``. If the plan has only one segment, a refill
-        # follows only if the residual filter drops too many rows.
+        # so that a refill follows. If the last row that the Query returns is also the page's last
+        # row, no refill follows; the probability of this is ``share``. If the plan has only one
+        # segment, a refill follows only if the residual filter drops too many rows.
         rows, dry = limit - 1 + share, 0.0
         if limit <= most:
             dry = normal_tail(rows + 0.5, mean, deviation) if deviation else float(mean > rows)

@@ -73,7 +73,8 @@ class Merge:
         self._dry = sources
         """Sources without unused rows. The merge reads from them next."""
         self._open: list[tuple[str, Source]] = []
-        """Sources that may have further rows, each with the position of its last row read."""
+        """The other sources that may have further rows, each with the position of its last row
+        read."""
         self._waiting: list[Row] = []
         """Rows that cannot be returned yet, because a source may still have an earlier row."""
 
@@ -104,7 +105,7 @@ class Merge:
 
 @dataclass(slots=True)
 class PageProgress:
-    """The rows of a page that were read, the number of missing rows, and the reads in progress.
+    """The rows that a page has so far, the number of missing rows, and the results of its Queries.
 
     All segments of the page share this object.
     """
@@ -119,8 +120,9 @@ class SegmentReader:
 
     DynamoDB ends a response at the limit or at 1 MB, and the response may contain no row. The
     segment has ended only if the response has no ``LastEvaluatedKey``. The limit of a further Query
-    (a refill) is the expected number of missing rows. The limit doubles with each refill, up to the
-    number of rows that the page lacks.
+    (a refill) is the expected number of the page's missing rows in this segment, plus one standard
+    deviation. The limit doubles with each refill, up to the number of rows that the whole page must
+    still read. Without statistics, each refill has this maximum as its limit.
     https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Query.Pagination.html
     """
 
@@ -144,7 +146,7 @@ class SegmentReader:
         self._unread = segment.range
 
     async def more(self) -> Sequence[Row]:
-        """Send Queries until a response has rows, and return them; no row at the end."""
+        """Send Queries until a response has rows. Return these rows; no row at the end."""
         instruments = READ_INSTRUMENTS.get()
         reading = self._next()
         if instruments is None:
@@ -300,8 +302,8 @@ class Executor:
     ) -> str | None:
         """Read the missing rows, and report the read to the instruments.
 
-        Return the position from which the rest of the page must be planned; None if no row is
-        missing.
+        Return the position from which the rest of the page must be planned; None if the page is
+        full or the list has ended.
         """
         instruments = READ_INSTRUMENTS.get()
         reading = self._merge(plan, stats, progress)
@@ -317,7 +319,8 @@ class Executor:
         Return the position where planning must start again, or None.
 
         The rest of the page is planned again in two cases: the residual filter drops more rows than
-        the discard limit, or the plan's segments end before the page is full.
+        the discard limit, or the plan has an expected end (``until``) and the page is not full
+        there.
         """
         discardable = plan.discard_limit
         readers = [SegmentReader(self.run, plan, one, stats, progress) for one in plan.segments]

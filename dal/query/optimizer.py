@@ -2,8 +2,9 @@
 
 It chooses one of three methods for each page:
 
-- Without statistics it chooses the path with the least residual filter. The limit of a segment is
-  the whole page. If the segments are shards of one list, the limit is the shard's part of the page.
+- Without statistics it chooses the path with the smallest residual filter. The limit of a segment
+  is the whole page. If the segments are shards of one list, the limit is the shard's expected part
+  of the page, plus a margin.
 - With counts it chooses the path with the least expected cost. The limit of a segment is the
   expected number of its rows in the page, plus a margin.
 - If this process has read the page's rows before, it knows how many of them each segment has, and
@@ -36,12 +37,12 @@ from dal.query.row_locations import LocatedPage, RowLocations
 from dal.table.ranges import UNBOUNDED, Range
 
 SHARD_MARGIN = 5
-"""Standard deviations that are added to the expected rows of a shard. With five, about one page in
-a thousand needs a refill."""
+"""Standard deviations that are added to the expected rows of a shard. With five, fewer than one
+page in a thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""If a page has read this multiple of the expected rows, the executor plans the rest of the page
-again."""
+"""If the residual filter has dropped this multiple of the rows that the page was expected to read,
+the executor plans the rest of the page again."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics, in RCU."""
@@ -64,7 +65,7 @@ class TableStatistics(NamedTuple):
 
     cardinality: Callable[[Filters], int]
     """A function that returns the number of rows that pass the given filters. If a filter's field
-    is not counted, the number is an upper bound."""
+    is not counted, the number is an estimate from a few rows."""
     row_bytes: float
     """The mean size of a row, in bytes."""
     locations: RowLocations | None = None
@@ -75,7 +76,7 @@ class TableStatistics(NamedTuple):
     def fraction(self, within: Range) -> float:
         """Return the expected fraction of the rows that is within a range of positions.
 
-        It assumes that the rows are spread evenly over time.
+        The rows are assumed to be spread evenly over time. Without dates the fraction is 1.0.
         """
         if not self.oldest:
             return 1.0
@@ -108,8 +109,9 @@ class PathEstimate(NamedTuple):
     """The cost that the optimizer compares, in RCU."""
     reads: Sequence[ReadEstimate]
     rows: Sequence[float]
-    """The number of rows of each segment. An estimate from counts includes all rows of the segment.
-    An estimate from row locations includes only the rows within the page."""
+    """The number of rows of each segment. An estimate from counts includes all rows of the segment
+    within the query's dates. An estimate from row locations includes only the rows within the
+    page."""
     selectivity: float
     """The fraction of these rows that passes the residual filter."""
     span: Range
@@ -182,7 +184,7 @@ def cheapest_estimate(
 ) -> PathEstimate:
     """Return the estimate of the cheapest path. Of equally cheap paths, the first path wins.
 
-    The estimate of a path stops as soon as its cost reaches the cost of a cheaper path.
+    The estimate of a path stops as soon as its cost reaches the cost of the cheapest path so far.
     """
     cheapest: PathEstimate | None = None
     for path in paths:
@@ -259,9 +261,10 @@ def _located_rows(
 ) -> tuple[int, float]:
     """Return how many rows of one shard have ``key`` and are in the page's range, and their RCU.
 
-    The locations of rows that fail the residual filter are not remembered. The estimate assumes
-    that these rows are as frequent in the page as in the whole list. On the last page of a list it
-    adds one row, because the read continues to the end of the list.
+    If this process does not remember all these rows, the number is an estimate. The estimate
+    assumes that rows which fail the residual filter are as frequent in the page as in the whole
+    list. On the last page of a list it adds one row, because the read continues to the end of the
+    list.
     """
     shards = path.index.shards
     known = located.among(key)

@@ -1,15 +1,15 @@
 """Pages and cursors: reads a slice of a list, and returns its rows as edges.
 
-The fields of a slice have the client's words: after, before, next, previous. These words refer to
-the order of the list. The rows are read in the order of the list for ``first``, and in reverse
-order for ``last``.
+The names of a slice's fields (after, before, next, previous) refer to the order of the list, as in
+the API. The rows are read in the order of the list for ``first``, and in reverse order for
+``last``.
 
 A cursor is the opaque string of one position. It does not depend on the filter or on the number of
 segments. It consists of one byte for version and kind, a CRC-32 of four bytes, and the position, as
-base64url without padding. An instant at the start of a position takes eight bytes. So a cursor has
-fewer than 80 characters if the position has an instant and an id of up to 46 bytes, or is another
-text of up to 54 bytes. A cursor contains no partition key. The server builds keys from the
-arguments only, so a forged cursor gives no access to other rows.
+base64url without padding. In a cursor, the instant of a position has eight bytes. So a cursor has
+fewer than 80 characters if the position consists of an instant and an id of up to 46 bytes, or is
+another text of up to 54 bytes. A cursor contains no partition key. The server builds partition keys
+from the arguments only, so a forged cursor gives no access to other rows.
 """
 
 import binascii

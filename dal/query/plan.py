@@ -1,4 +1,4 @@
-"""Queries, the access paths that can answer them, and plans: frozen data without behaviour."""
+"""Queries, the access paths that can answer them, and plans. All of them are immutable."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +129,10 @@ class Segment(NamedTuple):
 
 
 class PlanBasis(StrEnum):
-    """The statistics that the optimizer uses to plan a page, the most detailed first."""
+    """The statistics that the optimizer uses to plan a page, the most detailed first.
+
+    With FULL_PAGES it uses none, and the plan reads a whole page from each partition and shard.
+    """
 
     ROW_LOCATIONS = "ROW_LOCATIONS"
     COUNTS = "COUNTS"
@@ -138,7 +141,7 @@ class PlanBasis(StrEnum):
 
 
 WITHOUT_STATISTICS = frozenset({PlanBasis.NOTHING, PlanBasis.FULL_PAGES})
-"""With one of these bases, the plan reads a whole page from each partition."""
+"""With one of these bases, the optimizer uses no statistics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +159,10 @@ class Plan:
     """The fraction of the rows read that is expected to pass the residual filter."""
     discard_limit: float = float("inf")
     """When the residual filter has dropped more rows than this, the rest of the page is planned
-    without a residual filter."""
+    again, without statistics."""
     unproven: int = 0
-    """The number of segments that are expected to be empty. Exact statistics can prove it."""
+    """The number of segments that are expected to be empty. Exact statistics can prove that they
+    are."""
     capacity: float | None = None
     """The expected RCU; None without statistics."""
     until: str | None = None
@@ -307,9 +311,9 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
 
     The path with the smallest residual filter comes first; of equal paths, the one with the fewest
     segments. Raises NoIndexError if no index can answer the query. Raises TooManySegmentsError if
-    every path has too many segments. If only the paths without a residual filter have too many, the
-    executor reads the other paths. It raises TooManySegmentsError if the residual filter drops too
-    many rows of a page.
+    every path has too many segments. If only the paths without a residual filter have too many,
+    only the other paths are returned. With such a path, the executor raises TooManySegmentsError if
+    the residual filter drops too many rows of a page.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:

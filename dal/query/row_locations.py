@@ -26,7 +26,7 @@ _LIST, _KEY = 20, 3
 
 MOST_VALUES = 256
 """Maximum different combinations of field values in a list, because one byte encodes them. If a
-list has more, all its rows are dropped."""
+list has more, the process forgets its rows."""
 
 _OTHERS = b"\1\0".ljust(MOST_VALUES, b"\0")
 """Translates 0 into 1, and every other byte into 0."""
@@ -58,7 +58,7 @@ class _Known(NamedTuple):
     """A table for ``bytes.translate``. It translates a byte into 1 if the byte encodes field values
     with the key, and into 0 otherwise."""
     spans: Sequence[list[_Span]]
-    """The remembered spans of the key and of every coarser key."""
+    """The remembered spans of the key, and of every coarser key (a part of the key's values)."""
 
 
 class LocatedPage(NamedTuple):

@@ -14,9 +14,9 @@ order. The first line is an example for HIGHEST_RATING, the second for MOST_HELP
 A client that reads all pages gets each comment exactly once, if the comment's rank does not change
 meanwhile. If the rank changes, the comment may be missing, or occur twice.
 
-If few comments pass the filters, a page in the order MOST_HELPFUL would read much of ``byHelpful``
-to find them. In that case the server reads the filtered list by date, and sorts it in memory. The
-positions are the same.
+If few comments pass the filters or the dates, a page in the order MOST_HELPFUL would read much of
+``byHelpful`` to find them. In that case the server reads the filtered list by date, and sorts it in
+memory. The positions are the same.
 """
 
 import math
@@ -135,7 +135,7 @@ class _HelpfulStatistics:
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Return no keys: ``byHelpful`` has only one segment, so no segment can be skipped."""
+        """Return no keys: reading the segments of ``byHelpful`` costs less than a proof."""
         del query, keys, spent
         return ()
 
@@ -217,7 +217,7 @@ class StageReader:
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
-        # With a limit of one row, a residual filter could take many Queries.
+        # With a limit of one row, it could take many Queries until a row passes the residual filter.
         if query.order is Order.MOST_HELPFUL:
             return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
         for stage, part in _parts(query, span, descending=descending):
@@ -238,7 +238,8 @@ class StageReader:
     ) -> int:
         """Return how many of the remaining stages ``left`` probably contain the ``missing`` rows.
 
-        Without counts, return all: the product has few comments, or the table is new.
+        Without counts, return the number of all these stages: usually the product has few comments,
+        or the table is new.
         """
         known = await self._known(query, stats, plan_by)
         if known is None:
@@ -298,7 +299,7 @@ async def _sorted(
 
 
 def _limited(run: RunQuery) -> RunQuery:
-    """Return a ``run`` that raises an error after it has read twice MAX_SORTED_ROWS rows."""
+    """Return ``run`` with a limit: after twice MAX_SORTED_ROWS rows, it raises NoIndexError."""
     read = 0
 
     async def limited(request: QueryRequest) -> QueryResponse:

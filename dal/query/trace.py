@@ -24,7 +24,11 @@ EMPTY_BY_COUNTS = "No rows, according to the counts."
 
 
 class RowOutcome(StrEnum):
-    """What the page did with a row that it read."""
+    """What the page did with a row that it read.
+
+    FILTERED: the residual filter dropped the row. AROUND: the row passes the filters, but is before
+    or after the page, or another segment returned it too. HEAD: the row is the head item.
+    """
 
     SHOWN = "SHOWN"
     FILTERED = "FILTERED"
@@ -44,7 +48,7 @@ class RowRead(NamedTuple):
 
 
 class Purpose(StrEnum):
-    """Why a plan was made."""
+    """Why a plan was made: for a page, for the rest of a page, or for the pagination flags."""
 
     PAGE = "PAGE"
     REST = "REST"
@@ -123,7 +127,10 @@ class ReadFigures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FullPages:
-    """A plan that reads a full page from every partition of an index without residual filter."""
+    """A plan that reads a full page from every partition.
+
+    Its index has the smallest residual filter of all indexes that can answer the query.
+    """
 
     index: str
     limit: int
@@ -368,7 +375,7 @@ class ReadInstruments(Protocol):
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
-        """Return ``reading``, which reads the next rows of a segment."""
+        """Return an awaitable for ``reading``, which reads the next rows of a segment."""
 
 
 READ_INSTRUMENTS: ContextVar[ReadInstruments | None] = ContextVar("read_instruments", default=None)

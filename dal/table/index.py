@@ -30,7 +30,7 @@ class Index:
 
     All rows of a partition have the same values of the ``partition`` fields. The partition key is
     ``entity``, ``#`` and these values, joined by ``between``. Without fields it is ``entity``
-    alone. A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and
+    alone. With several shards, ``#`` and the number of the shard follow. A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and
     the row's position. Rows with the same prefix are sorted by ``order``.
     """
 
@@ -48,7 +48,8 @@ class Index:
     """The label of the item that precedes the rows in each partition."""
     between: str = "/"
     shards: int = 1
-    """The number of shards of each partition. The hash of a row's id determines its shard."""
+    """The number of partitions (shards) for the same values of the ``partition`` fields. The hash of
+    a row's id determines its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A sparse index holds only the rows that have these values of these fields."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
@@ -91,7 +92,7 @@ class Index:
         return self.label + "".join(f"{escape(values[name])}#" for name in self.prefix)
 
     def keys_of(self, values: Mapping[str, str], position: str) -> Item:
-        """Return the index's two key attributes of a row."""
+        """Return the two attributes of a row that are its keys in this index."""
         shard = zlib.crc32(position.rpartition("#")[2].encode()) % self.shards
         return {
             self.partition_key: {"S": self.partition_of(values, shard)},

@@ -19,7 +19,7 @@ PRESENT = {"ConditionExpression": "attribute_exists(PK)"}
 def primary_key(partition: str, sort: str | None = None) -> Item:
     """Return a primary key.
 
-    If the item is the only item of its partition, sort key and partition key are the same string.
+    Without ``sort``, both keys are the same string: the item is the only item of its partition.
     """
     return {"PK": {"S": partition}, "SK": {"S": partition if sort is None else sort}}
 
