@@ -90,7 +90,7 @@ months."""
 
 MAX_SORTED_ROWS = 2_000
 """Maximum rows (about 1 MB) that a page of filtered comments, sorted by helpful votes, may be
-expected to read. If the page reads twice as many rows, it ends with an error."""
+expected to read. A page that then reads more than twice as many rows ends with an error."""
 
 MAX_REQUESTS = 250
 """An operation is refused if it is expected to send more requests to DynamoDB than this."""
@@ -127,7 +127,7 @@ maximum. Then the page ends with an error."""
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
 name. Each organisation costs one request to DynamoDB. Other users can add a user to more
-organisations. Then the list omits the tickets of the others, because an error would hide all."""
+organisations. The list then omits the tickets of the others, so other users cannot make it fail."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000

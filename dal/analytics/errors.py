@@ -4,7 +4,7 @@ from dal.errors import DalError
 
 
 class AnalyticsUnavailableError(DalError):
-    """The analytics store is missing, empty, unreachable, busy or slow. Other queries still work."""
+    """The analytics store is missing, empty, unreachable, busy or slow. Other queries work."""
 
 
 class AnalyticsMissingError(AnalyticsUnavailableError):

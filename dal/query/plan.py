@@ -131,7 +131,8 @@ class Segment(NamedTuple):
 class PlanBasis(StrEnum):
     """The statistics that the optimizer uses to plan a page, the most detailed first.
 
-    With FULL_PAGES it uses none, and the plan reads a whole page from each partition and shard.
+    NOTHING and FULL_PAGES use no statistics. With FULL_PAGES, the plan reads a whole page from each
+    partition, also from the shards of one list.
     """
 
     ROW_LOCATIONS = "ROW_LOCATIONS"

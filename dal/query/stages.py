@@ -217,7 +217,7 @@ class StageReader:
         self, query: Query, span: Range, stats: ExecutionStatistics, *, descending: bool
     ) -> bool:
         """Return whether ``query`` has a row within ``span``."""
-        # With a limit of one row, it could take many Queries until a row passes the residual filter.
+        # With a limit of one row, many Queries may be needed until a row passes a residual filter.
         if query.order is Order.MOST_HELPFUL:
             return bool(await self.first(query, span, stats, descending=descending, count=_SOME))
         for stage, part in _parts(query, span, descending=descending):

@@ -30,8 +30,9 @@ class Index:
 
     All rows of a partition have the same values of the ``partition`` fields. The partition key is
     ``entity``, ``#`` and these values, joined by ``between``. Without fields it is ``entity``
-    alone. With several shards, ``#`` and the number of the shard follow. A sort key is ``label``, the values of the ``prefix`` fields, each followed by ``#``, and
-    the row's position. Rows with the same prefix are sorted by ``order``.
+    alone. With several shards, ``#`` and the number of the shard follow. A sort key is ``label``,
+    the values of the ``prefix`` fields, each followed by ``#``, and the row's position. Rows with
+    the same prefix are sorted by ``order``.
     """
 
     name: str | None
@@ -48,8 +49,8 @@ class Index:
     """The label of the item that precedes the rows in each partition."""
     between: str = "/"
     shards: int = 1
-    """The number of partitions (shards) for the same values of the ``partition`` fields. The hash of
-    a row's id determines its shard."""
+    """The number of partitions (shards) with the same values of the ``partition`` fields. The hash
+    of a row's id determines its shard."""
     covers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """A sparse index holds only the rows that have these values of these fields."""
     packs: Mapping[str, Callable[[Item], str]] = field(default_factory=dict)
