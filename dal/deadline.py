@@ -1,4 +1,4 @@
-"""The deadline of the current request. All its calls to DynamoDB share it.
+"""The deadline of the current request, for all calls to DynamoDB that the request makes.
 
 The server sets a deadline for each client's request. Every call to DynamoDB and every wait in
 ``dal`` ends by this time, also in tasks that the request starts. Without a deadline, each call has
@@ -34,7 +34,7 @@ def current_deadline() -> Deadline:
 
 @contextmanager
 def deadline(at: Deadline) -> Iterator[None]:
-    """Set the deadline for the ``with`` block, instead of any deadline that was set outside."""
+    """Set the deadline of the ``with`` block. It replaces the deadline outside of the block."""
     token = _CURRENT.set(at)
     try:
         yield

@@ -29,7 +29,7 @@ class TooManySegmentsError(DalError):
 
 
 class AlreadyCommentedError(DalError):
-    """The author already has a comment on the product, and the table allows only one comment."""
+    """The author already has a comment on the product, and the table allows only one of them."""
 
     def __init__(self, there: Any) -> None:
         super().__init__("You have another comment on this product: edit or delete it.")
@@ -57,7 +57,7 @@ class NotFoundError(DalError):
 
 
 class ConflictError(DalError):
-    """Nothing was written, because other clients kept changing the item until the deadline."""
+    """Nothing was written: until the deadline, other requests kept changing the item or table."""
 
 
 class ConditionFailedError(DalError):
@@ -77,7 +77,7 @@ class ConditionFailedError(DalError):
 
 
 class ThrottledError(DalError):
-    """DynamoDB throttled the request until the deadline. A retry later can succeed."""
+    """DynamoDB throttled the request until the deadline. A later retry can succeed."""
 
 
 class StoreUnavailableError(DalError):

@@ -77,7 +77,7 @@ MAX_VALUES = 100
 most ``MAX_SEGMENTS`` partitions, so longer lists are of no use."""
 
 MAX_NODES = 100
-"""Maximum ids of one ``nodes`` field."""
+"""Maximum ids of one ``nodes`` field, and maximum representations of one ``_entities`` field."""
 
 MAX_ROWS = 100
 """Maximum rows of a page."""
@@ -93,7 +93,8 @@ MAX_SORTED_ROWS = 2_000
 expected to read. A page that then reads more than twice as many rows ends with an error."""
 
 MAX_REQUESTS = 250
-"""An operation is refused if it is expected to send more requests to DynamoDB than this."""
+"""Maximum requests to DynamoDB that an operation is expected to send, and maximum partitions that
+the groups of an operation read. Above either maximum, the operation fails."""
 
 MAX_EVENT_REQUESTS = 5
 """Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
@@ -109,8 +110,8 @@ MAX_QUESTIONS = 10
 product, or of the whole table."""
 
 MAX_WAITING_QUESTIONS = 16
-"""Maximum number of different questions from all clients that the analytics store answers at the
-same time."""
+"""Maximum number of different questions that a process asks the analytics store at the same time,
+for all clients together."""
 
 MAX_SEGMENTS = 60
 """Maximum partitions that a page reads: five ratings in each of twelve languages."""
@@ -165,7 +166,7 @@ MAX_LANGUAGE = 35
 accept tags of this length."""
 
 KEPT_TAGS = 10_000
-"""Number of language tags whose canonical form is cached."""
+"""Maximum language tags in the cache of canonical forms. Beyond it, the cache is emptied."""
 
 MAX_ADDRESS = 2_048
 """Maximum characters of a URL in a link. All browsers and crawlers accept this length."""
@@ -205,8 +206,8 @@ MAX_FORM_FIELDS = 50
 """Maximum fields of an HTML form."""
 
 MAX_JWT = 4_000
-"""Maximum characters of the JWT that a visitor pastes to sign in. Browsers drop a cookie with more
-than 4,096 characters in name and value."""
+"""Maximum characters of a visitor's JWT, because it is stored in a cookie. Browsers drop a cookie
+with more than 4,096 characters in name and value."""
 
 MAX_PAGE_ADDRESS = 8_000
 """Maximum bytes of a page's address, because the page repeats it in a link for each language. The

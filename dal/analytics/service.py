@@ -55,7 +55,8 @@ Answer = TypeVar("Answer")
 class Analytics:
     """Asks one store questions. ``start`` or the first question opens the store.
 
-    Every question raises AnalyticsUnavailableError if there is no store or the store fails.
+    ``trend`` and ``movers`` raise AnalyticsUnavailableError if there is no store, or if the store
+    fails or is too slow.
     """
 
     def __init__(self, open_store: OpenStore | None = None) -> None:

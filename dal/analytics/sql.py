@@ -14,8 +14,8 @@ from dal.analytics.questions import Interval, MovedBy, Period
 from dal.model import RATINGS
 
 FIRST, END = datetime(1970, 1, 5, tzinfo=UTC), datetime(2105, 12, 31, tzinfo=UTC)
-"""The dates that every ClickHouse release supports: from the first Monday to the last day of the
-type DateTime."""
+"""The range of dates that every ClickHouse release supports: from the first Monday of the type
+DateTime to the last day of the type."""
 
 _STARTS = {"DAY": "toStartOfDay", "WEEK": "toMonday", "MONTH": "toStartOfMonth"}
 

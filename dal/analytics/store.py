@@ -57,10 +57,13 @@ class AnalyticsStore(Protocol):
         """Return the current export; None if there is none yet."""
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Ask a question about ``export``, or about a newer export that has replaced it."""
+        """Return the answer to a question about ``export``, or about an export after it."""
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Replace the current export by the rows of a Parquet file."""
+        """Replace the current export by the rows of a Parquet file.
+
+        Return the new export. ``began`` is the time at which the file's export began.
+        """
 
     async def close(self) -> None:
         """Close files and connections."""

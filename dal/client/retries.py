@@ -86,7 +86,7 @@ _PATIENCE: ContextVar[Patience | None] = ContextVar("patience", default=None)
 
 @contextmanager
 def patient(patience: Patience) -> Iterator[None]:
-    """In the ``with`` block, requests without a deadline have no time limit."""
+    """In the ``with`` block, let requests without a deadline wait: see ``Patience``."""
     token = _PATIENCE.set(patience)
     try:
         yield

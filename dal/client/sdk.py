@@ -39,7 +39,7 @@ from dal.errors import CredentialsExpiredError, StoreRefusedError, StoreUnavaila
 logger = logging.getLogger(__name__)
 
 REFRESH_EVERY = 30.0
-"""Seconds between two refreshes of credentials that are still valid."""
+"""Minimum seconds between two attempts to refresh credentials that are still valid."""
 
 REFRESH_SECONDS = 10.0
 """Maximum seconds of one refresh, including the SDK's own attempts."""
@@ -177,7 +177,7 @@ class S3:
         return str(found["ETag"]).strip('"')
 
     async def copy(self, source: str, tag: str, target: str) -> bool:
-        """Copy a file. Return False if the source no longer has this ETag."""
+        """Copy a file. Return False if the source is missing or no longer has this ETag."""
         try:
             await self._client.copy_object(
                 Bucket=self._bucket,

@@ -57,8 +57,9 @@ class Change:
     was: Was | None
     now: Comment | None
     late: bool = False
-    """True if the process may have missed earlier changes. Then ``now`` may be out of date, and
-    clients must reload."""
+    """True if a new epoch began between the write and the publication of this change. Then a later
+    change of the same comment may be lost, so ``now`` may be out of date, and clients must
+    reload."""
 
     @property
     def size(self) -> int:

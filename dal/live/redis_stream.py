@@ -72,7 +72,7 @@ class RedisBroker(Broker):
         self._last_entry = b"0-0"
         """The id of the last entry in the log."""
         self._unpublished: deque[tuple[int, bytes]] = deque()
-        """Changes that Redis has not confirmed, each with the epoch in which it was published."""
+        """Changes that Redis has not confirmed, each with the epoch in which it was made."""
         self._bytes = 0
         self._lossy = False
         """True if the stream may lack a change."""

@@ -92,8 +92,8 @@ class ReadEstimate(NamedTuple):
 def least_cost(requests: int, rows: float, row_bytes: float) -> float:
     """Return a lower bound of the cost of ``requests`` Queries that read ``rows`` rows.
 
-    The bound includes the capacity for only half of ``rows``. A refill after a low limit usually
-    reads at least half of the missing rows.
+    The bound includes the capacity for only half of ``rows``. If the first Query reads fewer rows,
+    a refill probably follows, and on average it reads at least half of the missing rows.
     """
     return requests * (REQUEST + ROW) + max(0.5 * requests, rows * row_bytes / BLOCK / 4)
 
@@ -130,10 +130,10 @@ def best_estimate(
 def _limits(
     share: float, residual: float, wanted: int, most: int
 ) -> Sequence[tuple[float, int, float, float]]:
-    """Return the limits to compare for a segment, each with its cost except capacity.
+    """Return the limits to compare for a segment, with the part of the cost that is not capacity.
 
-    An entry consists of this cost, the limit, the probability of a refill, and the number of rows
-    that the refill reads.
+    An entry consists of this part of the cost, the limit, the probability of a refill, and the
+    number of rows that the refill reads.
     """
     mean, deviation = spread(wanted, share, residual)
     top = min(math.ceil(mean + 4 * deviation) + 1, most + 1)

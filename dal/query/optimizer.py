@@ -86,9 +86,7 @@ class TableStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
-        """Return where this process last read the page.
-
-        Return None if the process has not read all rows of the page.
+        """Return what this process remembers of the page; None if it has not read all of its rows.
 
         ``keys`` are the field values that the page's rows may have.
         """

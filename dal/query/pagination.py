@@ -49,7 +49,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class CursorKind(IntEnum):
-    """The form of a list's positions. The value is the first byte of its cursors."""
+    """The form of a list's positions. The value is the first byte of the list's cursors."""
 
     INSTANT = 0x11
     COUNT = 0x12
@@ -61,12 +61,15 @@ class CursorKind(IntEnum):
 
 
 class _Rank(NamedTuple):
-    """The prefix of positions, and of their cursors, in a list that is not sorted by date."""
+    """The prefix of positions in a list with an ``Order``: a letter, and a number of ``digits``.
+
+    The number is the comment's rank, such as its rating or its helpful votes.
+    """
 
     letter: str
     digits: int
     size: int
-    """The number of bytes that the rank has in a cursor."""
+    """The bytes of the rank in a cursor."""
 
 
 _RANKS = {
@@ -78,7 +81,7 @@ _ORDERS = {rank.letter: order for order, rank in _RANKS.items()}
 
 
 def rank_prefix(order: Order, rank: int) -> str:
-    """Return the prefix that a rank adds to ``<instant>#<id>`` in a list with an order."""
+    """Return the part of a position before ``<instant>#<id>``, in a list with an order."""
     letter, digits, _ = _RANKS[order]
     return f"{letter}{rank:0{digits}}#"
 
@@ -174,7 +177,7 @@ class Slice:
     next_page: bool = False
     previous_page: bool = False
     reverse: bool = False
-    """Whether to reverse the usual order of the list, so that the oldest rows come first."""
+    """Whether to reverse the usual order of the list. For example, the oldest comment is first."""
     explain: bool = False
     """Whether to record the rows that the page read and the optimizer's alternatives."""
     plan_by: PlanBasis | None = None
@@ -270,7 +273,7 @@ class PageReader(Generic[Node]):
     async def read(self, query: Query, cut: Slice) -> Page[Node]:
         """Return the rows of ``query`` within ``cut``.
 
-        If one of its Queries fails, the page fails.
+        If one Query fails, the page fails.
         """
         listed_descending = self.descending is not cut.reverse
         stats = ExecutionStatistics(query.access_pattern)

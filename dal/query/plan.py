@@ -58,8 +58,7 @@ class Query:
     """Whether the first page also returns the head item, which precedes the rows in their
     partition. For example, an organisation precedes its users."""
     order: Order | None = None
-    """The order of the list, if ``stages`` must read it. None is the order of the index's sort
-    keys."""
+    """The order of a list that ``stages`` reads. None means the order of the index's sort keys."""
     _hash: int = field(init=False, repr=False, compare=False)
     """The query's hash. It is computed once, because every page looks up its access paths by the
     query."""
@@ -268,8 +267,8 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """The number of segments of the best path without a residual filter, if this path has too many.
-    Otherwise 0."""
+    """Normally 0. If a path without a residual filter has too many segments, so that this path is
+    read instead: the number of those segments."""
 
     @cached_property
     def size(self) -> int:

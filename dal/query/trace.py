@@ -84,7 +84,7 @@ class KeyRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """An index that the optimizer considered, and the reason why it was chosen or rejected.
+    """An index, and the reason why the optimizer chose or rejected it.
 
     The figures are None without statistics, and for an index that cannot answer the query.
     """
@@ -135,7 +135,7 @@ class FullPages:
     index: str
     limit: int
     rows: Sequence[float]
-    """The expected number of rows of each partition."""
+    """The expected number of rows that the plan reads from each partition."""
     row_bytes: float | None
     """The mean size of a row; None without statistics."""
 

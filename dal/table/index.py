@@ -60,7 +60,7 @@ class Index:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields that select a range of rows by their values."""
+        """The fields whose values determine the partition and the prefix of a row."""
         return self.partition + self.prefix
 
     @property
@@ -115,7 +115,7 @@ class Index:
 
 
 TABLE = Index(None, *TABLE_KEYS, entity="", partition=(), order=())
-"""The table itself, for items that belong to no list."""
+"""The table itself, for Queries of items that have no declared index."""
 
 Spend: TypeAlias = Callable[[float], None]
 """Receives the RCU of each Query that does not read rows of the page."""
