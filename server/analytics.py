@@ -1,4 +1,4 @@
-"""Opens the analytics store, and fills it with an export of all comments."""
+"""Opens the analytics store, and fills it with an export of all published comments."""
 
 import tempfile
 from datetime import datetime
@@ -22,11 +22,11 @@ needs the result."""
 
 
 def analytics_of(settings: Settings) -> Analytics:
-    """Return the service for questions about trends. The first question opens its store."""
+    """Return the service for trends and movers. ``start`` or the first question opens its store."""
 
     async def open_filled() -> AnalyticsStore:
-        # The import of DuckDB needs 50 MB of memory and a quarter of a second. So it is imported
-        # only if the directory may have data.
+        # The import of DuckDB needs 50 MB of memory and a quarter of a second. So DuckDB is
+        # imported only if the data directory may have analytics data.
         folder = folder_of(settings.data_dir, settings.table)
         if settings.analytics_url is None and not folder.exists():
             empty = (
@@ -40,12 +40,12 @@ def analytics_of(settings: Settings) -> Analytics:
 
 
 async def open_analytics(settings: Settings) -> AnalyticsStore:
-    """Open the analytics store. Raise AnalyticsMissingError if its package is not installed."""
+    """Open the analytics store. Raise AnalyticsMissingError if the store's package is missing."""
     return await open_store(settings.data_dir, settings.table, settings.analytics_url)
 
 
 async def refresh(settings: Settings, store: "Store", seen: "Progress") -> Export:
-    """Export all comments to the analytics store. Later questions read this export."""
+    """Export all published comments to the analytics store. Later questions read this export."""
     # The import is here because a server imports this module but does not need the exporter.
     from server.exporter.export_files import directory_of, export  # noqa: PLC0415
     from server.exporter.export_rows import Layout  # noqa: PLC0415

@@ -56,7 +56,12 @@ danger = partial(Finding, Level.DANGER)
 
 
 async def findings(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield the findings. The checks change nothing except permissions of data files."""
+    """Yield the findings.
+
+    The checks write no rows. On the embedded engine, they remove other users' permissions on the
+    data files, as a server does. If no server runs, they start the engine, which they stop at the
+    end.
+    """
     yield transport(settings)
     yield hosts(settings)
     yield authentication(settings)
@@ -76,7 +81,7 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def is_public(settings: Settings) -> bool:
-    """Return whether other machines can reach the server, directly or through a proxy."""
+    """Return whether the settings let other machines reach the server, directly or by a proxy."""
     named = urlsplit(settings.public_url or "").hostname
     names = [settings.host, *filter(None, [named]), *settings.allowed_hosts]
     return not all(is_loopback(name.strip("[]")) for name in names)
@@ -140,7 +145,7 @@ def authentication(settings: Settings) -> Finding:
 
 
 async def issuer(settings: Settings) -> Finding:
-    """Check that the server can fetch the issuer's discovery document and keys."""
+    """Check that the issuer's keys can be fetched, by HTTPS if they are on another machine."""
     if settings.jwt_issuer is None and settings.jwks_url is None:
         return ok("issuer", "no issuer is configured.")
     for option, url in (("--jwt-issuer", settings.jwt_issuer), ("--jwks-url", settings.jwks_url)):
@@ -168,7 +173,7 @@ def words(settings: Settings) -> Finding:
 
 
 def manifests(settings: Settings) -> Finding:
-    """Check that the manifests can be read and that their documents fit the schema."""
+    """Check that the manifests can be read, and that their documents are valid in the schema."""
     schema = build_schema(
         introspection=settings.introspection,
         federation=settings.federation,
@@ -213,7 +218,7 @@ def _is_open(path: Path) -> bool:
 
 
 def exposure(settings: Settings) -> Iterator[Finding]:
-    """Check which features of the settings are dangerous for a public server."""
+    """Check the demo, plans and introspection, which may be dangerous on a public server."""
     public = is_public(settings)
     if public and settings.demo:
         yield danger("demo", "every visitor may write as the user demo: add --no-demo.")
@@ -256,7 +261,7 @@ async def store(settings: Settings) -> AsyncIterator[Finding]:
 
 
 async def indexes(table: Table) -> Finding:
-    """Check that the table has all indexes, and that they are complete."""
+    """Check that the table has all indexes, and that DynamoDB has filled them."""
     description = await admin.describe(table)
     found = differences(description, INDEXES)
     building = [
@@ -323,7 +328,7 @@ async def documents(settings: Settings, table: Table) -> Finding:
 
 
 def backup(settings: Settings) -> Finding:
-    """Report the time of the last `marginalia backup`."""
+    """Report the last `marginalia backup`. Warn if the data has no backup."""
     if settings.embedded:
         directory = DataDirectory(settings.data_dir)
         last = directory.last_backup()
@@ -336,13 +341,13 @@ def backup(settings: Settings) -> Finding:
         except CommandError:
             return ok("backup", "there is no data yet.")
         except OSError as error:
-            return warning("backup", f"its record cannot be read ({error}).")
+            return warning("backup", f"the data directory cannot be read ({error}).")
         return warning("backup", "there is no backup of this data: run `marginalia backup FILE`.")
     return ok("backup", "not known here: check DynamoDB's backups of the table.")
 
 
 async def redis(settings: Settings) -> Finding:
-    """Check that Redis responds. Servers use Redis to send changes to each other."""
+    """Check that Redis responds. Workers and servers use Redis to send changes to each other."""
     if settings.redis_url is None:
         if settings.live:
             return ok("Redis", "not configured. It is not needed, because one process serves.")

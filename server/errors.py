@@ -15,8 +15,9 @@ INTERRUPTED = 130
 
 
 DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
-"""The exit codes of failed commands. 1: a comparison found a difference, or rows were not loaded.
-2: the operator must change an option, a file or the table. 3: the store is unavailable."""
+"""The exit codes of failed commands. 1: the command did its work, but found wrong statistics or a
+dangerous setting, or could not load or export some rows. 2: the operator must change an option, a
+file or the table. 3: the store is unavailable."""
 
 _UNAVAILABLE = (
     ConditionFailedError,

@@ -1,7 +1,9 @@
-"""Runs one step of ``make setup`` and prints its progress. This file needs only Python.
+"""Runs one step of ``make setup`` and prints its progress.
 
-Run it as ``python server/installing.py TITLE PATTERNS COMMAND…``. PATTERNS are globs, separated by
-spaces. The progress is the number of files that match a pattern.
+This file imports only the standard library, because it runs before the packages are installed. Run
+it as ``python server/installing.py TITLE PATTERNS COMMAND…``. PATTERNS are globs, separated by
+spaces. The progress is the number of new files and directories that match a pattern. For pip, it
+is also the number of packages that pip has found.
 """
 
 import subprocess
@@ -63,7 +65,8 @@ if __name__ == "__main__":
     title, patterns, *command = sys.argv[1:]
     try:
         sys.exit(step(title, patterns, command))
-    # Ctrl-C also ends the command. Its output with the traceback is not printed.
+    # Ctrl-C also ends the command. The command's output is not printed, because it contains a
+    # traceback.
     except KeyboardInterrupt:
         _say(f"{title}: stopped. To continue, run the same command again.")
         sys.exit(130)

@@ -1,7 +1,8 @@
 """Sets up the server's log: one line for each event, as text or JSON, with the request's id.
 
-An exception is logged with its traceback. If the same exception is raised again within a minute,
-one line without a traceback is logged. After ``LINES`` such lines, it is only counted.
+An exception is logged with its traceback. If the same exception is raised again within a minute, a
+line without a traceback is logged. After ``LINES`` records in this minute, the exception is only
+counted.
 """
 
 import logging
@@ -17,7 +18,8 @@ WINDOW = 60.0
 """Minimum seconds between two tracebacks of the same exception."""
 
 LINES = 100
-"""Maximum number of lines about the same exception within ``WINDOW``."""
+"""Maximum number of records about the same exception within ``WINDOW`` seconds, including the
+record with the traceback."""
 
 FIRST_VALUES = 100
 """Maximum number of different values from clients that one place in the code logs."""
@@ -34,8 +36,8 @@ _JSON_NAMES = {
 def set_up_logs(log_format: LogFormat) -> None:
     """Log warnings and errors to standard error, also those of libraries and of Python.
 
-    The logger ``audit`` logs the user who writes a reply, because the reply itself shows only the
-    name of the shop.
+    The logger ``audit`` logs the user who writes or removes a shop's reply, because the reply
+    itself does not name this user.
     """
     logging.basicConfig(level=logging.WARNING, handlers=[log_handler(log_format)])
     logging.getLogger("audit").setLevel(logging.INFO)
@@ -58,7 +60,7 @@ def log_handler(log_format: LogFormat, stream: TextIO | None = None) -> logging.
 
 
 class FirstValues:
-    """Decides which values from clients are logged, so that clients cannot fill the log."""
+    """Limits the values from clients that are logged, so that clients cannot fill the log."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

@@ -9,8 +9,8 @@ every second. If the loop is blocked, the timers expire:
   is stopped (by SIGSTOP, or because the machine sleeps) uses no CPU time, so it is not killed.
 - ``ITIMER_REAL`` measures elapsed time. It is for a loop that waits in a system call and uses no
   CPU time. Its signal has a handler in Python, which can run during such a wait. The handler ends
-  the process when it is called for the second time. If the process was only stopped, the loop
-  resets the timers before the second call.
+  the process at its second call without a reset between both calls. If the process was only
+  stopped, the loop resets the timers before the second call.
 """
 
 import asyncio
@@ -78,7 +78,7 @@ class _LoopWatchdog:
         self._next = self._loop.call_later(TURN, self.reset)
 
     def expired(self, *_: object) -> None:
-        """End the process if the timer has expired twice without a reset."""
+        """Handle SIGALRM: end the process if ITIMER_REAL has expired twice without a reset."""
         if self._waited:
             signal.raise_signal(KILLED_BY)
         self._waited = True

@@ -1,8 +1,9 @@
 """Reads manifests of trusted documents. The compilers of front ends write these files.
 
-There are two formats. Relay's persisted queries are a JSON object of texts by id. Apollo's manifest
-is ``{"format": "apollo-persisted-query-manifest", "version": 1, "operations": […]}``. Each of its
-operations has ``id``, ``name``, ``type`` and ``body``.
+There are two formats. Relay's persisted queries are a JSON object: each key is a document's id, and
+its value is the document's text. Apollo's manifest is ``{"format":
+"apollo-persisted-query-manifest", "version": 1, "operations": […]}``. Each operation has ``id``,
+``name``, ``type`` and ``body``. This module uses only ``id`` and ``body``, which is the text.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ _VERSION = 1
 
 
 def read_manifests(files: Iterable[Path]) -> dict[str, str]:
-    """Return the documents of all files by id. Raise CommandError if a file is invalid."""
+    """Return the texts of all documents by id. Raise CommandError if a file is invalid."""
     texts: dict[str, str] = {}
     for file in files:
         for document_id, text in _documents(file):
@@ -43,7 +44,7 @@ def _documents(file: Path) -> Iterator[tuple[object, object]]:
     except orjson.JSONDecodeError as error:
         raise CommandError(f"The manifest {file} is not valid JSON: {error}.") from error
     if not isinstance(manifest, dict):
-        raise CommandError(f"The manifest {file} must be a JSON object of documents by id.")
+        raise CommandError(f"The manifest {file} must be a JSON object with a text for each id.")
     if "operations" not in manifest and "format" not in manifest:
         yield from manifest.items()
         return

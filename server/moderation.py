@@ -6,7 +6,7 @@ from server.settings import Settings
 
 
 def moderation_of(settings: Settings) -> Moderation:
-    """Return the moderation rule. Raise CommandError if the file of words is invalid.
+    """Return the moderation rule. Raise CommandError if the file of words cannot be used.
 
     Each line of the file is a word or a phrase. Empty lines and lines that begin with ``#`` are
     ignored.

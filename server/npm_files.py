@@ -1,4 +1,4 @@
-"""Copies the files of npm packages that a server needs to the container image."""
+"""For the container image: copies the files that a server needs from npm packages."""
 
 import shutil
 import sys
@@ -12,15 +12,19 @@ NODE_MODULES = ROOT / "node_modules"
 
 
 def read_by_a_server() -> list[Path]:
-    """Return the files in node_modules that a server needs: the engine's program and GraphiQL."""
+    """Return the files that a server needs: the engine's program and GraphiQL.
+
+    The paths start in node_modules.
+    """
     below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
     return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]
 
 
 def copy(source: Path, target: Path = NODE_MODULES) -> None:
-    """Copy the files of ``read_by_a_server`` from one node_modules to another, with licences.
+    """Copy the files of ``read_by_a_server`` from one node_modules to another.
 
-    The engine may be missing in ``source``. Raises FileNotFoundError if another file is missing.
+    The ``package.json`` and the licence of each package are copied too. The engine may be missing
+    in ``source``. Raises FileNotFoundError if another file is missing.
     """
     engine, *files = read_by_a_server()
     for place in [engine, *files] if (source / engine).is_file() else files:
@@ -30,7 +34,7 @@ def copy(source: Path, target: Path = NODE_MODULES) -> None:
 
 
 def _licence(source: Path, place: Path) -> Iterator[Path]:
-    """Yield ``package.json`` and the licence of the package that contains a file."""
+    """Yield the ``package.json`` and the licence of the package that contains ``place``."""
     package = Path(*place.parts[: 2 if place.parts[0].startswith("@") else 1])
     for name in ("package.json", "LICENSE", "LICENSE.md"):
         if (source / package / name).is_file():

@@ -1,4 +1,4 @@
-"""Opens DuckDB in memory to read and write Parquet. It is in the optional extra ``analytics``."""
+"""Opens DuckDB, an optional package (extra ``analytics``), to read and write Parquet files."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def duckdb_in_memory() -> Iterator["DuckDBPyConnection"]:
     """Open a new database in memory. Raise CommandError if DuckDB is not installed.
 
-    The settings prevent that DuckDB downloads extensions.
+    The settings prevent DuckDB from downloading extensions.
     """
     try:
         import duckdb  # noqa: PLC0415 - optional, and its import takes 50 ms

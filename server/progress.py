@@ -1,4 +1,4 @@
-"""Shows the progress of a long command: a bar on a terminal, or otherwise some lines."""
+"""Shows the progress of a long command: a bar on a terminal, or a line from time to time."""
 
 import sys
 import time
@@ -10,15 +10,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""Without a terminal, a line is printed if at least ten seconds have passed and a tenth of the work
-was done since the last line, or if a minute has passed."""
+"""Without a terminal, a line is printed when, since the last line, a minute has passed, or ten
+seconds have passed and a tenth of the work was done."""
 
 
 class ProgressBar:
     """Shows progress on standard error.
 
-    ``total`` is the number of bytes or items, or None if it is unknown. Without a terminal, a
-    command that ends within ten seconds prints no progress.
+    ``total`` is the number of bytes, items or steps, or None if it is unknown. Without a terminal,
+    a command that ends within ten seconds prints no progress.
     """
 
     def __init__(self, title: str, total: int | None) -> None:
@@ -39,7 +39,7 @@ class ProgressBar:
         self._task = self._progress.add_task(title, total=total, note="")
 
     def update(self, done: int, note: str) -> None:
-        """Show the number of bytes or items that are done, and a note.
+        """Show a note and ``done``, which is the number of bytes or items so far.
 
         If ``done`` is larger than ``total``, the total was only an estimate, and is hidden. For
         example, DynamoDB updates its number of items only every few hours.

@@ -26,8 +26,8 @@ _BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
-"""A function that returns whether a value is valid, and the message for an invalid value. The
-option and the value are added before the message."""
+"""A function that returns whether a value is valid, and the end of the message for an invalid
+value. The message begins with the option and, unless it is secret, the value."""
 
 
 class Option(NamedTuple):
@@ -41,8 +41,9 @@ class Option(NamedTuple):
     """The option's name without dashes, if it differs from the field's name."""
     off: str | None = None
     """The name of the option that switches a flag off. None means ``no-`` and the flag's name. If
-    it is an empty text, there is no such option."""
+    ``off`` is an empty text, there is no such option."""
     bounds: tuple[float | None, float | None] = (None, None)
+    """The minimum and the maximum of a number. None means no limit."""
     check: Check | None = None
     """A function that checks the value, or each value of a repeatable option."""
     secret: bool = False
@@ -61,7 +62,7 @@ def _setting(default: Any, help: str, **metadata: Any) -> Any:  # noqa: A002 - T
 
 
 def _split(url: str) -> SplitResult:
-    """Return the parts of a URL. All parts are empty if the text is not a URL."""
+    """Return the parts of a URL. All parts are empty if the text is not a URL or its port is 0."""
     try:
         parts = urlsplit(url)
         return urlsplit("") if parts.port == 0 else parts
@@ -96,7 +97,7 @@ def _is_network(text: str) -> bool:
 
 
 def _is_host(pattern: str) -> bool:
-    """Return whether a text is a host name, an IP address, ``*`` or like ``*.shop.example``."""
+    """Return whether a text is a host name, an IP address, ``*``, or ``*.`` and a host name."""
     name = pattern.removeprefix("*.")
     return pattern == "*" or _is_network(name.strip("[]")) or _HOST_NAME.fullmatch(name) is not None
 
@@ -205,7 +206,7 @@ class Settings:
     )
     known_products_only: bool = _setting(
         False,
-        "Refuse comments on a product if no title, picture, URL or group of it is stored.",
+        "Refuse comments on a product without stored details (title, picture, URL or group).",
         off="any-product",
     )
     buyers_only: bool = _setting(
@@ -222,7 +223,9 @@ class Settings:
         "words: comments with a word of --moderation-words.",
     )
     moderation_words: Path | None = _setting(
-        None, "UTF-8 file for --moderation words. Each line is a word or a phrase."
+        None,
+        "UTF-8 file for --moderation words. Each line is a word or a phrase. Lines that begin with "
+        "'#' are ignored.",
     )
     review_at: int = _setting(
         5,
@@ -433,8 +436,9 @@ class Settings:
     # A larger number makes every request slower, because all requests share the event loop.
     max_concurrency: int = _limits(
         8,
-        "Number of requests that run at the same time in a process. Other requests wait, or get "
-        "status 503 if they would wait for more than six seconds.",
+        "Number of requests that run at the same time in a process. More requests run while "
+        "requests wait for the store. Other requests wait, or get status 503 if the expected wait "
+        "is longer than six seconds.",
         bounds=(1, None),
     )
     # A person sends far fewer requests than this. The server of a storefront sends fewer requests
@@ -448,7 +452,8 @@ class Settings:
     trusted_proxies: Sequence[str] = _limits(
         ("127.0.0.1", "::1"),
         "Address or network of a proxy. The server reads the client's address from the proxy's "
-        "header X-Forwarded-For. Without it, the proxy's requests have no rate limit. Repeatable.",
+        "header X-Forwarded-For. Requests of the proxy without this header have no rate limit. "
+        "Repeatable.",
         name="trusted-proxy",
         check=_PROXY,
     )

@@ -1,1 +1,1 @@
-"""Demo data: comments on eight products in six languages, orders, organisations and tickets."""
+"""Demo data: products, comments in six languages, profiles, orders, organisations and tickets."""

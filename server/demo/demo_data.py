@@ -29,7 +29,7 @@ _BATCH = 250
 
 
 def read_demo(kind: FileKindName) -> list[Any]:
-    """Return the demo's objects of one kind. They are parsed as by ``marginalia load``."""
+    """Return the demo's objects of one kind, parsed in the same way as by ``marginalia load``."""
     file = resources.files("server.demo") / f"{kind}.jsonl.zst"
     declared = FILE_KINDS[kind]
     return [
@@ -50,7 +50,7 @@ def demo_comments() -> list[Comment]:
 
 
 async def is_loaded(stores: Stores) -> bool:
-    """Return whether the table already contains all demo data."""
+    """Return whether all demo data was once written to the table."""
     return await stores.markers.marked(_MARK)
 
 
@@ -89,7 +89,10 @@ class DemoLoad:
         self._progress: tuple[int, int] | None = None
 
     def progress(self) -> tuple[int, int] | None:
-        """Return the numbers of written and of all comments. Return None if no load is running."""
+        """Return the number of written comments and the number of all comments.
+
+        Return None if no load is waiting or running.
+        """
         return self._progress
 
     @asynccontextmanager
@@ -99,8 +102,8 @@ class DemoLoad:
         """Load the data during the ``with`` block. Yield the future of the load.
 
         The load begins when ``greeted`` is set, because the server first prints its addresses and a
-        JWT. While Rich shows a progress bar, it would break these long lines. If the load is
-        interrupted, the next start of the server completes it.
+        JWT. While Rich shows a progress bar, it would break these long lines. The end of the block
+        cancels the load. The next start of the server completes it.
         """
         if await is_loaded(self._stores):
             loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -123,7 +126,7 @@ class DemoLoad:
                 await loading
 
     async def _run(self) -> None:
-        """Load the data, and show a progress bar. Log an error of the store."""
+        """Load the data, and show a progress bar. If the store fails, log its error."""
         from server.progress import ProgressBar  # noqa: PLC0415 - takes a twentieth of the start
 
         boards = self._stores.boards
@@ -134,7 +137,7 @@ class DemoLoad:
                 bar.update(written, f"{written:,} comments")
 
             def waiting(seconds: float, error: DalError) -> None:
-                bar.say(f"Demo data: waiting for the store for {seconds:.0f} s. {error}")
+                bar.say(f"Demo data: the store has not responded for {seconds:.0f} s. {error}")
 
             patience = Patience(waiting)
             patience.answered = True  # The server has already read the table.

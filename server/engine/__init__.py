@@ -1,1 +1,1 @@
-"""Runs the embedded engine, a DynamoDB-compatible database in one file, and its data directory."""
+"""The embedded engine, which is a DynamoDB-compatible database in one file, and its backups."""

@@ -17,7 +17,8 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
     """Copy the data file to ``file``. Return the number of items.
 
     A server may write meanwhile. ``file`` appears only after the copy is complete, checked and on
-    the disk. If ``file`` already exists, it is replaced only with ``force``.
+    the disk. Raises CommandError if there is no data, if the data is damaged, if ``file`` cannot be
+    written, or if it exists and ``force`` is false.
     """
     directory.require_data()
     directory.check_data()
@@ -64,8 +65,8 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
             for path, name in zip(_files(database)[:2], _files(kept)[:2], strict=True):
                 if path.exists():
                     os.link(path, name)
-            # Until the end of this block, the data file is missing. This record prevents that a
-            # server starts with an empty table meanwhile.
+            # For a moment, the data file is missing. If the restore is killed in this moment, this
+            # record prevents a server from starting with an empty table.
             directory.begin()
             _sync(directory.path)
             for path in _files(database):
@@ -81,7 +82,10 @@ def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
 
 @contextmanager
 def _copied(source: Path, target: Path) -> Iterator[tuple[Path, int]]:
-    """Yield a checked copy of a database next to ``target``, and its number of items."""
+    """Copy the database ``source``. Yield the path of the checked copy, and the number of items.
+
+    The copy is in a temporary directory next to ``target``, on the same disk.
+    """
     with TemporaryDirectory(".partial", f".{target.name}.", target.absolute().parent) as folder:
         draft = Path(folder, target.name)
         try:

@@ -1,6 +1,7 @@
 """The data directory of the embedded engine: its lock, its checks, and its records.
 
-Only one process owns the directory at a time: the server or command that runs the engine.
+Only one process owns the directory at a time: the server or command that runs the engine, or a
+restore.
 """
 
 import errno
@@ -58,7 +59,8 @@ class EngineRecord:
     owner: int
     """Process id of the server or command that started the engine."""
     serving: bool
-    """Whether the owner is a server. Commands can use a server's engine, but not a command's."""
+    """Whether the owner is a server. A command can use a server's engine, but not the engine of
+    another command."""
     engine: int
     """Process id of the engine itself."""
     endpoint_url: str
@@ -88,7 +90,10 @@ class DataDirectory:
         self._lock: int | None = None
 
     def prepare(self) -> None:
-        """Create the directory if it is missing. Raise CommandError if it cannot be written."""
+        """Create the directory if it is missing, and remove other users' permissions on it.
+
+        Raises CommandError if the directory cannot be written, or if the disk is full.
+        """
         try:
             self.path.mkdir(0o700, parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
@@ -101,7 +106,7 @@ class DataDirectory:
         self._tighten()
 
     def _tighten(self) -> None:
-        """Remove other users' permissions on the directory and its files, and log this.
+        """Remove other users' permissions on the directory and its data files, and log this.
 
         The permissions of the directory stay if it contains files of other programs, like ``/``, or
         if it is shared, like ``/tmp``.
@@ -138,7 +143,10 @@ class DataDirectory:
             )
 
     def check_room(self) -> None:
-        """Raise CommandError if the disk has less free space than ``ROOM``."""
+        """Raise DiskFullError if the disk has less free space than ``ROOM``.
+
+        Raises CommandError if no file can be written for another reason.
+        """
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
                 if sys.platform == "darwin":  # macOS cannot reserve space
@@ -147,8 +155,8 @@ class DataDirectory:
                 else:
                     os.posix_fallocate(file.fileno(), 0, ROOM)
         except OSError as error:
-            # Some file systems cannot reserve space, and the C library musl then fails. This is not
-            # an error.
+            # Some file systems cannot reserve space. The C library musl then returns EOPNOTSUPP,
+            # which says nothing about the free space.
             if error.errno != errno.EOPNOTSUPP:
                 raise self.unusable(error) from error
 
@@ -162,7 +170,7 @@ class DataDirectory:
         return False
 
     def own(self) -> bool:
-        """Lock the directory. Return False if another process is its owner."""
+        """Become the owner: lock the directory. Return False if another process is the owner."""
         try:
             self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -263,7 +271,7 @@ class DataDirectory:
             self._record.unlink()
 
     def unusable(self, error: OSError) -> CommandError:
-        """Return the CommandError for an OSError in the directory."""
+        """Return the CommandError for a failed write to the directory."""
         if error.errno in _FULL:
             return DiskFullError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "

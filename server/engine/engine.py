@@ -25,7 +25,8 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""If the engine ends again within this number of seconds after a restart, it is not restarted."""
+"""If the engine ends again within this number of seconds after a restart, it is not restarted,
+unless the disk is full."""
 
 ROOM_LOOK = 1.0
 """Seconds between two checks whether a full disk has enough free space to start the engine."""
@@ -34,11 +35,11 @@ _ROOM_LINE = 60.0
 """Seconds between two log lines about a full disk."""
 
 SERVER_LOOK = 1.0
-"""Seconds between two checks by a command that uses a server's engine. Each check finds out whether
-the server still runs."""
+"""Seconds between two checks whether the server still runs. A command that uses a server's engine
+makes these checks."""
 
 SHARE_DEADLINE = 30.0
-"""Maximum seconds for which a command waits until a server has started or a command has ended."""
+"""Maximum seconds that a command waits until a server has started or another command has ended."""
 
 _SILENT_WAIT = 1.0
 """Seconds after which a waiting command logs the reason for the wait."""
@@ -51,8 +52,9 @@ _START_PAUSE = 0.2
 class Engine:
     """A running engine.
 
-    ``died`` is a future. If the engine has ended and is not restarted, its result is a message.
-    ``own`` is true if a command has started the engine. Then no other process uses it.
+    ``died`` is a future. If the engine has ended and is not restarted, the future's result is a
+    message. ``own`` is true if this process is a command that has started the engine. Then no other
+    process uses the engine.
     """
 
     endpoint_url: str
@@ -67,11 +69,12 @@ async def embedded_engine(
     """Run an engine with the data in ``data_dir``.
 
     With ``share``, use the engine of a running server if there is one. Without ``create``, raise
-    CommandError if the directory has no data, and do not change the directory.
+    CommandError if the directory has no data, and do not create the directory.
 
     Raises DataDirectoryInUseError if another process owns the directory. With ``share``, this is
-    only an error if the process is a command that does not end within 30 seconds. Raises
-    CommandError if the directory, its data file or the engine's program cannot be used.
+    only an error if within 30 seconds the other command does not end, or the other server does not
+    start its engine. Raises CommandError if the directory, its data file or the engine's program
+    cannot be used.
     """
     directory = DataDirectory(data_dir)
     if not create and not directory.path.exists():
@@ -143,7 +146,7 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
 
 
 async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
-    """Start an engine on ``port``, or on a free port if it is None.
+    """Start an engine on ``port``, or on a free port if ``port`` is None.
 
     If another program uses the port, or if the system cannot start a process, try again for 30
     seconds.
@@ -177,7 +180,10 @@ class _Keeper:
     serving: bool
 
     async def keep(self) -> None:
-        """Restart the engine if it ends. If it soon ends again, set ``died``."""
+        """Restart the engine whenever it ends, after the disk has enough free space.
+
+        If the engine ends twice within a minute, or cannot be started, set ``died`` to a message.
+        """
         restarted = float("-inf")
         try:
             while True:

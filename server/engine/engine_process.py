@@ -1,8 +1,8 @@
 """Starts and stops the process of the embedded engine, and finds it after a crash.
 
-The engine runs under a guard, which is a shell process. The guard kills the engine when this
-process ends. It works like this: the guard waits for the end of a pipe, which this process keeps
-open. When this process ends, the system closes the pipe, even if SIGKILL has ended the process.
+The engine runs under a guard: a shell process that kills the engine when the engine's owner (a
+server or command) ends. The owner keeps a pipe to the guard open, and the guard waits for the end
+of the pipe. When the owner ends, the system closes the pipe, even after SIGKILL.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ read -r _
 kill -9 $!
 wait $!
 """
-"""The guard's script. It runs a program until the end of standard input, then kills the program.
+"""The guard's script. It runs a program until standard input ends, then kills the program.
 
 The script first prints the program's process id. The id stays valid until the guard ends, because
 the guard is the parent of the program's process. The inner shell prints its own id, and then
@@ -49,7 +49,8 @@ _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """A file of Linux with the first and the last ephemeral port."""
 
 _PORTS = range(11_000, 65_536)
-"""The ports from which a port is chosen. Browsers refuse some lower ports."""
+"""The ports from which ``free_port`` chooses. Browsers refuse some lower ports, which matters for
+the tests."""
 
 _RANDOM = random.SystemRandom()
 """Chooses ports. If a test sets the seed of Python's default generator, that generator would choose
@@ -85,7 +86,8 @@ class Guard:
         self.process.stdin.close()
         await self.output.read()
         self.transport.close()
-        # Give the event loop a turn to close the pipe. The loop may end before its next turn.
+        # The transport closes the pipe in the loop's next turn. Wait for this turn, because
+        # otherwise the loop may end before it.
         await asyncio.sleep(0)
         # The guard ends within milliseconds, so this loop polls. A thread that waits for the guard
         # would continue to run after its task was cancelled.
@@ -96,8 +98,8 @@ class Guard:
 
 async def guarded(program: Path, *arguments: str) -> Guard:
     """Start a program under a guard in a new session, so that Ctrl-C does not reach it."""
-    # Python starts the process, not the event loop. A process that uvloop starts inherits a second
-    # copy of each pipe, and the copy would stay open.
+    # The module subprocess starts the process, not the event loop. A process that uvloop starts
+    # inherits a second copy of each pipe, and the copy would stay open.
     process = subprocess.Popen(  # noqa: ASYNC220, S603 - takes a millisecond, and the program is ours
         ["/bin/sh", "-c", _SCRIPT, "marginalia-guard", str(program), *arguments],
         stdin=subprocess.PIPE,
@@ -132,8 +134,8 @@ class EngineProcess:
     async def start(cls, database: Path, port: int) -> "EngineProcess":
         """Start an engine with the data file ``database``, and wait until it listens.
 
-        Raises PortTakenError if another program uses the port, and CommandError if the engine ends
-        or does not listen in time.
+        Raises PortTakenError if another program uses the port, CommandError if the engine ends or
+        does not listen in time, and OSError if the system cannot start a process.
         """
         binary = engine_binary()
         options = ["--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
@@ -183,7 +185,7 @@ class EngineProcess:
 
 
 def free_port() -> int:
-    """Return a free port of 127.0.0.1. It is not an ephemeral port if there are other ports.
+    """Return a free port of 127.0.0.1. If possible, it is not an ephemeral port.
 
     The system gives ephemeral ports to the connections of all programs. So while an engine is
     restarted, another program could get the engine's ephemeral port.
@@ -232,9 +234,9 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 
 
 def end_orphan(directory: DataDirectory) -> None:
-    """End an engine that still runs although its owner was killed.
+    """End an engine that still runs although its owner was killed. Remove the engine's record.
 
-    Two engines with the same file would damage it, because they ignore each other's locks.
+    Two engines with the same file would damage the file, because they ignore each other's locks.
     """
     record = directory.record()
     process = record and recorded_process(record, directory.database)
@@ -247,6 +249,6 @@ def end_orphan(directory: DataDirectory) -> None:
                 process.kill()
                 process.wait(STOP_DEADLINE)
         logger.warning(
-            "The storage engine of a killed server was still running. It is stopped now."
+            "The storage engine of a killed server or command was still running. It is stopped now."
         )
     directory.forget_record()

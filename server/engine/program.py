@@ -22,8 +22,9 @@ _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
 def engine_binary() -> Path:
     """Return the path of the engine's program.
 
-    It is in ``MARGINALIA_ENGINE``, in ``node_modules``, or named ``dynoxide`` in the PATH. Raises
-    CommandError if no program is installed. The message explains how to install it.
+    If ``MARGINALIA_ENGINE`` has a path, it is this path. Otherwise it is npm's program in
+    ``node_modules``, or else ``dynoxide`` in the PATH. Raises CommandError if there is no program,
+    with a message that explains what to do.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:
@@ -48,7 +49,7 @@ def engine_binary() -> Path:
 
 
 def packaged_engine() -> Path:
-    """Return the path to which npm installs the program. The file may not exist."""
+    """Return the path at which npm installs the program, even if no file exists there."""
     return _ROOT / "node_modules/@dynoxide" / _platform() / "dynoxide"
 
 
@@ -74,7 +75,7 @@ def _way() -> str:
 
 
 def main() -> None:
-    """Print how to install the engine if it is missing. ``make setup`` calls this at its end."""
+    """If the engine is missing, print how to install it. ``make setup`` ends with this call."""
     try:
         engine_binary()
     except CommandError as error:

@@ -29,20 +29,21 @@ _COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open table with facts about its store. Servers and long commands need these facts."""
+    """An open table with facts about its store, which servers and long commands need."""
 
     table: Table
     connection: TableAddress
     place: str
     """The location of the table in messages."""
     died: asyncio.Future[str]
-    """A future. Its result is a message if the engine has ended and is not restarted."""
+    """A future. Its result is a message if the engine has ended and is not restarted. If the table
+    is not on the embedded engine, the future never has a result."""
     created: bool = False
     """Whether the table was missing and has just been created."""
     alone: bool = False
     """Whether no other process uses the table, because this command runs the engine itself."""
     directory: DataDirectory | None = None
-    """The embedded engine's data directory."""
+    """The embedded engine's data directory, or None if the table is on another store."""
 
 
 @asynccontextmanager
@@ -65,7 +66,8 @@ async def open_store(
 ) -> AsyncIterator[Store]:
     """Open the store. The arguments ``share`` and ``create`` are the same as in ``open_table``.
 
-    With ``usable``, raise an error if the table is missing or lacks indexes.
+    With ``usable``, raise a DalError if the table is missing or lacks indexes, and log a warning if
+    the table is a copy.
     """
     create = not share if create is None else create
     opened = (
@@ -75,7 +77,8 @@ async def open_store(
         if usable:
             refuse_outdated(await admin.describe(store.table), INDEXES)
             if (await MaintenanceStore(store.table).read()).copied:
-                # The server does not check the expiry itself, because it may lack the permission.
+                # The message asks the operator to check the expiry of items, because the server may
+                # lack the permission to check it.
                 logger.warning("%s", _COPIED)
         yield store
 
@@ -97,7 +100,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
                 place = f"{directory.database}, table {settings.table}"
                 yield Store(table, connection, place, engine.died, created, engine.own, directory)
         except (StoreFullError, StoreRefusedError, StoreUnavailableError):
-            # Check the disk. If it is full, the engine's error does not say so.
+            # If the disk is full, raise DiskFullError, because the engine's error does not say so.
             directory.check_room()
             raise
         except asyncio.CancelledError:

@@ -1,1 +1,1 @@
-"""Exports the table to JSONL, CSV or Parquet files, which ``load`` can read without options."""
+"""Exports the table to JSONL, CSV or Parquet files. ``load`` needs only ``--kind`` to read them."""

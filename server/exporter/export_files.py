@@ -1,8 +1,8 @@
 """Exports the rows of a table to files with a manifest, or to standard output.
 
-The files are first written to a temporary directory next to the output. They are moved to the
-output after all of them are complete and on the disk. So a failed or interrupted export does not
-change existing files.
+The files are first written to a temporary directory in the output's directory. After all files are
+complete and on the disk, they are moved to the output. So an export that fails or is interrupted
+before this move does not change existing files.
 """
 
 import asyncio
@@ -30,16 +30,16 @@ from server.parquet import duckdb_in_memory
 
 PROMISE = (
     "Each object that was in the table from `begun` until `ended` is in these files exactly once, "
-    "in a version that it had in that time. Objects that were added or deleted meanwhile may be "
-    "missing. All reads were strongly consistent, but the files do not show the table at one "
-    "instant."
+    "in a version that it had in that time, except the objects that `unreadable` and `left_out` "
+    "count. Objects that were added or deleted meanwhile may be missing. All reads were strongly "
+    "consistent, but the files do not show the table at one instant."
 )
 
 _MANIFEST = "manifest.json"
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
-"""A function that writes encoded rows of one kind."""
+"""A function that appends encoded rows to the output of their kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,9 @@ async def export(
 ) -> Manifest:
     """Export the kinds of ``target``. ``store`` describes the table in the manifest.
 
-    Raises DalError if the table cannot be read. Raises CommandError if a file cannot be written, or
-    if it exists and ``force`` is false.
+    The function calls ``seen`` with the number of scanned items. Raises DalError if the table
+    cannot be read. Raises CommandError if a file cannot be written, if a file exists and ``force``
+    is false, or if DuckDB is missing for Parquet.
     """
     if target.layout.format == "parquet":
         with duckdb_in_memory():
@@ -150,9 +151,9 @@ async def export_to_stdout(
 ) -> Manifest:
     """Write the rows of one kind to ``output`` during the scan. The format is JSONL or CSV.
 
-    Raises DalError if the table cannot be read, and CommandError if the output is full. Raises
-    BrokenPipeError if the reader of a pipe, such as ``head``, has closed it. Typer then ends the
-    command without a message.
+    Raises DalError if the table cannot be read, and CommandError if the output cannot be written,
+    for example because its disk is full. Raises BrokenPipeError if the output is a pipe that its
+    reader, such as ``head``, has closed. Typer then ends the command without a message.
     """
     kind, layout = rows_of
     file, begun, one_at_a_time = ExportedFile("-"), _now(), asyncio.Lock()
@@ -264,7 +265,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _writing(target: Target) -> Iterator[None]:
-    """Turn an OSError into a CommandError: a file cannot be written."""
+    """Turn an OSError into a CommandError that says why a file cannot be written."""
     try:
         yield
     except OSError as error:

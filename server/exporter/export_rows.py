@@ -1,4 +1,4 @@
-"""Encodes objects as rows of JSONL, CSV or Parquet. ``load`` can read the rows."""
+"""Encodes objects as rows of JSONL, CSV or Parquet, which ``load`` can read."""
 
 import csv
 import glob
@@ -24,7 +24,11 @@ _JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The format of exported files, and whether they contain unpublished comments and states."""
+    """The format of exported files.
+
+    With ``all_states``, a file of comments also contains the unpublished comments, and the fields
+    of each comment's state.
+    """
 
     format: Format
     all_states: bool = False
@@ -45,7 +49,8 @@ class Layout:
         Parquet files are first written as JSONL. ``write_parquet`` converts them afterwards.
         """
         names = [one.name for one in self.fields(kind)]
-        # The fields of states are the last fields. If the layout has no states, ``zip`` drops them.
+        # The fields of the state are the last fields. If ``names`` lacks them, ``zip`` drops their
+        # cells.
         rows = (dict(zip(names, FILE_KINDS[kind].cells(one), strict=False)) for one in objects)
         if self.format == "csv":
             return _records([map(_cell, row.values()) for row in rows])

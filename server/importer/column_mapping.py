@@ -2,6 +2,7 @@
 
 A preset is a TOML file that describes the files of one program. Operators can write presets:
 
+    about = "Our old shop"              # a description for people
     format = "csv"                      # or jsonl, parquet, xml
     kind = "comments"                   # or another kind of --kind
     encoding = "cp1252"                 # default: UTF-8
@@ -13,12 +14,12 @@ A preset is a TOML file that describes the files of one program. Operators can w
 
     [map]                               # field = column, like --map
     [set]                               # field = value in every row, like --set
-    [default]                           # field = value for rows with an empty cell
+    [default]                           # field = value for rows with an empty or missing cell
     [values.verified_purchase]          # cell in the file = value; other cells count as empty
     [values.state]                      # cell in the file = value; other cells reject the row
     [keep]                              # column = cells: load rows with these or with empty cells
     [leave_out]                         # column = cells: leave rows with these cells out
-    [no_place]                          # noun = columns that have no field in Marginalia
+    [no_place]                          # noun = columns that are not loaded. The report counts them
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -79,9 +80,10 @@ NO_PRESET = Preset()
 
 
 def find_preset(name: str | None) -> Preset:
-    """Return the preset with this name, or read it from the TOML file with this name.
+    """Return the preset with this name, or read it from the TOML file at this path.
 
-    Raise CommandError if neither the preset nor the file exists.
+    Without a name, return ``NO_PRESET``. Raises CommandError if the name is unknown, or if the file
+    cannot be read or is invalid.
     """
     if name is None:
         return NO_PRESET
@@ -172,7 +174,7 @@ class ColumnMapping(Generic[Thing]):
     constants: Mapping[str, object]
     """The value of each field that has the same value in all rows."""
     defaults: Mapping[str, object] = field(default_factory=dict)
-    """The value of each field in rows where its cell is empty or missing."""
+    """The cell that a field has in rows where its own cell is empty or missing."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """For each field, the value for each cell, with cells in lower case. If a cell has no value
     here and the field is ``strict``, the row is rejected. Otherwise the cell counts as empty."""
@@ -245,7 +247,7 @@ class ColumnMapping(Generic[Thing]):
 def hashed_id(cells: Sequence[object]) -> str:
     """Return an id for a row without an id: the first 32 hex digits of the SHA-256 of ``cells``.
 
-    Equal cells give the same id in every file and format. Raises InvalidArgumentError if all cells
+    Cells with equal texts have the same id in every file. Raises InvalidArgumentError if all cells
     are empty.
     """
     texts = ["" if cell is None else str(cell) for cell in cells]
@@ -264,8 +266,9 @@ def make_column_mapping(
     """Return the mapping that a preset and the pairs of ``--map`` and ``--set`` define.
 
     ``maps`` contains ``FIELD=COLUMN``, and ``sets`` contains ``FIELD=VALUE``. A pair overrides the
-    preset. A field without a pair reads the column with the field's name. Raises CommandError for a
-    malformed pair, an unknown field, or a value that is invalid for its field.
+    preset. A field in neither reads the column with the field's name. Raises CommandError for a
+    malformed pair, an unknown field, a value that is invalid for its field, or options that cannot
+    be used together.
     """
     mapped, constants = _pairs(kind, "--map", maps), _pairs(kind, "--set", sets)
     if both := sorted(mapped.keys() & constants.keys()):

@@ -1,8 +1,8 @@
-"""Parses the cells of a row. A cell is a text in CSV, and a JSON value in JSONL.
+"""Parses the cells of a row. A cell is text in CSV and XML, and a JSON value in JSONL and Parquet.
 
 A parser receives the field's name and the cell. It returns the value, or raises
-InvalidArgumentError with one sentence that names the field. A cell with a list is a JSON array, or
-a text with a JSON array. In messages, ``lines.0`` is the first entry of ``lines``.
+InvalidArgumentError with a message that names the field. A cell with a list is a JSON array, or a
+text with a JSON array. In messages, ``lines.0`` is the first entry of the field ``lines``.
 """
 
 import functools
@@ -90,7 +90,7 @@ def rating(field: str, cell: object) -> int:
 
 
 def votes(field: str, cell: object) -> int:
-    """Return a number of votes. It may have commas: ``"1,234"`` is 1234."""
+    """Return a number of votes. The cell may have commas: ``"1,234"`` is 1234."""
     written = str(cell).strip()
     if isinstance(cell, bool) or not _COUNT.fullmatch(written):
         raise refused(field, cell, "a number of votes, such as 12")
@@ -109,7 +109,7 @@ def boolean(field: str, cell: object) -> bool:
 
 
 def choice(choices: type[Choice]) -> Callable[[str, object], Choice]:
-    """Return a parser for the names of ``choices``, in upper or lower case."""
+    """Return a parser that finds a member of ``choices`` by its name, in upper or lower case."""
 
     def parse(field: str, cell: object) -> Choice:
         written = text(field, cell).strip().upper()
@@ -127,8 +127,8 @@ _MICROSECONDS: Mapping[DateUnit, int] = {"s": 1_000_000, "ms": 1_000, "us": 1}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
-"""Matches numbers such as ``20201120``. Such a number can be a date, or a Unix time in August 1970.
-The parser rejects it, because a guess could be wrong."""
+"""Matches numbers such as ``20201120``, ``202011`` and ``2020``. Such a number can be a date, or a
+Unix time in 1970. The parser rejects it, because a guess could be wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
 """Matches ends of dates that ``fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z`` after a
@@ -149,8 +149,8 @@ class DateReader:
         """Return the instant in UTC, to the microsecond. A date without a time is midnight."""
         if isinstance(cell, bool) or not isinstance(cell, str | int | float):
             raise refused(field, cell, _DATE)
-        # In XML, a comment may have several replies. The cell has the date of each reply on a line.
-        # The last line is used.
+        # In XML, a comment may have several replies. The cell then has one line for each reply's
+        # date, and the last line is used.
         written = str(cell).strip().rpartition("\n")[2]
         if self.form is None and self.unit is None and _BARE_DATE.fullmatch(written):
             wanted = "written as 2020-11-20. If it is Unix time, add --date-unit"
@@ -188,7 +188,10 @@ instant = DateReader()
 
 
 def date_reader(unit: DateUnit | None, form: str | None) -> DateReader:
-    """Return a parser of dates. Raise CommandError if ``form`` lacks the year, month or day."""
+    """Return a parser of dates.
+
+    Raise CommandError if ``form`` lacks the year, month or day, or if both arguments are given.
+    """
     if form is None:
         return DateReader(unit)
     if unit is not None:

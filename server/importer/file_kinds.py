@@ -39,14 +39,15 @@ Thing = TypeVar("Thing")
 
 Put = Callable[[Sequence[Thing]], Awaitable[Outcome]]
 """Stores objects with distinct ids. An object replaces the stored object with the same id. Returns
-the number of new, changed and unchanged objects. Raises DalError."""
+the number of new, changed and unchanged objects, and the ids of refused comments. Raises
+DalError."""
 
 _INSTANT = "TIMESTAMPTZ"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a row: its parser, whether it is required, and its type in Parquet."""
+    """One field of a row: its name and parser, whether it is required, its type in Parquet."""
 
     name: str
     parse: Callable[[str, object], object]
@@ -77,8 +78,8 @@ class FileKind(Generic[Thing]):
     """Returns the id that decides whether two rows describe the same object."""
     put: Callable[[Table], Put[Thing]]
     after: Callable[[Thing, Thing], Thing] = lambda _, later: later
-    """Combines the objects of an earlier and a later row with the same identity. The result is the
-    same as if the rows were loaded one after the other."""
+    """Combines the objects of an earlier and a later row with the same identity. A load of the
+    result stores the same as a load of the earlier row and then of the later row."""
 
 
 def _owned(
@@ -86,9 +87,10 @@ def _owned(
 ) -> Callable[[Mapping[str, Any]], Thing]:
     """Return a function that makes a ``model`` from the values of a row.
 
-    The value of ``id`` becomes the attribute ``model_id``. The argument ``name`` is the field that
-    contains the owner's display name, for example ``author_name``. Its value becomes the attribute
-    ``name``. The function uses the values of ``absent`` for fields that the row lacks.
+    ``model_id`` is the model's attribute for the field ``id``, for example ``comment_id``. The
+    argument ``name`` is the field with the owner's display name, for example ``author_name``. The
+    value of this field becomes the attribute ``name``. The function uses the values of ``absent``
+    for fields that the row lacks.
     """
 
     def make(values: Mapping[str, Any]) -> Thing:
@@ -104,7 +106,8 @@ def _keyed(
 ) -> Callable[[Mapping[str, Any]], tuple[str, Thing]]:
     """Return a function that makes a pair from the values of a row.
 
-    The pair contains the value of the field ``key``, and a ``model`` with the other values.
+    The pair contains the value of the field that ``key`` names, and a ``model`` with the other
+    values.
     """
 
     def make(values: Mapping[str, Any]) -> tuple[str, Thing]:
@@ -121,9 +124,10 @@ _OF_THE_STATE = ("state", *DECISION)
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return a LoadedComment if the row has a ``kept`` field, or else a Comment.
 
-    These fields are the state, the reply, the earlier votes and the photos. If the file lacks the
-    column of such a field, a load keeps the stored value. Raises InvalidArgumentError if the
-    moderator's decision does not fit the state.
+    These fields are the state and its decision, the reply, the earlier votes and the photos. If the
+    file lacks the column of such a field, a load keeps the stored value. Raises
+    InvalidArgumentError if the decision does not fit the state, or if a reply has a date but no
+    text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
@@ -157,7 +161,7 @@ def _comment_row(values: Mapping[str, Any]) -> CommentRow:
 
 
 _APART = {"touched_at", "reply", "votes", "votes_before", "photos"}
-"""The fields of a comment that a row contains in another form or not at all."""
+"""The attributes of a comment that a row contains in another form or does not contain."""
 
 _HELD = (CommentState.PENDING, CommentState.REJECTED)
 _STATES_WITH = {
@@ -169,10 +173,10 @@ _STATES_WITH = {
 
 
 def _comment_cells(one: Any) -> Iterable[object]:
-    """Return the cells of a comment, of a submission (an unpublished comment), or of a read row.
+    """Return the cells of a comment, a submission (an unpublished comment), or a LoadedComment.
 
-    Two values are not in the cells: the time at which a moderator published the comment, and the
-    number of votes, because votes have a file of their own. A load of the cells keeps both values.
+    Two values are not in the cells: ``touched_at``, and the number of votes, because votes have a
+    file of their own. If the comment is stored, a load of the cells keeps the stored number.
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)
@@ -326,7 +330,10 @@ def _put_products(table: Table) -> Put[tuple[str, ProductDetails]]:
 
 
 def _product(values: Mapping[str, Any]) -> tuple[str, ProductDetails]:
-    """Return the id and the details of a product. The group is None if the file lacks it."""
+    """Return the id and the details of a product.
+
+    If the file lacks the column of the group, the group is None, and a load keeps the stored group.
+    """
     fields = {**values}
     group = (fields.pop("group") or "") if "group" in fields else None
     return fields.pop("id"), ProductDetails(**fields, group=group)
@@ -396,7 +403,7 @@ def _case(values: Mapping[str, Any]) -> Case:
     verdict = values.get("decision")
     for name in _OF_DECISION:
         needed = name in _DECISION_NEEDS[verdict]
-        # The name may be missing, because the moderator's personal data may have been erased.
+        # A decision may have no ``decided_by``, because an erasure of the moderator removes it.
         optional = name == "decided_by" and verdict is not None
         if not optional and (values.get(name) is not None) is not needed:
             state, advice = ("empty", "fill") if needed else ("given", "empty")

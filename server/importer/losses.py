@@ -1,4 +1,4 @@
-"""Reports data that a load does not store: unused columns, left-out rows, rows with the same id."""
+"""Reports what a load does not store: unused columns, left-out rows, rows with the same id."""
 
 import struct
 from collections import Counter
@@ -22,10 +22,10 @@ file."""
 class SharedIds:
     """Finds rows that have the same id but different content.
 
-    It stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line. The hash
-    of the id selects one of 32 parts, and only one part is in memory when rows are compared. Two
-    different ids may have the same hash, but this is rare: with 100 million ids in each file, it
-    happens in about one file of 4,000.
+    The class stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line. The
+    hash of the id selects one of 32 parts. When rows are compared, only one whole part is in
+    memory. Two different ids may have the same hash, but this is rare: it happens in about one of
+    4,000 files with 100 million ids each.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class SharedIds:
             ) from error
 
     def find(self) -> Iterator[list[int]]:
-        """Yield the lines of the rows of each id that has rows with different content."""
+        """For each id with rows of different content, yield the line numbers of all its rows."""
         for part in self._parts:
             part.seek(0)
             entries = sorted(_ENTRY.iter_unpack(part.read()))
@@ -62,12 +62,15 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of different columns that are counted, and of different cells of left-out rows.
-Without this limit, a JSONL file that uses values as names would fill the memory."""
+"""Maximum number of columns whose values are counted, and of cells whose left-out rows are counted.
+Without this limit, a JSONL file with different column names in each row would fill the memory."""
 
 
 class Losses:
-    """Counts the rows and values that a load does not store. ``sentences`` reports them."""
+    """Counts the rows and values that a load does not store, and the states of comments.
+
+    ``sentences`` reports the numbers.
+    """
 
     def __init__(self, preset: Preset, mapping: ColumnMapping[Any]) -> None:
         self._keep, self._leave_out = (
@@ -93,7 +96,10 @@ class Losses:
                 yield row
 
     def loaded(self, row: Row, identity: str, thing: object) -> None:
-        """Count the values of ``row`` that its object ``thing`` does not contain."""
+        """Count the state of a valid row, and the values that its object ``thing`` lacks.
+
+        Store the row's id, so that ``sentences`` can find rows with the same id.
+        """
         self._ids.add(identity, thing, row.line)
         if isinstance(thing, LoadedComment) and "state" in thing.given:
             self._states[thing.given["state"]] += 1
@@ -103,11 +109,11 @@ class Losses:
 
     @property
     def unused(self) -> Sequence[str]:
-        """The columns that have values, but are named by no field and no preset."""
+        """The columns that have values, but that neither the mapping nor the preset uses."""
         return [column for column in self._values if column not in self._nouns]
 
     def sentences(self) -> Iterator[str]:
-        """Yield one line for each kind of loss. Call this method after all rows have been read."""
+        """Yield the lines of the report. Call this method after all rows have been read."""
         if self._states:
             counts = (f"{self._states[state]:,} {state}" for state in CommentState)
             yield f"States: {', '.join(counts)}."
@@ -118,7 +124,7 @@ class Losses:
             if column in self._nouns:
                 dropped[self._nouns[column]] += count
         for noun, count in dropped.items():
-            yield f"{noun}: {counted(count, 'value')} dropped: Marginalia has no such field."
+            yield f"{noun}: {counted(count, 'value')} dropped: the preset does not load them."
         self.shared = sorted(self._ids.find())
         if self.shared:
             ids, rows = counted(len(self.shared), "id"), sum(map(len, self.shared))

@@ -59,8 +59,8 @@ def open_file(
 ) -> Iterator[Opened]:
     """Open a file. Without ``chosen``, the preset or the file's name decides its format.
 
-    Raises CommandError if the file cannot be read or lacks columns. If another preset fits the
-    file, the message names it.
+    Raises CommandError if the file cannot be read, lacks columns, or does not have the preset's
+    format. If another preset fits the file, the message names that preset.
     """
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
         with open_parquet(file) as columnar:
@@ -89,9 +89,9 @@ def open_file(
 
 
 def _format(file: Path, head: bytes, chosen: FormatName | None) -> TextFormat:
-    """Return the file's format. A rejects file is JSONL, even if ``chosen`` is another format.
+    """Return ``chosen``, or the format that the file's name shows if ``chosen`` is None.
 
-    If ``chosen`` is None, the file's name decides.
+    A rejects file is always JSONL.
     """
     if head.startswith(OPENING):
         return "jsonl"
@@ -120,8 +120,8 @@ def rows_of(
 
     A CSV file has its columns in the header. In other formats, the first rows show the columns.
     ``delimiter`` separates the cells of CSV. If it is None, the header shows the delimiter.
-    ``path`` names the XML elements that are rows. Raises CommandError for an invalid header, for a
-    JSON array, and for XML without such elements.
+    ``path`` names the XML elements that are rows. Raises CommandError for an invalid delimiter or
+    header, for a JSON array, and for XML without ``path`` or without elements there.
     """
     if format_ == "csv":
         named = None
@@ -203,7 +203,7 @@ def _check_format(source: Source, format_: TextFormat, preset: Preset) -> None:
                 fitting = one.name
     else:
         fitting = preset_for(rows_of(source, found)[1], found)
-    instead = f"add `--preset {fitting}` instead" if fitting else "remove it, or name another"
+    instead = f"add `--preset {fitting}` instead" if fitting else "remove --preset or name another"
     raise CommandError(
         f"The file {source.name} is {_NAMES[found]}, but --preset {preset.name} is for "
         f"{_NAMES[format_]}: "
@@ -220,7 +220,7 @@ def _check_fit(
 ) -> None:
     """Raise CommandError if the file lacks columns of the preset or of ``--id-from``.
 
-    If another preset fits the file, the message names it.
+    If another preset fits the file, the message names that preset.
     """
     missing = mapping.missing(columns)
     if not missing:
@@ -235,8 +235,8 @@ def _check_fit(
         )
     if fitting:
         raise CommandError(
-            f"{name} has no column {missing[0][1]!r} for {missing[0][0]}, but the columns of a "
-            f"known export: add `--preset {fitting}`."
+            f"{name} has no column {missing[0][1]!r} for {missing[0][0]}, but it has the columns "
+            f"of a known export: add `--preset {fitting}`."
         )
     if absent := [column for _, column in missing if column in mapping.id_from]:
         raise CommandError(f"{name} has no {absent[0]!r} for --id-from, only {listed(columns)}.")
@@ -245,7 +245,7 @@ def _check_fit(
 def preset_for(columns: Sequence[str], format_: TextFormat) -> str | None:
     """Return the name of the preset that fits a file with these columns, or None.
 
-    If several presets fit, return the preset that names most of the columns.
+    If several presets fit, return the preset that names the largest number of these columns.
     """
     fitting = [
         preset

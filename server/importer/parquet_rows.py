@@ -21,8 +21,8 @@ _AT_ONCE = 1_000
 class ParquetRows(Iterator[Row]):
     """Iterates over the rows of a file. ``columns`` has the names of the file's columns.
 
-    Cells are JSON values: a structure is an object. Timestamps are text in ISO 8601 and UTC.
-    Decimals and dates are text.
+    Cells are JSON values: a structure is an object. Timestamps are text in ISO 8601 and UTC. A
+    timestamp without a time zone counts as UTC. Decimals and dates are text.
     """
 
     def __init__(self, database: "DuckDBPyConnection", path: Path) -> None:
@@ -40,7 +40,7 @@ class ParquetRows(Iterator[Row]):
         self._number = 0
 
     def __next__(self) -> Row:
-        """Return the next row. Raise StopIteration after the last."""
+        """Return the next row. Raise StopIteration after the last row."""
         if not self._ahead:
             with _reading(self._path):
                 self._ahead = self._answer.fetchmany(_AT_ONCE)[::-1]
@@ -56,7 +56,7 @@ class ParquetRows(Iterator[Row]):
 def open_parquet(path: Path) -> Iterator[ParquetRows]:
     """Open a Parquet file.
 
-    Raise CommandError if the file is not Parquet, or if DuckDB is not installed.
+    Raise CommandError if the file cannot be read or is not Parquet, or if DuckDB is not installed.
     """
     try:
         with path.open("rb"):

@@ -6,8 +6,10 @@ file. Each line is an object with these members:
 - ``line`` and ``reason``: the row's line number in the loaded file, and why the row was rejected.
 - ``row``: the row as an object, if the row could be parsed.
 - ``raw``: otherwise, the text of the row. Bytes that are not UTF-8 are ``\udc80`` to ``\udcff``.
+  The text of an XML row is missing.
 - ``columns`` and ``delimiter``: for ``raw`` from CSV. The default of ``delimiter`` is a comma.
-- ``cut``: true if a line was too long. Then ``raw`` contains only the start of the line.
+- ``cut``: true if a line or an XML row was too long. Then ``raw`` contains only the start of the
+  line.
 """
 
 import contextlib
@@ -37,7 +39,7 @@ class Line:
 
     In ``text``, a byte that is not UTF-8 is a lone surrogate, as with Python's ``surrogateescape``.
     ``fault`` is the reason why the line cannot be loaded, or None. If ``cut`` is true, the line was
-    too long, and ``text`` contains only its start.
+    too long, and ``text`` contains only the start of the line.
     """
 
     number: int
@@ -49,7 +51,8 @@ class Line:
 class Lines(Iterator[Line]):
     """Iterates over the lines of a UTF-8 stream.
 
-    ``encoding`` is the encoding of the file before its conversion to UTF-8. Messages name it.
+    ``encoding`` is the file's encoding before the conversion to UTF-8, for messages. It is None if
+    the file was not converted.
     """
 
     def __init__(self, stream: BinaryIO, encoding: str | None = None) -> None:
@@ -58,7 +61,7 @@ class Lines(Iterator[Line]):
         self._number = 0
 
     def __next__(self) -> Line:
-        """Return the next line. Raise StopIteration after the last."""
+        """Return the next line. Raise StopIteration after the last line."""
         content = self._stream.readline(MAX_LINE_BYTES + 1)
         if not self._number:
             content = content.removeprefix(_BOM)
@@ -95,10 +98,11 @@ class Lines(Iterator[Line]):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The cells of one row by column name. A cell is text in CSV, and any JSON value in JSONL.
+    """The cells of one row by column name.
 
-    ``line`` is the number of the row's first line in the file. ``source`` is the row as JSON text,
-    or None if the file is not JSONL.
+    A cell is text in CSV and XML, and any JSON value in JSONL and Parquet. ``line`` is the number
+    of the row's first line in the file. In Parquet, it is the number of the row. ``source`` is the
+    line of JSONL that is the row. It is None in other formats and in a rejects file.
     """
 
     line: int
@@ -106,7 +110,7 @@ class Row:
     source: str | None = None
 
     def rejected(self, reason: str) -> "Reject":
-        """Return this row as a rejected row with its reason."""
+        """Return this row as a rejected row with ``reason``."""
         source = self.source or json.dumps(self.cells, ensure_ascii=False)
         return Reject(self.line, reason, row=source)
 
@@ -164,8 +168,8 @@ def reject_lines(
 class RejectsFile:
     """The rejects file of one load. The first rejected row creates it.
 
-    If an earlier load has written a rejects file with this name, it is renamed to ``PATH.old``,
-    because the operator may have edited it.
+    If an earlier load has written a rejects file at this path, the earlier file is renamed to
+    ``PATH.old``, because the operator may have edited it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -210,11 +214,11 @@ class RejectsFile:
 
 
 def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
-    """Return the rejects file.
+    """Return the rejects file with the path ``chosen``.
 
-    Its path is ``chosen``. If that is None, the file is next to ``source``, or in the current
-    directory if the directory of ``source`` cannot be written. Raises CommandError if the rejects
-    file cannot be written, or if another kind of file has its name.
+    If ``chosen`` is None, the rejects file is next to ``source``, or in the current directory if
+    the directory of ``source`` cannot be written. Raises CommandError if the rejects file cannot be
+    written, or if its path is the path of ``source`` or of another kind of file.
     """
     name = "stdin" if source == STDIN else source.name
     path = chosen or source.with_name(f"{name}.rejects.jsonl")
@@ -251,6 +255,9 @@ def _probe(path: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Return whether ``path`` is a rejects file. It is empty if its load was killed early."""
+    """Return whether ``path`` is a rejects file.
+
+    An empty file counts as one, because a load that is killed early leaves an empty file.
+    """
     with path.open("rb") as file:
         return file.read(len(OPENING)) in {b"", OPENING}

@@ -24,18 +24,18 @@ _ANOTHER = (
 )
 _BATCH_BYTES = 2_000_000
 """Maximum bytes that are read for one batch. A batch may exceed this maximum by a few lines. The
-limit exists because the rejected rows of a batch stay in memory with their text."""
+limit exists because a batch keeps the text of its rejected rows in memory."""
 _BATCH_SECONDS = 2.0
-"""Maximum seconds of reading one batch. The limit exists so that rows from a slow pipe are written
-soon."""
+"""Maximum seconds for reading the rows of one batch. The limit exists so that rows from a slow pipe
+are written soon."""
 
 
 @dataclass(slots=True)
 class Tally:
     """Counts the rows of the file.
 
-    ``outcome`` counts the new, changed and unchanged rows among those that the table has stored. If
-    several rows of a batch have the same id, each row is compared with the previous row of this id.
+    ``outcome`` counts the new, changed and unchanged rows among the stored rows. If several rows of
+    a batch have the same id, each row is compared with the previous row of this id.
     """
 
     read: int = 0
@@ -67,11 +67,11 @@ class Load(Generic[Thing]):
     note: Callable[[Row, str, object], None] | None = None
 
     async def run(self, put: Put[Thing], progress: ProgressBar) -> None:
-        """Load every row. After an error, the tally counts the rows that were loaded before it."""
+        """Load every row. After an error, the tally counts the rows that are certainly stored."""
         writer, tally = Writer(put), self.tally
         try:
             async with writer:
-                # Rows are read in a thread, so that writes continue while a pipe has no new rows.
+                # A thread reads the rows, so that writes continue while a pipe has no new rows.
                 while batch := await asyncio.to_thread(self._next_batch, writer.room):
                     self._reject(progress, batch.rejects)
                     if batch.things:

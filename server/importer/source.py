@@ -23,8 +23,8 @@ from server.errors import CommandError
 from server.zstandard import zstd
 
 HEAD_BYTES = 512
-"""Number of bytes that are read to find the file's type. A tar archive is known by bytes 257 to
-261."""
+"""Number of bytes that are read to find the file's type. The mark of a tar archive is at the bytes
+257 to 261."""
 
 _CHUNK = 1 << 16
 
@@ -49,9 +49,9 @@ class Counted(io.RawIOBase):
         return True
 
     def look(self) -> bytes:
-        """Return the first bytes. Read at most ``HEAD_BYTES`` or one line.
+        """Return the first bytes: at least ``HEAD_BYTES``, or one line, or the whole stream.
 
-        The method does not wait for a second line, because a pipe may not have it yet.
+        The method does not wait for a second line, because a pipe may not have a second line yet.
         """
         buffer = bytearray(HEAD_BYTES)
         while len(self._ahead) < HEAD_BYTES and b"\n" not in self._ahead:
@@ -96,7 +96,7 @@ class Pipe(Counted):
 
 
 class WatchedFile(Counted):
-    """A file. If another program changes the file during the load, a read raises CommandError."""
+    """A file. If another program changes or replaces it meanwhile, a read raises CommandError."""
 
     def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
         super().__init__(file.readinto)
@@ -132,7 +132,10 @@ class WatchedFile(Counted):
 
 
 class Unpacked(Counted):
-    """The content of a compressed stream. If the stream is damaged, a read raises CommandError."""
+    """The content of a compressed stream.
+
+    If the stream is damaged or incomplete, a read raises CommandError.
+    """
 
     def __init__(self, stream: io.BufferedIOBase, name: str, packing: str) -> None:
         super().__init__(stream.readinto1)
@@ -154,8 +157,8 @@ class Unpacked(Counted):
 class InUtf8(Counted):
     """Text that is converted from another encoding to UTF-8.
 
-    An invalid byte becomes the byte 0xFF. UTF-8 never contains this byte, so the line is rejected
-    later.
+    Invalid bytes become the byte 0xFF. UTF-8 never contains this byte, so ``Lines`` later rejects
+    the line.
     """
 
     def __init__(self, stream: Counted, encoding: str) -> None:
@@ -210,7 +213,8 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
     """Return the encoding of a file whose first bytes are ``head``.
 
     None means that the file is UTF-8, or XML that declares its encoding. Raises CommandError if
-    ``chosen`` is not an encoding, or if the file is not text.
+    ``chosen`` is not an encoding, if the file is not text, or if it is probably UTF-16 or UTF-32
+    without a byte order mark.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):
@@ -262,9 +266,10 @@ class Source:
     """The stream of the bytes on disk, before decompression. Its ``count`` shows the load's
     progress."""
     content: Counted
-    """The stream below the buffer of ``stream``. Its ``count`` is the number of bytes of text."""
+    """The stream below the buffer of ``stream``. Its ``count`` is the number of bytes of text that
+    were read."""
     stopped: threading.Event = field(default_factory=threading.Event)
-    """The load sets this event to end a read that waits for a pipe."""
+    """The load sets this event to end a read that waits for bytes of a pipe."""
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 A load writes the rows that it rejects to a JSONL file, which this module can read too.
 
 If a quote is not closed in CSV, the cell continues until the next quote, and contains the rows
-between both quotes. The result is not a valid row. This reader then searches the lines that it has
-read for the next valid row. It rejects only the lines before that row, and continues with that row.
+between both quotes. The result is not a valid row. ``CsvRows`` then searches the lines that it has
+read for the next valid row, rejects only the lines before this row, and continues with this row.
 """
 
 import csv
@@ -71,7 +71,7 @@ class CsvRows(Iterator[Row | Reject]):
             delimiter = max(DELIMITERS, key=lambda one: _width(first, one))
         self.delimiter = delimiter
         # This matches a line whose first quote (except doubled quotes) is at the end of a cell. The
-        # cell then began in an earlier line. So the line does not start a row.
+        # cell began in an earlier line, so no row starts at this line.
         end = re.escape(delimiter)
         self._closing = re.compile(rf'(?:[^"]|"")*[^"{end}]"(?:{end}|\r?\n?\Z)')
         self.columns = self._header(source.name)
@@ -128,7 +128,7 @@ class CsvRows(Iterator[Row | Reject]):
         return reject_lines(taken, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Return whether ``lines`` begin with a row. ``lines`` may end before the row ends."""
+        """Return whether a row starts at the first line. The row may end after the last line."""
         if self._closing.match(lines[0].text):
             return False
         try:

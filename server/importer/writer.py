@@ -1,4 +1,4 @@
-"""Writes batches of objects, and two batches at the same time.
+"""Writes objects in batches, two batches at the same time.
 
 In a dry run, nothing is written, and the first objects are kept so that the command can show them.
 """
@@ -24,7 +24,8 @@ batch need only one change of its counters. Small batches move the progress bar 
 class Writer(Generic[Thing]):
     """Writes batches of objects with distinct ids.
 
-    Use it in ``async with``. The block ends after all batches have been written.
+    Use it in ``async with``. The block ends after all batches have been written. An exception in
+    the block cancels the writes.
     """
 
     def __init__(self, put: Put[Thing]) -> None:
@@ -42,11 +43,13 @@ class Writer(Generic[Thing]):
         before: Outcome = NOTHING,
         refused: Callable[[Sequence[str]], None] = lambda _: None,
     ) -> None:
-        """Start to write a batch. First wait until fewer than ``AT_ONCE`` others are in progress.
+        """Start to write a batch, and return before the batch is written.
 
-        ``before`` counts the rows that a later row of the same batch replaces. The writer calls
-        ``refused`` with the ids of the objects that the table has not stored. If an earlier batch
-        has failed, this method waits for the other batches and then raises the batch's error.
+        The method first waits until fewer than ``AT_ONCE`` other batches are being written, and
+        none of them has an id of ``batch``. ``before`` counts the rows that a later row of the same
+        batch replaces. After the write, the writer calls ``refused`` with the ids of the objects
+        that the table has not stored. If an earlier batch has failed, this method waits until the
+        other batches have ended, and raises the error of the failed batch.
         """
         while len(self._under_way) >= AT_ONCE or any(
             # A later row must replace an earlier row with the same id. So two batches with the same
@@ -102,12 +105,12 @@ SHOWN = 3
 
 
 class DryRun:
-    """Replaces the table in a dry run: keeps the first objects, and writes nothing."""
+    """Replaces the table in a dry run: keeps the first objects, and stores nothing."""
 
     def __init__(self) -> None:
         self.first: list[Any] = []
 
     async def put(self, things: Sequence[Any]) -> Outcome:
-        """Write nothing. Count all objects as new, because a dry run does not read the table."""
+        """Count all objects as new, because a dry run does not read the table. Store nothing."""
         self.first += things[: SHOWN - len(self.first)]
         return Outcome(new=len(things))

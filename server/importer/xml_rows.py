@@ -36,8 +36,8 @@ Python adds the encodings with one byte per character."""
 class XmlRows(Iterator[Row | Reject]):
     """Iterates over the elements at ``path``. Raises CommandError if the text is not XML.
 
-    ``seen`` contains the first paths of the file. If no element is at ``path``, the message shows
-    them.
+    ``seen`` contains the first paths of the file. If no element is at ``path``, the message of
+    ``rows_of`` lists them.
     """
 
     def __init__(self, source: Source, path: str) -> None:

@@ -122,7 +122,7 @@ async def test_the_load_waits_for_an_unreachable_store(
             brief.setattr(retries, "DEADLINE", 0.1)
             brief.setattr(retries, "REPORT_SECONDS", 0.2)
             client._faults += [refuse(StoreUnavailableError("The engine is away."))] * 1000
-            waits = r"Demo data: waiting for the store for \d+ s\. The engine is away\."
+            waits = r"Demo data: the store has not responded for \d+ s\. The engine is away\."
             while not re.search(waits, said):
                 assert not loading.done()
                 await asyncio.sleep(0.01)

@@ -38,8 +38,8 @@ def test_values_without_a_field_are_counted_by_what_they_are() -> None:
     )
     assert unused == ["extra", "id"]
     assert sentences == [
-        "votes: 3 values dropped: Marginalia has no such field.",
-        "variants: 1 value dropped: Marginalia has no such field.",
+        "votes: 3 values dropped: the preset does not load them.",
+        "variants: 1 value dropped: the preset does not load them.",
     ]
 
 

@@ -170,7 +170,7 @@ async def test_the_documented_preset_works(
     assert output.splitlines() == [
         f"{rejects}: 1 new, 0 changed, 0 unchanged, 0 rejected; columns not used: Filiale.",
         "States: 1 PUBLISHED, 0 PENDING, 0 REJECTED.",
-        "votes: 1 value dropped: Marginalia has no such field.",
+        "votes: 1 value dropped: the preset does not load them.",
     ]
     comment = await comments.get(hashed_id(["Jörg", "42"]))
     assert comment is not None
