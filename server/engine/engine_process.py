@@ -236,7 +236,8 @@ def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | N
 def end_orphan(directory: DataDirectory) -> None:
     """End an engine that still runs although its owner was killed. Remove the engine's record.
 
-    Two engines with the same file would damage the file, because they ignore each other's locks.
+    An engine runs on without its owner only if its guard was killed, too. Two engines with the same
+    file would damage the file, because they ignore each other's locks.
     """
     record = directory.record()
     process = record and recorded_process(record, directory.database)

@@ -178,7 +178,7 @@ async def test_an_engine_of_a_killed_server_is_stopped_before_the_next_starts(
         async with embedded_engine(tmp_path, share=False):
             assert not psutil.pid_exists(orphan.pid)
             assert engine_pid(tmp_path) != orphan.pid
-    assert "of a killed server was still running" in caplog.text
+    assert "of a killed server or command was still running" in caplog.text
 
 
 async def test_an_engine_that_ignores_sigterm_is_killed(
