@@ -1,10 +1,10 @@
-"""Admission: decides which requests run at once, which wait, and which the server refuses.
+"""Admission: decides which requests start immediately, which wait, and which the server refuses.
 
 A process on one core can serve a limited number of requests per second. Beyond this number, each
-new request slows down all others, until clients give up before they get their responses. So the
-server runs a fixed number of requests at the same time. Other requests wait, as long as the server
-can probably serve them in time. It refuses the rest with 503. All requests of a short burst may
-wait, because a waiting request costs only memory.
+new request slows down all others, until clients give up before they get their responses. So a
+process limits the number of requests that run at the same time. Other requests wait if the process
+can probably serve them in time. The process refuses the rest with status 503. All requests of a
+short burst may wait, because a waiting request costs only memory.
 
 Clients take turns. If one client has a thousand waiting requests, another client's request waits
 for only one of them. A rate limit also restricts the number of requests from each client.
@@ -38,8 +38,8 @@ BURST = 1.0
 request may wait, because the server cannot know yet how fast it will serve the waiting requests."""
 
 WAIT = 6.0
-"""Maximum seconds that a new request is expected to wait, while another request has waited for
-longer than ``BURST``. The server refuses requests that would wait longer."""
+"""Maximum seconds that a new request is expected to wait. The server refuses a request that would
+wait longer, but only while another request has waited for longer than ``BURST``."""
 
 LONGEST = 8.0
 """Seconds after which the server refuses a waiting request. A request waits so long only if
@@ -49,8 +49,8 @@ PACE = 0.002
 """The assumed seconds between the ends of two requests, until the server has measured this pace."""
 
 _STALL = 0.03
-"""Maximum seconds that one request adds to the measured pace. With this limit, a single long pause
-hardly changes the pace."""
+"""Maximum seconds of one measurement of the pace. With this limit, a single long pause hardly
+changes the pace."""
 
 _WEIGHT = 1 / 64
 """The weight of the latest request in the measured pace, which is a moving average."""
@@ -79,7 +79,8 @@ TOO_MANY_MESSAGES = 4429
 
 _LOOK_EVERY = 0.005
 _LOG_EVERY = 10.0
-"""Seconds between two checks of the queue, and between two lines of the log."""
+"""Seconds between two checks of the queue, and minimum seconds between two log lines about
+refusals."""
 
 _CACHED_ADDRESSES = 1_000
 
@@ -89,7 +90,7 @@ because a provider gives each customer at least such a network (RFC 6177)."""
 
 
 def is_health(path: str) -> bool:
-    """Return whether a path is a health check. Health checks never wait and have no limits."""
+    """Return whether a path is a health check. Health checks never wait, and have no rate limit."""
     return path == "/health" or path.startswith("/health/")
 
 
@@ -123,8 +124,8 @@ class Clients:
         try:
             address = ip_address(host)
         except ValueError:
-            # A proxy may forward any text instead of an address. The text is not used as a key,
-            # because it may be very long.
+            # A proxy may forward any text instead of an address. All such texts count as one
+            # client, because they may be very long.
             return "unknown"
         if host in self._trusted:
             return None
@@ -187,8 +188,12 @@ class Admission:
     """Decides when each request runs. It is also the ASGI middleware that counts running requests.
 
     ``submit`` starts a request, lets it wait, or refuses it. At most ``most`` requests run at the
-    same time. There is one exception: if the event loop has free time although requests wait, the
-    running requests probably wait for a slow store. Then one more request may run.
+    same time, with two exceptions:
+
+    - Health checks start immediately.
+    - If the event loop has free time although requests wait, the running requests probably wait for
+      a slow store. Then one more request starts every 5 ms, until ``MOST_WAITING`` times ``most``
+      requests run.
     """
 
     def __init__(self, app: ASGIApp, most: int, trusted_proxies: Sequence[str]) -> None:
@@ -204,7 +209,7 @@ class Admission:
         self._waiting = _Queue()
         self._timer: asyncio.TimerHandle | None = None
         self.refused = 0
-        """The number of refused requests since the start."""
+        """The number of requests that this object has refused since the process started."""
         self._refusal_due = 0.0
         """The time at which the server sends the last of the delayed refusals."""
         self._unlogged = 0
@@ -241,7 +246,10 @@ class Admission:
             loop.call_at(self._refusal_due, self._refuse, refuse)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run one request that ``submit`` has started. When it ends, start the next requests."""
+        """Run one request that ``submit`` has started.
+
+        When the request ends or calls ``LEAVE``, start the next requests.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -295,18 +303,18 @@ class Admission:
         self._unlogged += 1
         now = asyncio.get_running_loop().time()
         if now >= self._logged_at + _LOG_EVERY:
-            logger.warning("Busy: %d requests were answered 503.", self._unlogged)
+            logger.warning("The server is busy: %d requests got status 503.", self._unlogged)
             self._unlogged, self._logged_at = 0, now
 
 
 class RateLimitMiddleware:
-    """Refuses requests of a client with 429 if it sends more than ``rate``, such as ``100/s``.
+    """Refuses a client's requests with status 429 above the rate ``rate``, such as ``100/s``.
 
     Each message on a WebSocket counts as a request. If there are too many messages, the server
     closes the WebSocket.
 
-    A document that the server has not seen before counts as several requests, depending on its CPU
-    time. The server knows this time only after it has processed the document. So a client may
+    A document that the server has not seen before may count as several requests, depending on its
+    CPU time. The server knows this time only after it has processed the document. So a client may
     exceed its rate by one burst. The limiter therefore has room for two bursts, and refuses
     requests if only one burst is left.
     """
@@ -322,7 +330,7 @@ class RateLimitMiddleware:
     @cached_property
     def _limiter(self) -> "Throttled":
         """The limiter. The first limited request creates it, because not every server needs it."""
-        # The import takes an eighth of the server's start if redis is installed.
+        # If redis is installed, the import takes an eighth of the time of the server's start.
         from throttled import RateLimiterType, Throttled, per_duration  # noqa: PLC0415 - see above
         from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - see above
         from throttled.store import MemoryStore  # noqa: PLC0415 - see above
@@ -349,7 +357,7 @@ class RateLimitMiddleware:
             seconds = max(1, math.ceil(wait))
             message = (
                 f"{client} sends more than {self._rate}: try again in {seconds} s. A document that "
-                "the server has not seen counts as several requests: send values as variables."
+                "the server has not seen may count as several requests: send values as variables."
             )
             await refusal(429, message, seconds)(scope, receive, send)
             return
@@ -380,7 +388,7 @@ class RateLimitMiddleware:
         return None
 
     def _charge(self, client: str, seconds: float) -> None:
-        """Convert the CPU time of a document to a number of requests, and count them."""
+        """Count the CPU time of a document, in ``seconds``, as a number of requests."""
         requests = int(seconds / SECONDS_OF_REQUEST)
         if requests:
             owed = min(requests, self._limiter.peek(client).remaining)

@@ -72,7 +72,10 @@ STATE = "connections"
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the number of file descriptors that this process may open. Return the new number."""
+    """Raise the process's limit of file descriptors to the hard limit or ``_DESCRIPTORS``.
+
+    Return the new limit.
+    """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
@@ -92,15 +95,15 @@ def _wire(response: Response, connection: bytes = b"close") -> bytes:
 
 
 _TOO_SLOW = _wire(failure(408, "The request did not arrive in time."))
-_HEAD_TOO_LARGE = _wire(failure(431, f"The head is larger than {MAX_HEAD:,} bytes."))
+_HEAD_TOO_LARGE = _wire(failure(431, f"The request line and the headers exceed {MAX_HEAD:,} bytes."))
 _CHUNKS_TOO_SMALL = _wire(
-    failure(413, f"Chunk sizes and trailers take over {MAX_HEAD:,} bytes: send larger chunks.")
+    failure(413, f"Chunk sizes and trailers exceed {MAX_HEAD:,} bytes: send larger chunks.")
 )
 _MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
 _BUSY = refusal(503, "The server is busy: try again in a second.", 1)
 _BUSY_LAST = _wire(_BUSY)
 _BUSY_KEPT = _wire(_BUSY, b"keep-alive")
-_FULL = _wire(refusal(503, "The server has no connection left: try again in a second.", 1))
+_FULL = _wire(refusal(503, "The server has too many connections or requests: try again in a second.", 1))
 
 
 class SendTimeout(Protocol):
@@ -163,7 +166,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
 
     If there are too many connections, the server closes a connection without a complete request:
     the connection that has waited longest. If all connections have complete requests, the server
-    accepts only health checks on a new connection.
+    accepts only health checks on a new connection, and closes more than ``_SURPLUS`` of these new
+    connections immediately.
     """
 
     def __init__(
@@ -315,7 +319,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.flow.resume_reading()
 
     def on_message_complete(self) -> None:
-        """Submit the complete request to the application."""
+        """Submit the complete request, unless an earlier request has no response yet."""
         super().on_message_complete()
         if self.parser.should_upgrade() and self._should_upgrade():
             return
@@ -396,7 +400,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request. If the body of the last request is incomplete, close."""
+        """Wait for the next request, but close the connection if the last body is incomplete."""
         self._on_ending = None
         self._shared.expectant[self] = None
         if self.cycle.response_complete and self.cycle.more_body:
@@ -427,7 +431,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
             self.transport.close()
 
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
-        """Send ``answer`` to an incomplete request. Close it after ``linger`` seconds."""
+        """Send ``answer`` if a request has begun. Close the connection after ``linger`` seconds."""
         self._ended = True
         # An earlier request of the pipeline has no response yet.
         if self not in self._shared.expectant:
@@ -449,7 +453,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
 
     def _arrived(self) -> None:
-        """Stop the timer, because the request is complete."""
+        """Stop the timer of an incomplete request."""
         self._partial = False
         if self._timer is not None:
             self._timer.cancel()

@@ -88,7 +88,7 @@ def page(address: str, *, explain: bool) -> Response:
         content = content.replace("{{ plans }}", "data-plans" if explain else "")
         return HTMLResponse(content, headers=PAGE_HEADERS)
     if _LOGGED.adds("missing"):
-        logger.warning("GraphiQL is not installed: run `make setup`, then restart the server.")
+        logger.warning("GraphiQL is not installed: run `make setup`, then reload the page.")
     return FileResponse(NOT_INSTALLED, status_code=404, headers=PAGE_HEADERS)
 
 

@@ -67,8 +67,8 @@ requests with equal headers. So a signed-in user never gets another user's respo
 each origin get their own CORS headers. GraphQL's responses do not depend on cookies."""
 
 _FEW_VALUES = 500
-"""If a result has more values than this, the server measures it before it encodes it, because the
-result may be too large."""
+"""Maximum values of a result that the server encodes immediately. The server first adds up the
+lengths of the texts of a larger result, because the result may be too large for a response."""
 
 _TOO_LARGE = GraphQLError(
     f"The operation has run, but its response is larger than {MAX_RESPONSE:,} bytes, so it is not "
@@ -103,9 +103,9 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
     """Return the response for a result.
 
     A request error, such as an unknown field, prevents execution. The response then has no
-    ``data``. Its status is 4xx if the client accepts GraphQL's own media type. With plain JSON, the
-    status is 200 for every well-formed request. Clients of plain JSON cannot trust other statuses,
-    because a proxy may have sent them.
+    ``data``. In GraphQL's own media type, its status is 400, or 500 if the server failed. In plain
+    JSON, the status is 200 for every well-formed request. Clients of plain JSON cannot trust other
+    statuses, because a proxy may have sent them.
     https://graphql.github.io/graphql-over-http/draft/#sec-Status-Codes
     """
     errors = [error.formatted for error in result.errors or []]
@@ -129,7 +129,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether the texts of a result are too long together. Do not encode the result."""
+    """Return whether a response with this body is too large. Add only the lengths of its texts."""
     values, left = [body], MAX_RESPONSE
     for value in values:  # The loop appends the contents of lists and objects to ``values``.
         kind = type(value)
@@ -183,7 +183,7 @@ class SharedCaching:
 
 
 def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
-    """Return whether the response is the same for all clients."""
+    """Return whether a shared cache may store the response, because it is the same for all."""
     if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
     if not isinstance(result, SizedResult) or result.operation is None:
@@ -204,7 +204,7 @@ class GraphQLView:
     """Executes operations. If a browser opens the address, it gets GraphiQL.
 
     Only the Authorization header identifies the user. The endpoint ignores the cookie of the HTML
-    pages, because any site can make a browser send a request with this cookie.
+    pages. Otherwise another site could make a visitor's browser write in the visitor's name (CSRF).
     """
 
     def __init__(  # noqa: PLR0913 - all parts of a server
@@ -327,7 +327,7 @@ class GraphQLView:
             document.text,
             request.variables,
             request.operation_name,
-            # Each event needs a new context, because it must not read rows from an earlier cache.
+            # Each event needs a new context, because a context caches the rows that it has read.
             context=made_by,
             seconds=seconds,
         )

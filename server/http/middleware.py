@@ -32,12 +32,12 @@ Address = IPv4Address | IPv6Address
 
 LEFT = "marginalia.left"
 """The key of an ASGI extension: a function that sets a callback. The server calls the callback when
-the client disconnects. A task that waits in ``receive`` would also learn this, but this would cost
-a task for every request."""
+the client disconnects. A task that waits in ``receive`` would also notice the disconnection, but
+every request would need such a task."""
 
 SMALLEST = 1_000
-"""Minimum number of bytes of a compressed response. Smaller responses are not compressed, because
-they fit in one packet."""
+"""Minimum bytes of a response that is compressed. Smaller responses fit in one packet without
+compression."""
 
 _API_PATH = "/graphql"
 _LOCAL_ORIGIN = re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?")
@@ -205,7 +205,7 @@ def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
 def is_own(origin: str, host: str | None) -> bool:
     """Return whether ``origin`` is the origin of this server.
 
-    The origin ``null``, which browsers send for a local file for example, is never this server's.
+    Browsers send the origin ``null`` for a local file, for example. It is never this server's.
     """
     return origin.partition("://")[2] == host
 
@@ -263,7 +263,7 @@ class FailureMiddleware:
                 raise
             request_id = correlation_id.get()
             logger.exception("%s %r failed, request %s", scope["method"], scope["path"], request_id)
-            message = f"The server failed. If you report this, name the request {request_id}."
+            message = f"The server failed. If you report this, include the request id {request_id}."
             await failure(500, message)(scope, receive, send)
 
 
@@ -328,8 +328,8 @@ def encoded(headers: Headers) -> None:
 def matching(if_none_match: str | None, tag: str) -> str | None:
     """Return the tag in ``If-None-Match`` that equals ``tag``, or None.
 
-    The returned tag may contain any content coding. Weak tags match, too, because a cache that
-    compresses a response makes its tag weak. RFC 9110, 13.1.2, allows this for a GET.
+    The returned tag may contain any content coding. Weak tags match, too (RFC 9110, 13.1.2),
+    because a cache that compresses a response makes its tag weak.
     """
     for found in _TAG.finditer(if_none_match or ""):
         if f'"{found[1]}"' == tag:
@@ -338,7 +338,7 @@ def matching(if_none_match: str | None, tag: str) -> str | None:
 
 
 class CompressionMiddleware:
-    """Compresses responses with brotli or gzip, at the levels that need the least CPU time.
+    """Compresses responses with brotli or gzip at level 1, which needs little CPU time.
 
     Static files are not compressed, because browsers cache them.
 

@@ -51,12 +51,12 @@ _ENTRY_BYTES = 400
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
-"""Seconds for which the server remembers a refused text. If the text is sent again, the server does
-not have to read the table."""
+"""Maximum number of refused texts that the server remembers, and the seconds for which it remembers
+a text. If a client sends such a text again, the server does not have to read the table."""
 
 _NOT_SUPPORTED = "PersistedQueryNotSupported", "PERSISTED_QUERY_NOT_SUPPORTED"
 _NOT_FOUND = "PersistedQueryNotFound", "PERSISTED_QUERY_NOT_FOUND"
-"""The message and the code of two errors. After either error, a client sends the operation's text.
+"""The message and the code of each error. After either error, a client sends the operation's text.
 
 After PERSISTED_QUERY_NOT_SUPPORTED, Apollo and urql send the text with this and every later
 request. After PERSISTED_QUERY_NOT_FOUND, they send the text only with this request. Some clients
@@ -238,7 +238,10 @@ def _member(given: dict[str, Any], name: str, kind: type[_Member]) -> _Member | 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The text of a document. ``trusted`` is true if the request named a trusted document by id."""
+    """The text of a document.
+
+    ``trusted`` is true if the request named a trusted document by its id or hash, without the text.
+    """
 
     text: str
     trusted: bool = False
@@ -319,9 +322,10 @@ class PersistedDocuments:
         return False
 
     async def _load(self, document_id: str) -> str | None:
-        """Return a trusted document from the table, or None. Keep it in memory.
+        """Return a trusted document from the table, and keep it in memory. Return None if missing.
 
-        Such a document was added to the table after the server had started.
+        At its start, the server loads all documents of the table. So this method finds only
+        documents that were added later.
         """
         try:
             text = await self._stored.text(document_id)

@@ -30,12 +30,12 @@ from server.http.graphql import REJECTIONS, GraphQLView, graphql_response, rejec
 from server.http.request import EVENT_STREAM, GRAPHQL, header, read_request
 
 MAX_SUBSCRIBERS = 1_000
-"""Maximum number of a process's connections with subscriptions. Each connection needs about 50 kB
+"""Maximum number of connections with subscriptions in a process. Each connection needs about 50 kB
 of memory, and CPU time for every event."""
 
 MAX_PER_CLIENT = 20
-"""Maximum number of one client's connections with subscriptions. A client may be a browser with
-several tabs, or a few people who share an address."""
+"""Maximum number of one client's connections with subscriptions in a process. A client may be a
+browser with several tabs, or a few people who share an address."""
 
 ENDING = "marginalia.ending"
 """The key of an ASGI extension: a function that sets a callback. The server calls the callback when

@@ -3,9 +3,10 @@
 The protocol is graphql-transport-ws:
 https://github.com/enisdenjo/graphql-ws/blob/master/PROTOCOL.md
 
-The server closes connections with the codes of this protocol. It also uses two general codes of
-WebSocket (RFC 6455, 7.4): 1001 if the server stops, and 1013 if the client should connect again
-later, for example because it read events too slowly.
+The server closes connections with the codes of this protocol. It also uses two general codes:
+1001 if the server stops, and 1013 if the client should connect again later, for example because the
+client has read events too slowly
+(https://www.iana.org/assignments/websocket/websocket.xhtml#close-code-number).
 """
 
 import asyncio
@@ -58,8 +59,8 @@ _INIT_TIMEOUT, _EXISTS, _INIT_TWICE = 4408, 4409, 4429
 _GOING_AWAY, _LATER = 1001, 1013
 
 _MAX_REASON = 120
-"""Maximum bytes of the reason in a close frame. A control frame has at most 125 bytes with its code
-(RFC 6455, 5.5)."""
+"""Maximum bytes of the reason in a close frame. RFC 6455, 5.5, allows 125 bytes, and the code needs
+two of them."""
 
 _PIECE = 1_024
 """Number of bytes that are parsed at a time, before frames are counted. They contain at most 170
@@ -238,10 +239,10 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 
 @dataclass(eq=False)
 class WebSocketView:
-    """Accepts WebSockets from pages of this server and of allowed origins, and from other clients.
+    """Accepts WebSockets from pages of this server and of allowed origins, and from programs.
 
-    Only browsers send an origin. They let pages of any origin open a WebSocket, so the server must
-    check the origin (RFC 6455, 10.2).
+    Only browsers send an origin. A browser lets a page of any origin open a WebSocket, so the
+    server must check the origin (RFC 6455, 10.2).
     """
 
     view: GraphQLView
@@ -270,7 +271,7 @@ class WebSocketView:
             # The server accepts and then closes the connection, because a script in a browser can
             # read the code of a close frame, but not the status of an HTTP response.
             await send({"type": "websocket.accept"})
-            reason = f"Subprotocol not acceptable: speak {PROTOCOL}"
+            reason = f"Subprotocol not acceptable: use {PROTOCOL}"
             await send({"type": "websocket.close", "code": _UNACCEPTABLE, "reason": reason})
             return
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL})
@@ -278,10 +279,11 @@ class WebSocketView:
 
 
 class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket protocol with three additions.
+    """uvicorn's WebSocket protocol with these additions:
 
-    - It limits the number of frames per second.
-    - If a client does not read, it stops reading from this client.
+    - It limits the number of frames per second, and of frames per message.
+    - If a client does not read, the server stops reading from this client, and closes the
+      connection after ``SEND_TIMEOUT``.
     - When the server stops, the application closes the connection with its own code.
     """
 
@@ -338,7 +340,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         return await super().receive()
 
     def pause_writing(self) -> None:
-        """Stop reading from the client, because it has not read most of its data.
+        """Stop reading from the client, because it reads too slowly and the write buffer is full.
 
         Otherwise each ping from the client would add a pong to the full write buffer.
         """

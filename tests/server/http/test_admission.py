@@ -304,4 +304,4 @@ async def test_refusals_are_logged_as_a_sum(caplog: pytest.LogCaptureFixture) ->
                     assert (await client.ask(GET))[0] == 503
             app.held.set()
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].endswith("answered 503.")
+    assert caplog.messages[0].endswith("requests got status 503.")
