@@ -95,7 +95,9 @@ def _wire(response: Response, connection: bytes = b"close") -> bytes:
 
 
 _TOO_SLOW = _wire(failure(408, "The request did not arrive in time."))
-_HEAD_TOO_LARGE = _wire(failure(431, f"The request line and the headers exceed {MAX_HEAD:,} bytes."))
+_HEAD_TOO_LARGE = _wire(
+    failure(431, f"The request line and the headers exceed {MAX_HEAD:,} bytes.")
+)
 _CHUNKS_TOO_SMALL = _wire(
     failure(413, f"Chunk sizes and trailers exceed {MAX_HEAD:,} bytes: send larger chunks.")
 )
@@ -103,7 +105,9 @@ _MALFORMED = _wire(failure(400, "The request is not valid HTTP/1.1."))
 _BUSY = refusal(503, "The server is busy: try again in a second.", 1)
 _BUSY_LAST = _wire(_BUSY)
 _BUSY_KEPT = _wire(_BUSY, b"keep-alive")
-_FULL = _wire(refusal(503, "The server has too many connections or requests: try again in a second.", 1))
+_FULL = _wire(
+    refusal(503, "The server has too many connections or requests: try again in a second.", 1)
+)
 
 
 class SendTimeout(Protocol):
