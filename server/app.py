@@ -86,14 +86,15 @@ def create_app(  # noqa: PLR0913 - all parts of a server
         authenticator: Verifies JWTs.
         directory: The data directory of the embedded engine. The readiness check checks its file.
         documents: The trusted documents in the table, by id.
-        broker: Delivers the writes of other processes to subscribers.
+        broker: Delivers the writes of all processes to subscribers. By default, only those of this
+            process.
         stores: The repositories of the table. By default, this function creates them.
         signals: Metrics, traces and the access log.
-        analytics: The service for trends. By default, this function creates it. If the caller
-            passes a service, the caller must close it.
-        uploads: Stores photos in a bucket. None without a bucket.
-        loading: Returns the numbers of loaded and of all demo comments, or None if no load is
-            running.
+        analytics: The service for trends and movers. By default, this function creates it. If the
+            caller passes a service, the caller must close it.
+        uploads: Signs the forms by which browsers upload photos to a bucket. None without a bucket.
+        loading: Returns the number of loaded demo comments and the number of all demo comments, or
+            None if no load is running.
         code: The code with which a visitor signs in to the demo.
 
     Raises CommandError for an invalid setting.
@@ -222,8 +223,8 @@ def _pages(
 ) -> ASGIApp:
     """Return an application that imports the pages and Jinja when the first page is requested.
 
-    At the start, the import would take a tenth of the time. Many storefronts need no pages, because
-    they use only GraphQL.
+    The import takes a tenth of the time of a server's start. Many storefronts need no pages,
+    because they use only GraphQL.
     """
 
     @cache

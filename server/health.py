@@ -81,7 +81,10 @@ class Readiness:
         return self._fault
 
     async def _check(self) -> str | None:
-        """Read an item that does not exist. Return the reason if this fails, otherwise None."""
+        """Check the data file, and read an item that does not exist.
+
+        Return the reason why the store cannot be used, or None if it can be used.
+        """
         # If the data file is damaged, the read below may still succeed, because it does not read
         # the damaged part.
         if self.table.damage is not None:

@@ -45,7 +45,7 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - only for link
 _WHY_NOT = {
     errno.EADDRINUSE: "Port {port} on {host} is already in use: stop the other program, or choose "
     "another port with --port, as in `make run ARGS='--port 8001'`.",
-    errno.EACCES: "You may not use port {port}: choose a port from 1024 with --port.",
+    errno.EACCES: "You may not use port {port}: choose port 1024 or higher with --port.",
     errno.EADDRNOTAVAIL: "{host} is not an address of this machine: choose another address with "
     "--host.",
 }
@@ -77,7 +77,7 @@ def run(settings: Settings) -> None:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Open the port. Clients that connect during the start wait until it is complete."""
+    """Open the port. A client that connects during the server's start waits until it is ready."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         # Prefer IPv4 to IPv6, because every client can use IPv4.
@@ -122,7 +122,7 @@ async def _run(settings: Settings, listener: socket.socket) -> None:
 
 
 async def _check_documents(settings: Settings, store: Store) -> None:
-    """Raise CommandError if there are no documents, but only documents are allowed."""
+    """Raise CommandError if ``--documents-only`` is set, but no document is registered."""
     given = settings.documents or not settings.documents_only
     if not given and not await Stores(store.table).documents.all():
         raise CommandError(
@@ -189,7 +189,7 @@ def _demo(store: Store) -> "DemoLoad":
 
 
 def _on_hangup(replace: Callable[[], object], end: Callable[[], object]) -> None:
-    """Replace the workers on SIGHUP. End the server if its terminal was closed."""
+    """On SIGHUP, call ``end`` if the server's terminal was closed. Otherwise call ``replace``."""
     had_terminal = _has_terminal()
 
     def act() -> None:

@@ -30,7 +30,7 @@ from server.settings import Settings
 logger = logging.getLogger(__name__)
 
 WORKER_START = 60
-"""Maximum seconds for the start of a worker."""
+"""Maximum seconds until a started worker must be ready."""
 
 GRACE = 10
 """Maximum seconds for which a server that stops waits for its running requests."""
@@ -110,7 +110,7 @@ async def open_application(
 
 
 def check_broker(settings: Settings) -> None:
-    """Raise CommandError if the broker of the settings cannot be used."""
+    """Raise CommandError if the settings of the broker are invalid. Warn if they disable live comments."""
     if not settings.live:
         logger.warning(
             "Live comments are off, because several workers need Redis to send changes to each "
@@ -144,7 +144,7 @@ async def _open_broker(settings: Settings) -> AsyncIterator[Broker]:
 
 @asynccontextmanager
 async def _open_uploads(settings: Settings) -> AsyncIterator[PhotoUploads | None]:
-    """Yield the object that uploads photos to the bucket of the settings, or None."""
+    """Yield the object that signs upload forms for the bucket of the settings, or None."""
     if settings.upload_bucket is None:
         yield None
         return

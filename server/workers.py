@@ -68,7 +68,7 @@ class Supervisor(Multiprocess):
         """The time at which each worker that has ended must be replaced."""
 
     async def serve(self) -> None:
-        """Serve until ``end``. Raise CommandError if no worker can be started."""
+        """Serve until ``end`` is called. Raise CommandError if a worker cannot start."""
         try:
             await asyncio.to_thread(self.run)
         finally:
@@ -90,8 +90,8 @@ class Supervisor(Multiprocess):
     def init_processes(self) -> None:
         """Start the workers. Print the addresses after all of them are ready."""
         # Only the parent handles SIGINT and SIGHUP, but a terminal sends them to all processes. So
-        # this thread blocks them, and workers inherit this. Python's resource tracker removes the
-        # block when it starts, so it must start first.
+        # this thread blocks these signals, and workers inherit the block. Python's resource tracker
+        # removes the block when it starts, so the tracker must start first.
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
         super().init_processes()
@@ -99,7 +99,7 @@ class Supervisor(Multiprocess):
             if not worker.wait_until_ready(WORKER_START, self.should_exit):
                 if self.should_exit.is_set():
                     return
-                raise CommandError("No worker can be started: read the log above.")
+                raise CommandError("A worker cannot start: read the log above.")
         print(self._greeting, flush=True)  # noqa: T201 - a command's output
 
     def keep_subprocess_alive(self) -> None:
@@ -144,7 +144,7 @@ class Supervisor(Multiprocess):
 
 
 def _ending(worker: Process) -> str:
-    """Return as text why a worker has ended."""
+    """Return the reason why a worker has ended."""
     code = worker.exitcode or 0
     if code == -KILLED_BY:
         return "its event loop was blocked, and its stack is above"
@@ -192,7 +192,7 @@ class _Worker:
         ):
             with watched(end=settings.ends_when_blocked):
                 yield served
-            # The parent waits for this process. So the process is killed if it needs more time.
+            # The parent waits for this process. SIGALRM kills the process if it needs more time.
             signal.alarm(CLOSING)
 
 

@@ -1,7 +1,7 @@
 """Signs and verifies JWTs.
 
 PyJWT imports ``cryptography``, which takes a twentieth of the time of a server's start. Clients
-that only read need no JWT, so PyJWT is imported when the first JWT arrives.
+that only read need no JWT, so PyJWT is imported when the server signs or receives its first JWT.
 """
 
 import hmac
@@ -28,7 +28,7 @@ SECRET_ALGORITHMS = ("HS256",)
 KEY_SET_ALGORITHMS = ("RS256", "ES256", "EdDSA")
 
 LEEWAY = timedelta(seconds=10)
-"""How much the clocks of the issuer and of this server may differ."""
+"""Maximum difference between the clocks of the issuer and of this server."""
 
 DEMO_USER = "demo"
 DEMO_LIFETIME = timedelta(days=7)
@@ -39,9 +39,9 @@ CODE_SECONDS = 600
 class Authenticator:
     """Verifies the JWT of an Authorization header, and returns its user.
 
-    ``secret`` is called for each JWT, and returns the current HS256 secret or None. ``issuer`` has
+    ``secret`` is called for each HS256 JWT, and returns the current secret or None. ``issuer`` has
     the public keys for RS256, ES256 and EdDSA. The JWT's ``alg`` determines whether the secret or a
-    public key verifies it. So a public key never verifies an HS256 signature (RFC 8725, 3.1).
+    public key verifies the JWT. So a public key is never used as an HS256 secret (RFC 8725, 3.1).
     """
 
     def __init__(
@@ -59,14 +59,15 @@ class Authenticator:
     def issue(
         self, user: str, lifetime: timedelta, *, name: str | None = None, roles: Sequence[str] = ()
     ) -> str | None:
-        """Return a JWT for a user; None if the server has no secret to sign it."""
+        """Return a JWT for a user. Return None if the server has no secret to sign it."""
         secret = self._secret()
         return secret and make_token(secret, user=user, name=name, roles=roles, lifetime=lifetime)
 
     async def viewer(self, authorization: str) -> Viewer:
         """Return the user of an Authorization header's JWT.
 
-        Raises InvalidTokenError, or KeysUnavailableError when the key set cannot be fetched.
+        Raises InvalidTokenError if the header or the JWT is not valid, and KeysUnavailableError if
+        the server has no key set and cannot fetch it.
         """
         scheme, _, credentials = authorization.partition(" ")
         if scheme.lower() != "bearer" or not credentials.strip():
@@ -86,7 +87,8 @@ class Authenticator:
         import jwt  # noqa: PLC0415 - see above
 
         try:
-            # PyJWT checks each character, so read the header alone
+            # PyJWT would decode all parts, in a slow loop over their characters. So pass only the
+            # header.
             header = jwt.get_unverified_header(f"{encoded.partition('.')[0]}..")
             verification = await self._verification(str(header.get("alg")), header.get("kid"))
             claims: dict[str, Any] = jwt.decode(
@@ -115,7 +117,7 @@ class Authenticator:
         if self._logged.adds(shown):
             logger.warning(
                 "JWTs signed with %r are refused: set MARGINALIA_JWT_SECRET for HS256, or "
-                "MARGINALIA_JWT_ISSUER for RS256, ES256 and EdDSA.",
+                "MARGINALIA_JWT_ISSUER or MARGINALIA_JWKS_URL for RS256, ES256 and EdDSA.",
                 shown,
             )
         raise InvalidTokenError(
@@ -134,7 +136,7 @@ class _Verification:
 
 
 class SignInCode:
-    """A code that signs a visitor in once, within some minutes after it was made."""
+    """A code that signs a visitor in once, within ``CODE_SECONDS`` after it was made."""
 
     def __init__(self) -> None:
         self.text = secrets.token_urlsafe(12)
@@ -153,8 +155,9 @@ class SignInCode:
 class DemoAccount:
     """The demo's user, who has no roles and signs in by one click. Only a demo has this account.
 
-    The link that the server prints at its start contains ``code``. With several workers there is no
-    code, because only the process that made a code knows it.
+    ``code`` is in the link that the server prints at its start. The link signs the visitor in
+    without a click. With several workers there is no code, because only the process that made a
+    code knows it.
     """
 
     username: str
@@ -162,7 +165,7 @@ class DemoAccount:
     code: SignInCode | None = None
 
     def jwt(self) -> str | None:
-        """Return a JWT that expires after ``DEMO_LIFETIME``; None without a secret."""
+        """Return a JWT that expires after ``DEMO_LIFETIME``, or None without a secret."""
         return self.authenticator.issue(self.username, DEMO_LIFETIME)
 
 
@@ -176,7 +179,8 @@ def make_token(
 ) -> str:
     """Return an HS256 JWT for a user with roles. It expires after ``lifetime``.
 
-    ``name`` is the display name of the user's comments. Without it, they show the user's id.
+    ``name`` is the display name in the user's comments. Without it, the comments show the user's
+    id.
     """
     import jwt  # noqa: PLC0415 - see above
 
@@ -202,10 +206,12 @@ def _invalid(error: "jwt.PyJWTError") -> InvalidTokenError:
             flaw, message = TokenFlaw.EXPIRED, "The JWT has expired: get a new one."
         case jwt.ImmatureSignatureError():
             flaw = TokenFlaw.EARLY
-            message = "The JWT is not valid yet: the issuer's clock or the server's is wrong."
+            message = (
+                "The JWT is not valid yet: the clock of the issuer or of this server is wrong."
+            )
         case jwt.InvalidSignatureError():
             flaw = TokenFlaw.UNKNOWN_KEY
-            message = "The JWT is not signed with a key of this server: get a new one."
+            message = "The JWT is not signed with a key that this server trusts: get a new one."
         case InvalidSubjectError():
             flaw = TokenFlaw.CLAIMS
             message = "The JWT's claim 'sub' must be a string, the user's id."

@@ -53,8 +53,8 @@ class ClaimRules:
     audience: str | None = None
     names: Sequence[str] = ()
     """The claims with the user's display name. The first of these claims that a JWT has is used. If
-    ``names`` is empty, the claim ``name`` is used. If this server's own JWT has no ``name``, its
-    ``sub`` is used."""
+    ``names`` is empty, the claim ``name`` is used, and ``sub`` if a JWT that this server's secret
+    has signed has no ``name``."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -123,7 +123,7 @@ class ClaimRules:
 
 
 def _find(claims: Mapping[str, Any], path: str) -> Any:
-    """Return the claim with this name, or the value at this path of names; None if missing."""
+    """Return the claim with this name, or the value at this path of names, or None if missing."""
     if path in claims:
         return claims[path]
     found: Any = claims

@@ -1,8 +1,8 @@
-"""An issuer of JWTs: fetches its discovery document and its key set when they are first needed.
+"""An issuer of JWTs: fetches and caches its discovery document and its key set.
 
 PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of the
-time of a server's start. Clients that only read need no JWT, so both are imported when the first
-JWT arrives.
+time of a server's start. So both are imported only when the first document is fetched. A server
+without an issuer fetches none.
 """
 
 import asyncio
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _TIMEOUT = 3.0
-"""Maximum seconds of a request to the issuer."""
+"""Maximum seconds for a request to the issuer."""
 
 _KEPT, _COOLDOWN = 300.0, 30.0
 """Seconds after which the key set is fetched again: ``_KEPT`` for a JWT with a known key, and
 ``_COOLDOWN`` for a JWT with an unknown key."""
 
 _PAUSE = 5.0
-"""Seconds after a failed request in which JWTs are refused without a new request."""
+"""Seconds after a failed request in which the server sends no new request to the issuer."""
 
 _TRY_AGAIN = "The keys that verify JWTs cannot be fetched: try again in a moment."
 
@@ -60,14 +60,14 @@ class Issuer:
         A JWT may omit its ``kid`` if the set has only one key (OpenID Connect Core 10.1).
 
         For an unknown key, the set is fetched again, at most every 30 seconds. Raises
-        PyJWKClientError if the key remains unknown, and KeysUnavailableError if there is no key
-        set.
+        PyJWKClientError if the key remains unknown, and KeysUnavailableError if no key set was ever
+        fetched.
         """
         import jwt  # noqa: PLC0415 - see above
 
         found = self._match(key_id)
         if self._lacks(found):
-            # Only requests that have a JWT with an unknown key wait here for the new key set.
+            # One request fetches the new key set. Requests that need it, too, wait here.
             async with self._fetching:
                 if self._lacks(found := self._match(key_id)):
                     try:
@@ -83,7 +83,7 @@ class Issuer:
     def _lacks(self, found: "jwt.PyJWK | None") -> bool:
         """Return whether the key set must be fetched.
 
-        ``found`` is the key in the present set, if any.
+        ``found`` is the JWT's key in the current set, or None if the set lacks it.
         """
         age = monotonic() - self._fetched
         return age > (_COOLDOWN if found is None else _KEPT)
@@ -96,7 +96,7 @@ class Issuer:
     async def fetch(self) -> None:
         """Fetch the key set.
 
-        Raise KeysUnavailableError if it is missing or has no key for signatures.
+        Raise KeysUnavailableError if it cannot be fetched or has no key for signatures.
         """
         import jwt  # noqa: PLC0415 - see above
 
@@ -124,7 +124,7 @@ class Issuer:
         if self._metadata is not None:
             return self._metadata
         self._require_pause_is_over()
-        assert self.url is not None  # noqa: S101 - without a URL there is a key set's
+        assert self.url is not None  # noqa: S101 - only ``jwks_url`` makes ``url`` optional
         address = self.url.rstrip("/") + DISCOVERY
         try:
             async with httpx.AsyncClient(timeout=_TIMEOUT) as client:
@@ -159,7 +159,8 @@ class Issuer:
     def _unavailable(self, what: str, error: Exception) -> KeysUnavailableError:
         self._failed = monotonic()
         logger.warning(
-            "%s cannot be used: %s. Requests whose JWT has a new key get status 503 meanwhile.",
+            "%s cannot be used: %s. Meanwhile the server refuses JWTs unless it has fetched their key "
+            "before.",
             what,
             error,
         )

@@ -1,7 +1,7 @@
 """The secret that signs and verifies a server's own JWTs.
 
-MARGINALIA_JWT_SECRET sets it. Otherwise it is in the file ``jwt-secret`` in the data directory,
-which only the file's owner can read.
+MARGINALIA_JWT_SECRET sets the secret. Otherwise it is in the file ``jwt-secret`` of the data
+directory. Only the file's owner can read it.
 """
 
 import os
@@ -20,9 +20,9 @@ hash."""
 
 
 def checked_secret(secret: str, source: str) -> str:
-    """Return ``secret`` if it has at least 32 bytes.
+    """Return ``secret`` if it has at least ``MIN_BYTES`` bytes. Otherwise raise CommandError.
 
-    Otherwise raise CommandError, with its ``source``.
+    The error's message names ``source``, the setting or file that contains the secret.
     """
     size = len(secret.encode())
     if size < MIN_BYTES:
@@ -36,7 +36,8 @@ def checked_secret(secret: str, source: str) -> str:
 def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | None]:
     """Return a function that returns the current secret: the configured one, or the directory's.
 
-    Each call reads the directory, so a server also finds a secret that was created after its start.
+    Without a configured secret, each call reads the directory. So a server also finds a secret that
+    was created after its start.
     """
     if configured is None:
         return lambda: read_secret(data_dir)
@@ -45,7 +46,7 @@ def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | 
 
 
 def read_secret(data_dir: Path) -> str | None:
-    """Return the data directory's secret; None if there is none.
+    """Return the data directory's secret, or None if there is none.
 
     Raises CommandError if the secret is unreadable.
     """
@@ -62,8 +63,8 @@ def read_secret(data_dir: Path) -> str | None:
 def ensure_secret(data_dir: Path) -> str:
     """Return the data directory's secret. If there is none, create it.
 
-    If several processes call this at the same time, all return the same secret. Raises CommandError
-    if the secret cannot be written.
+    If several processes call this function at the same time, all return the same secret. Raises
+    CommandError if the secret cannot be read or written.
     """
     secret = read_secret(data_dir)
     if secret is not None:

@@ -1,7 +1,7 @@
-"""Sign-in for the pages at an OpenID Connect issuer: authorization code with PKCE.
+"""Sign-in to the pages at an OpenID Connect issuer: authorization code with PKCE.
 
-The browser then keeps a JWT that this server signs, because the issuer's JWT may be too large for a
-cookie.
+After the sign-in, the browser keeps a JWT that this server has signed, because the issuer's JWT may
+be too large for a cookie.
 """
 
 import hashlib
@@ -47,7 +47,10 @@ class Attempt:
 
 
 class SignIn:
-    """Signs visitors in at an issuer. The issuer's JWTs must pass the same rules as in the API."""
+    """Signs visitors in at an issuer.
+
+    Except for the audience, the issuer's JWTs must pass the same rules as in the API.
+    """
 
     def __init__(
         self, authenticator: Authenticator, issuer: Issuer, client_id: str, client_secret: str
@@ -80,8 +83,9 @@ class SignIn:
     async def finish(self, attempt: Attempt, state: str, code: str, redirect_uri: str) -> str:
         """Return this server's JWT for the user who has signed in at the issuer.
 
-        Raises InvalidTokenError for a response that does not belong to this attempt, and
-        KeysUnavailableError if the issuer cannot be reached.
+        Raises InvalidTokenError if the response does not belong to this attempt, or if the issuer
+        or this server refuses the sign-in. Raises KeysUnavailableError if the issuer cannot be
+        reached.
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
@@ -122,7 +126,10 @@ class SignIn:
 
         known = await self._issuer.metadata()
         if not {"authorization_endpoint", "token_endpoint"} <= known.keys():
-            logger.warning("The issuer's discovery document names no endpoints to sign in at.")
+            logger.warning(
+                "Sign-in is unavailable: the issuer's discovery document lacks "
+                "authorization_endpoint or token_endpoint."
+            )
             raise KeysUnavailableError("Sign-in is unavailable: try again in a moment.")
         # OpenID Connect Discovery 3: if the list is missing, clients authenticate by HTTP Basic.
         methods = known.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])

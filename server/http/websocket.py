@@ -279,7 +279,7 @@ class WebSocketView:
 
 
 class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket protocol with these additions:
+    """uvicorn's WebSocket protocol with additions.
 
     - It limits the number of frames per second, and of frames per message.
     - If a client does not read, the server stops reading from this client, and closes the

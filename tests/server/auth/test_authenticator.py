@@ -132,8 +132,8 @@ async def test_a_jwt_is_valid_if_clocks_differ_by_less_than_ten_seconds(
         ("Bearer <JWT>", "cannot be read"),
         ("Bearer a.b.c", "cannot be read"),
         ("Bearer ü.ü.ü", "cannot be read"),
-        (signed()[:-43] + "A" * 43, "not signed with a key of this server"),
-        (signed(OTHER), "not signed with a key of this server"),
+        (signed()[:-43] + "A" * 43, "not signed with a key that this server trusts"),
+        (signed(OTHER), "not signed with a key that this server trusts"),
         (signed(exp=datetime.now(UTC) - timedelta(minutes=1)), "has expired"),
         (signed(nbf=datetime.now(UTC) + timedelta(days=1)), "not valid yet"),
         (signed(exp=None), "lacks the claim 'exp'"),
@@ -198,13 +198,13 @@ async def test_a_secret_and_a_key_set_can_be_used_together(either: Authenticator
 @pytest.mark.parametrize(
     ("authorization", "sentence"),
     [
-        (signed(STRANGER, "RS256", "rsa"), "not signed with a key of this server"),
+        (signed(STRANGER, "RS256", "rsa"), "not signed with a key that this server trusts"),
         (signed(STRANGER, "RS256", "stranger"), "that the issuer.s key set lacks"),
         (signed(RSA_KEY, "RS256"), "names no key"),
         (signed(RSA_KEY, "RS256", "ec"), "cannot be read"),
         (signed(RSA_KEY, "RS256", "shared"), "cannot be read"),
         (signed(RSA_KEY, "RS512", "rsa"), "cannot verify a JWT signed with 'RS512'"),
-        (signed(OTHER, "HS256", "shared"), "not signed with a key of this server"),
+        (signed(OTHER, "HS256", "shared"), "not signed with a key that this server trusts"),
         (signed(RSA_KEY, "RS256", "rsa", aud="elsewhere"), "another audience"),
     ],
 )

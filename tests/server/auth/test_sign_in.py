@@ -79,7 +79,7 @@ async def test_documented_id_tokens_sign_in(
         ({"aud": "another-client"}, "another audience"),
         ({"aud": ["pages", "other"], "azp": "other"}, "to another client"),
         ({"iss": "https://evil.example"}, "another issuer"),
-        ({"key": OTHER_KEY}, "not signed with a key of this server"),
+        ({"key": OTHER_KEY}, "not signed with a key that this server trusts"),
         ({"exp": 1_600_000_000}, "has expired"),
         ({"code": ""}, "was not started here"),
     ],

@@ -56,7 +56,7 @@ def test_a_server_whose_workers_cannot_start_ends_with_a_sentence(tmp_path: Path
     refused = marginalia("serve", *options, PYTHONPATH=f"{tmp_path}{os.pathsep}{ROOT}")
     assert refused.returncode == 2
     assert refused.stderr.splitlines()[-1] == (
-        "marginalia: No worker can be started: read the log above."
+        "marginalia: A worker cannot start: read the log above."
     )
 
 
