@@ -110,7 +110,7 @@ async def open_application(
 
 
 def check_broker(settings: Settings) -> None:
-    """Raise CommandError if the settings of the broker are invalid. Warn if they disable live comments."""
+    """Raise CommandError if the broker's settings are invalid. Warn if live comments are off."""
     if not settings.live:
         logger.warning(
             "Live comments are off, because several workers need Redis to send changes to each "

@@ -159,8 +159,8 @@ class Issuer:
     def _unavailable(self, what: str, error: Exception) -> KeysUnavailableError:
         self._failed = monotonic()
         logger.warning(
-            "%s cannot be used: %s. Meanwhile the server refuses JWTs unless it has fetched their key "
-            "before.",
+            "%s cannot be used: %s. Meanwhile the server refuses every JWT whose key it has not "
+            "fetched before.",
             what,
             error,
         )

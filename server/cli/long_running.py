@@ -43,7 +43,7 @@ def long_running(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that waits for the store if the store stops answering.
 
     The command waits without a limit, but only if the store has answered once before. It prints a
-    line every ten seconds. Ctrl-C ends it.
+    line every ten seconds. Ctrl-C ends the command.
     """
 
     @wraps(command)
@@ -78,7 +78,10 @@ async def scanning(store: Store, done: str = "seen") -> AsyncIterator[tuple[Prog
 
 
 def writers_settled(store: Store, progress: ProgressBar) -> Callable[[], Awaitable[None]]:
-    """Return a function that waits until every running server has read the maintenance mode."""
+    """Return a function that waits until every running server has read the maintenance mode.
+
+    It does not wait if this command runs the engine itself, because then no server is running.
+    """
 
     async def wait() -> None:
         if not store.alone:

@@ -65,14 +65,14 @@ COMMANDS = {
     ),
     "documents": Command(
         "documents",
-        "Register GraphQL documents, so that clients send only their ids, or list them.",
+        "Register or list GraphQL documents, which clients then request by id.",
         "marginalia documents add persisted_queries.json",
         ("add", "list_"),
     ),
     "table": Command(
         "table",
-        "Create, upgrade or describe the table, allow one comment per person, or print its data "
-        "model.",
+        "Create, upgrade or describe the table, print its data model, or allow only one comment "
+        "per person and product.",
         "marginalia table workbench > marginalia.json",
         ("create", "upgrade", "describe", "one_per_person", "workbench"),
     ),
@@ -84,7 +84,7 @@ COMMANDS = {
     ),
     "user": Command(
         "user",
-        "Block or unblock users, list blocked users, or export or erase the data of a user.",
+        "Block or unblock a user, list blocked users, or export or erase a user's data.",
         "marginalia user export bob --output bob.json",
         ("block", "unblock", "blocked", "export", "erase"),
     ),

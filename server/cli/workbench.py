@@ -25,7 +25,7 @@ from dal.table.items import Item
 from server.demo.demo_data import demo_comments, read_demo
 
 _EACH = 3
-"""Number of example items of each kind."""
+"""Number of example comments, and maximum number of example tickets."""
 
 _DESCRIPTION = (
     "Made by `marginalia table workbench`. This format has no local secondary indexes, but the "
@@ -97,7 +97,11 @@ def _attribute(name: str, types: Mapping[str, str]) -> dict[str, str]:
 
 
 def sample_items() -> list[Item]:
-    """Return examples from the demo data: comments with statistics, orders and an organisation."""
+    """Return example items from the demo data.
+
+    They are comments with their statistics and products, orders with their users and purchases, and
+    an organisation with its users and tickets.
+    """
     return [*_of_comments(), *_of_customers(), *_of_organizations()]
 
 

@@ -1,7 +1,7 @@
 """The access log: a line for each request, as text or JSON, on standard error.
 
 Writing a line through ``logging`` costs as much as a fifth of a page, so lines are written without
-it. They contain no address, query string, header or user.
+it. They contain no client address, query string or header, and not the user who sent the request.
 """
 
 import sys
@@ -17,8 +17,8 @@ from server.logs import LogFormat
 class AccessLog:
     """Writes a line for each request to ``stream``, by default to standard error.
 
-    Each call of ``write`` writes one whole line. The workers share the pipe of standard error.
-    POSIX does not mix writes of several processes if each has at most ``PIPE_BUF`` bytes:
+    Each call of ``stream.write`` writes one whole line. The workers share the pipe of standard
+    error. POSIX does not mix writes of several processes if each has at most ``PIPE_BUF`` bytes:
     https://pubs.opengroup.org/onlinepubs/9699919799/functions/write.html
     """
 

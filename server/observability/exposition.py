@@ -74,7 +74,7 @@ def exposed(settings: Settings) -> Iterator[str | None]:
             del os.environ[DIRECTORY]
             raise CommandError(
                 f"Metrics cannot be shown on {host} port {port} ({error.strerror}): choose another "
-                "with --metrics-port or --metrics-host."
+                "port with --metrics-port, or another address with --metrics-host."
             ) from error
         try:
             yield f"http://{host}:{server.server_port}/metrics"
@@ -106,7 +106,10 @@ class _Processes:
 
 @contextmanager
 def followed(settings: Settings) -> Iterator[str | None]:
-    """Serve the metrics of a follower in the ``with`` block, if the settings enable them."""
+    """Serve a follower's metrics in the ``with`` block, if the settings enable them.
+
+    Yield the URL, or None.
+    """
     check_packages(settings)
     with exposed(settings) as url:
         if url is None:
@@ -120,7 +123,7 @@ def followed(settings: Settings) -> Iterator[str | None]:
 
 @contextmanager
 def following(metrics: "Metrics") -> Iterator[None]:
-    """Count the records that followers apply in the ``with`` block, and their DynamoDB requests."""
+    """Measure followers in the ``with`` block: how far they have counted, and their requests."""
     from server.observability.metrics import FollowerMetrics  # noqa: PLC0415 - an extra
 
     observation = Observation(metrics)

@@ -21,7 +21,7 @@ FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 
 to the deadline of a request."""
 
 EVERY = 1.0
-"""Seconds between two samples of a server's state. Prometheus reads the metrics every few
+"""Seconds between two samples of a process's state. Prometheus reads the metrics every few
 seconds."""
 
 Metric = TypeVar("Metric", bound=MetricWrapperBase)

@@ -219,10 +219,7 @@ class ObservedSchema(ExecutableSchema):
     def execute(
         self, query: str | None, *args: Any, **options: Any
     ) -> Coroutine[Any, Any, ExecutionResult]:
-        """Execute an operation.
-
-        The errors in the result are in the form that the client may see.
-        """
+        """Execute an operation, and report its name and duration to the request's observation."""
         executing = super().execute(query, *args, **options)
         observation = _current.get()
         if observation is None:
@@ -230,7 +227,7 @@ class ObservedSchema(ExecutableSchema):
         return observation.operation(executing, partial(self._name_of, query or ""))
 
     def _name_of(self, text: str, result: ExecutionResult) -> tuple[str, str]:
-        """Return the label and the type of an operation; ``none`` if no operation was chosen."""
+        """Return the label and the type of an operation. Both are ``none`` if none was executed."""
         operation = result.operation if isinstance(result, SizedResult) else None
         if operation is None:
             return "none", "none"
@@ -253,7 +250,10 @@ class OperationNames:
         self._others: set[str] = set()
 
     def label(self, name: str | None, *, trusted: bool) -> str:
-        """Return an operation's name; ``other`` if it is not registered nor among the first 50."""
+        """Return the name of an operation that is registered or among the first ``OPERATIONS``.
+
+        Return ``other`` for further names, and ``anonymous`` for an operation without a name.
+        """
         if name is None:
             return "anonymous"
         if not trusted and len(self._others) < OPERATIONS and len(name) <= _MAX_NAME:
@@ -262,7 +262,10 @@ class OperationNames:
 
 
 def outcome_of(error: BaseException) -> str:
-    """Return the outcome of a failed request. It is ``cancelled`` if the request took too long."""
+    """Return the outcome of a failed request to DynamoDB.
+
+    It is ``cancelled`` if the deadline has passed or the client has disconnected.
+    """
     if isinstance(error, errors.DalError):
         return _OUTCOMES.get(type(error), OTHER)
     return "cancelled"
@@ -271,8 +274,8 @@ def outcome_of(error: BaseException) -> str:
 def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
     """Return the access pattern of a request outside a plan, from the keys of its items.
 
-    A write of several items has the pattern of its comment, or of another object. The counters in
-    the same transaction do not have their own pattern.
+    A write of several items has the pattern of the comment, user, order, organisation or ticket
+    among them. The counters in the same transaction do not have their own pattern.
     """
     if operation == "scan":
         return "scan"

@@ -36,7 +36,7 @@ _TRACED = {"graphql", "page"}
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """Metrics, traces and the access log; each is None if it is off."""
+    """Metrics, traces and the access log. Each is None if it is off."""
 
     metrics: "Metrics | None" = None
     tracing: "Tracing | None" = None
@@ -55,7 +55,7 @@ class Signals:
         return ObservedSchema if self.on else ExecutableSchema
 
     def around(self, app: ASGIApp, endless: Callable[[Scope], bool]) -> ASGIApp:
-        """Return ``app`` with middleware that observes requests; ``app`` itself if signals are off.
+        """Return ``app`` in a middleware that observes requests, or ``app`` if all signals are off.
 
         ``endless`` returns whether the response to a request may last for hours. Such a request
         gets no trace.
@@ -112,8 +112,8 @@ async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
 class _ObservedApp:
     """ASGI middleware around the whole application: counts, traces and logs requests.
 
-    OpenTelemetry's own middleware costs 43 µs for each request without a trace. This middleware
-    only draws one random number.
+    OpenTelemetry's own middleware costs 43 µs for each request without a trace. For such a request,
+    this middleware only draws one random number.
     """
 
     def __init__(self, app: ASGIApp, signals: Signals, endless: Callable[[Scope], bool]) -> None:

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from server.observability.metrics import Metrics  # another extra
 
 MOST_TRACES = 5
-"""Maximum traces per second of one process. With some ten spans each, they take 0.3 % of its
-time."""
+"""Maximum traces per second of one process. With about ten spans each, they take 0.3 % of the
+process's time."""
 
 EXPORT_TIMEOUT = 3
 """Maximum seconds in which the collector must accept a batch of spans."""
@@ -86,9 +86,9 @@ def otlp(url: str) -> SpanProcessor:
 
 
 class _QuietExporter(OTLPSpanExporter):
-    """Logs only once that the collector cannot be reached.
+    """Logs once when traces begin to be lost, and once when the collector accepts traces again.
 
-    The library would log it with every batch.
+    The library would log each batch that is lost.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -100,15 +100,18 @@ class _QuietExporter(OTLPSpanExporter):
         result = super().export(spans)
         away = result is not SpanExportResult.SUCCESS
         if away and not self._away:
-            logger.warning("Traces are lost: no collector takes them. Check --trace-url.")
+            logger.warning("Traces are lost, because no collector accepts them: check --trace-url.")
         elif self._away and not away:
-            logger.warning("The collector takes traces again.")
+            logger.warning("The collector accepts traces again.")
         self._away = away
         return result
 
 
 class LimitedSampler(Sampler):
-    """Samples the requests that continue a trace, and a few of the others per second."""
+    """Samples the requests that continue a caller's trace, and a fraction of the others.
+
+    Together they are at most ``MOST_TRACES`` per second.
+    """
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:
         self._without_trace = TraceIdRatioBased(sample)
@@ -163,7 +166,7 @@ class Tracing:
     def begin(
         self, headers: Iterable[tuple[bytes, bytes]], metrics: "Metrics | None"
     ) -> "TracedObservation | None":
-        """Return an observation that records spans; None if the request gets no trace."""
+        """Return an observation that records spans, or None if the request gets no trace."""
         caller = None
         for name, value in headers:
             if name == b"traceparent":

@@ -36,8 +36,8 @@ async def add(
     """Store the documents of manifests in the table.
 
     All servers of the table can execute the documents immediately. If a document does not fit the
-    schema or its limits, the command stores no document. A stored document never changes. If its id
-    is also in a manifest, the command skips it.
+    schema or exceeds a limit, the command stores no document. A stored document never changes. If a
+    manifest has a document with the same id, the command skips the manifest's document.
     """
     texts = read_manifests(files)
     async with open_table(settings, share=True) as table:
@@ -49,7 +49,9 @@ async def add(
             raise CommandError(" ".join(broken))
         new = {one: text for one, text in texts.items() if one not in kept}
         await documents.put(new)
-    typer.echo(f"{len(new):,} of {len(texts):,} documents are new. Clients can request all by id.")
+    typer.echo(
+        f"{len(new):,} of {len(texts):,} documents are new. Clients can request all of them by id."
+    )
 
 
 @takes(*STORE)

@@ -76,7 +76,9 @@ async def export(
     The exit code is 1 if an item cannot be read.
     """
     if all_states and kind not in {"all", "comments"}:
-        raise CommandError(f"--all-states is only for comments, but the kind is {kind}: remove it.")
+        raise CommandError(
+            f"--all-states is only for comments, but the kind is {kind}: remove --all-states."
+        )
     if output == _STDOUT:
         if kind == "all":
             raise CommandError("Standard output can have only one kind: choose a kind with --kind.")
@@ -109,8 +111,7 @@ async def export(
         )
     if manifest.unreadable:
         raise CommandError(
-            f"The export lacks {counted(manifest.unreadable, 'item')} with keys of this program, "
-            "which could not be read.",
+            f"The export lacks {counted(manifest.unreadable, 'item')} that could not be read.",
             DIFFERS,
         )
 

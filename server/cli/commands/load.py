@@ -42,8 +42,8 @@ def load(
     file: Annotated[
         Path,
         typer.Argument(
-            help="JSONL, CSV, XML or Parquet file. - means standard input. Except for Parquet, "
-            "gzip and zstd files are unpacked."
+            help="JSONL, CSV or XML file, which may be compressed by gzip or zstd, or Parquet "
+            "file. - means standard input."
         ),
     ],
     *,
@@ -135,7 +135,7 @@ def load(
         str | None,
         typer.Option(
             rich_help_panel=_LAYOUT,
-            help="Format of dates, such as %m/%d/%Y. Default: ISO 8601 and Unix time.",
+            help="Format of dates, such as %m/%d/%Y. Default: ISO 8601 or Unix time.",
         ),
     ] = None,
     settings: Settings,

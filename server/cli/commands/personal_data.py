@@ -157,13 +157,15 @@ async def erase(
     orders: Annotated[
         Fate,
         typer.Option(
-            help="Keep, rename or delete orders. Laws on bookkeeping may require to keep them."
+            help="Keep orders unchanged, replace the name in them, or delete them. Laws on "
+            "bookkeeping may require you to keep them."
         ),
     ] = "keep",
     tickets: Annotated[
         Fate,
         typer.Option(
-            help="Keep, rename or delete tickets. Organisations may need the tickets later."
+            help="Keep tickets unchanged, replace the name in them, or delete them. Organisations "
+            "may need the tickets later."
         ),
     ] = "rename",
     scans: Scans = True,
@@ -174,10 +176,10 @@ async def erase(
 ) -> None:
     """Erase the data of a user, or remove the user's name from the data, while servers run.
 
-    If a comment, order or ticket stays, the command replaces the user's id in it by a random name,
-    such as erased-1a2b3c4d. Each item gets another name. The command also removes the display name.
-    In the user's decisions and blocks as a moderator, the name becomes 'erased'. All other data of
-    the user is deleted.
+    With 'anonymize' or 'rename', the command replaces the user's id by a random name, such as
+    erased-1a2b3c4d, and removes the display name. Each comment, order or ticket gets a different
+    name. In the user's decisions and blocks as a moderator, the name becomes 'erased'. All other
+    data of the user is deleted.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
     the user's comments, edits, reports and votes. The command ends when a scan of the table finds

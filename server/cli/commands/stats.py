@@ -56,7 +56,7 @@ async def rebuild(
         MaintenanceMode | None,
         typer.Option(
             help="What updates the counters from now on. transactional: the servers' own writes. "
-            "stream: 'marginalia stats follow' or the Lambda function, which you need if other "
+            "stream: 'marginalia stats follow' or the Lambda function. Choose stream if other "
             "programs write to the table. Default: no change.",
             show_default=False,
         ),
@@ -97,8 +97,9 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     """Count all comments and compare the result with the statistics.
 
     The exit code is 1 if they differ. The command does not correct the statistics, but it corrects
-    the ranks of products on leaderboards, the helpful votes of comments, and the moderators' queue
-    of reported comments. It also removes reports and votes of deleted comments.
+    the ranks of products on leaderboards, the helpful votes of comments, the moderators' queue of
+    reported comments, and the records for one comment per person. It also removes reports and votes
+    of deleted comments.
     """
     async with open_store(settings, share=True) as store:
         store.table.read_pace = Pace(read_units, reads=True)

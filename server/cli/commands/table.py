@@ -54,10 +54,11 @@ class Switch(StrEnum):
 @long_running
 @takes(*STORE)
 async def create(settings: Settings) -> None:
-    """Create the table with its indexes. Do not change an existing table.
+    """Create the table with its indexes. An existing table keeps its rows and indexes.
 
-    If the command is interrupted, run it again. You do not need the command for the embedded
-    engine, which creates its table itself.
+    In an existing table, the command only switches on the expiry of items. If the command is
+    interrupted, run it again. You do not need the command for the embedded engine, which creates
+    its table itself.
     """
     async with open_store(settings, share=True, create=True, usable=False) as store:
         made = store.created or await create_table(store.table)
@@ -179,7 +180,7 @@ async def describe(
 
 @takes("table")
 def workbench(settings: Settings) -> None:
-    """Print a data model of the table for NoSQL Workbench, with example items of each kind.
+    """Print a data model of the table for NoSQL Workbench, with example items.
 
     Import the model there to see the table and its indexes. The command does not open the table.
     """

@@ -17,7 +17,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_lifetime(text: str) -> timedelta:
-    """Parse a duration such as ``30m``, ``12h`` or ``7d``. Raise BadParameter if it is invalid."""
+    """Return the duration in a text such as ``30m``, ``12h`` or ``7d``.
+
+    Raise BadParameter if the text is invalid.
+    """
     match = re.fullmatch(r"([1-9][0-9]{0,4})([smhd])", text)
     if match is None:
         raise typer.BadParameter("give a number and a unit, such as 30m, 12h or 7d.")

@@ -121,7 +121,9 @@ async def test_one_process_has_the_same_metrics_and_logs_an_unreachable_collecto
     assert code == 0
     told = [line for line in log.splitlines() if " INFO " not in line]
     assert len(told) == 1
-    assert told[0].endswith("Traces are lost: no collector takes them. Check --trace-url.")
+    assert told[0].endswith(
+        "Traces are lost, because no collector accepts them: check --trace-url."
+    )
     request_id = answer.headers["x-request-id"]
     line = next(line for line in log.splitlines() if request_id in line)
     assert f"INFO [{request_id}] POST /graphql 200 milliseconds=" in line
