@@ -23,7 +23,7 @@ def test_documents_are_added_and_listed(tmp_path: Path, manifest: Path) -> None:
     called("table", "create", **store)
     added = called("documents", "add", manifest, **store)
     assert (added.returncode, added.stderr) == (0, "")
-    assert added.stdout == "1 of 1 documents are new. Clients can request all by id.\n"
+    assert added.stdout == "1 of 1 documents are new. Clients can request all of them by id.\n"
     assert called("documents", "add", manifest, **store).stdout.startswith("0 of 1")
     listed = called("documents", "list", **store).stdout
     assert "1 documents" in listed
