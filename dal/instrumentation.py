@@ -33,7 +33,7 @@ class FollowerInstruments(Protocol):
     def applied(self, made: datetime | None, now: datetime) -> None:
         """Report that records of a shard were applied.
 
-        ``made`` is the time of the newest record.
+        ``made`` is the time of the newest record; None if it is unknown.
         """
 
     def round(self, now: datetime, *, left: bool) -> None:

@@ -73,7 +73,7 @@ class ClickHouseStore:
         return next((Export.decode(text) for (text,) in answer["data"]), None)
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Return the answer to a question about ``export``, or about an export after it."""
+        """Answer a question about ``export``, or about the export that has replaced it."""
         try:
             return await self._ask(question, export)
         except _NoTableError:

@@ -66,7 +66,7 @@ class DuckDBStore:
         return await self._run(lambda _: self._export())
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Return the answer to a question about ``export``, or about an export after it."""
+        """Answer a question about ``export``, or about the export that has replaced it."""
         return await self._run(lambda cursor: self._ask(cursor, question, export))
 
     async def fill(self, parquet: Path, began: datetime) -> Export:

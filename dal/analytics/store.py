@@ -57,7 +57,7 @@ class AnalyticsStore(Protocol):
         """Return the current export; None if there is none yet."""
 
     async def ask(self, question: Question, export: Export) -> Result:
-        """Return the answer to a question about ``export``, or about an export after it."""
+        """Answer a question about ``export``, or about the export that has replaced it."""
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
         """Replace the current export by the rows of a Parquet file.

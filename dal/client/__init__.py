@@ -1,4 +1,4 @@
-"""The transport to DynamoDB: requests, retries, credentials, streams and administration."""
+"""The client of DynamoDB: requests, retries, credentials, streams and administration."""
 
 import sys
 

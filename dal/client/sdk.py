@@ -139,7 +139,7 @@ async def open_sdk(
 
 
 class S3:
-    """Signs forms that upload files to an S3 bucket, and copies files within the bucket."""
+    """Signs forms that upload files to an S3 bucket, and reads ETags and copies files there."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client = client
@@ -194,7 +194,10 @@ class S3:
         return True
 
     def _failure(self, error: Exception) -> StoreUnavailableError:
-        return StoreUnavailableError(f"The bucket {self._bucket} does not answer: {error}.")
+        return StoreUnavailableError(
+            f"The bucket {self._bucket} cannot be used ({error}): check its name, region and "
+            "permissions."
+        )
 
 
 @asynccontextmanager

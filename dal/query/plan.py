@@ -309,11 +309,11 @@ class AccessPath:
 def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]:
     """Return the access paths of a query.
 
-    The path with the smallest residual filter comes first; of equal paths, the one with the fewest
-    segments. Raises NoIndexError if no index can answer the query. Raises TooManySegmentsError if
-    every path has too many segments. If only the paths without a residual filter have too many,
-    only the other paths are returned. With such a path, the executor raises TooManySegmentsError if
-    the residual filter drops too many rows of a page.
+    The path whose residual filter has the fewest fields comes first; of equal paths, the one with
+    the fewest segments. Raises NoIndexError if no index can answer the query. Raises
+    TooManySegmentsError if every path has too many segments. If only the paths without a residual
+    filter have too many, only the other paths are returned. With such a path, the executor raises
+    TooManySegmentsError if the residual filter drops too many rows of a page.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]
     if not paths:

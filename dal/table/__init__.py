@@ -1,1 +1,1 @@
-"""The vocabulary of a DynamoDB table: keys, items, ranges, indexes. It knows no entity."""
+"""Keys, items, ranges and indexes of a DynamoDB table, independent of the entities."""
