@@ -441,8 +441,8 @@ class Settings:
         "is longer than six seconds.",
         bounds=(1, None),
     )
-    # A person sends far fewer requests than this. The server of a storefront sends fewer requests
-    # than one process can serve.
+    # A person sends far fewer requests than this. The limit also keeps the requests of a
+    # storefront's server below the rate that one process can serve.
     rate_limit: str = _limits(
         RATE_LIMIT,
         "Maximum rate of one client's requests, such as 100/s or 600/min. Requests above this rate "

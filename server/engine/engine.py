@@ -140,7 +140,9 @@ async def _own_or_share(directory: DataDirectory) -> str | None:
             raise directory.in_use()
         if waited >= _SILENT_WAIT and not warned:
             warned = True
-            logger.warning("Another command uses %s: waiting until it ends.", directory.path)
+            logger.warning(
+                "Another command or a starting server uses %s: waiting for it.", directory.path
+            )
         await asyncio.sleep(0.05)
     return None
 

@@ -44,7 +44,7 @@ Write: TypeAlias = Callable[[FileKindName, bytes], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The output of an export: a directory with a file for each kind, and a manifest."""
+    """The output of an export: a file for each kind, and a manifest in the same directory."""
 
     layout: Layout
     files: Mapping[FileKindName, Path]

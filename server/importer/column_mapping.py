@@ -17,8 +17,8 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [default]                           # field = value for rows with an empty or missing cell
     [values.verified_purchase]          # cell in the file = value; other cells count as empty
     [values.state]                      # cell in the file = value; other cells reject the row
-    [keep]                              # column = cells: load rows with these or with empty cells
-    [leave_out]                         # column = cells: leave rows with these cells out
+    [keep]                              # column = cells: load only rows with one of these, or empty
+    [leave_out]                         # column = cells: do not load rows with one of these
     [no_place]                          # noun = columns that are not loaded. The report counts them
 
 Every key is optional. Options of the command line take precedence over a preset.
@@ -266,9 +266,9 @@ def make_column_mapping(
     """Return the mapping that a preset and the pairs of ``--map`` and ``--set`` define.
 
     ``maps`` contains ``FIELD=COLUMN``, and ``sets`` contains ``FIELD=VALUE``. A pair overrides the
-    preset. A field in neither reads the column with the field's name. Raises CommandError for a
-    malformed pair, an unknown field, a value that is invalid for its field, or options that cannot
-    be used together.
+    preset. A field without a pair or a preset's entry reads the column with the field's name.
+    Raises CommandError for a malformed pair, an unknown field, a value that is invalid for its
+    field, or options that cannot be used together.
     """
     mapped, constants = _pairs(kind, "--map", maps), _pairs(kind, "--set", sets)
     if both := sorted(mapped.keys() & constants.keys()):

@@ -40,13 +40,13 @@ _NAMES: dict[TextFormat, str] = {"csv": "CSV", "jsonl": "JSON", "xml": "XML"}
 _PEEKED = 50
 _PEEKED_BYTES = 1_000_000
 _PEEKED_SECONDS = 1.0
-"""Maximum seconds for reading the first rows of a file without a header. The cells of these rows
-show the columns of the file."""
+"""Maximum rows, bytes and seconds for reading the first rows of a file without a header. The cells
+of these rows show the columns of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An open file and its rows."""
+    """An open file and its rows. ``empty`` is true if the file has no bytes."""
 
     source: Source
     rows: Iterator[Row | Reject]

@@ -5,8 +5,8 @@ file. Each line is an object with these members:
 
 - ``line`` and ``reason``: the row's line number in the loaded file, and why the row was rejected.
 - ``row``: the row as an object, if the row could be parsed.
-- ``raw``: otherwise, the text of the row. Bytes that are not UTF-8 are ``\udc80`` to ``\udcff``.
-  The text of an XML row is missing.
+- ``raw``: otherwise, the text of the row, which is empty for XML. Bytes that are not UTF-8 are
+  ``\udc80`` to ``\udcff``.
 - ``columns`` and ``delimiter``: for ``raw`` from CSV. The default of ``delimiter`` is a comma.
 - ``cut``: true if a line or an XML row was too long. Then ``raw`` contains only the start of the
   line.

@@ -85,7 +85,9 @@ async def test_a_command_reports_that_it_waits_and_finally_gives_up(
         with pytest.raises(DataDirectoryInUseError):
             async with embedded_engine(tmp_path, share=True):
                 pass
-    assert caplog.messages[-1] == f"Another command uses {tmp_path}: waiting until it ends."
+    assert caplog.messages[-1] == (
+        f"Another command or a starting server uses {tmp_path}: waiting for it."
+    )
 
 
 async def test_a_killed_engine_is_restarted_on_its_port_with_its_data(tmp_path: Path) -> None:
