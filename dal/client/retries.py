@@ -35,7 +35,8 @@ DEADLINE = 10.0
 request may be earlier."""
 
 MAINTENANCE_DEADLINE = 60.0
-"""Maximum seconds in which a bulk write or a rebuild retries conflicts on the same items."""
+"""Maximum seconds in which a bulk write or a maintenance command retries conflicts on the same
+items."""
 
 REPORT_SECONDS = 10.0
 """Seconds between two reports of a command that waits for DynamoDB without a time limit."""
