@@ -206,8 +206,8 @@ def permissions(settings: Settings) -> Finding:
     if opened:
         return warning(
             "files",
-            f"other users of this machine can read {opened[0]}: start the server, which changes "
-            "the permissions.",
+            f"other users of this machine can read {opened[0]}: this command and each start of the "
+            "server remove these permissions.",
         )
     return ok("files", "other users of this machine cannot read the secret and the data.")
 
