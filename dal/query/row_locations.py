@@ -111,7 +111,7 @@ class RowLocations:
         self._forget()
 
     def weight(self) -> int:
-        """Return the memory of this list, in units of about 180 bytes: one row or span."""
+        """Return the memory of these locations. The unit is one row or span, about 180 bytes."""
         return _LIST + len(self._sizes) + self._joined + _KEY * len(self._known)
 
     def _forget(self) -> None:

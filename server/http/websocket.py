@@ -335,7 +335,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         await super().send(message)
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Wait until the client has read most of its data. Then return its next message."""
+        """Return the client's next message, after the client has read most of what the server has sent."""
         await self.writable.wait()
         return await super().receive()
 

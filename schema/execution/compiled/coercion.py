@@ -190,7 +190,11 @@ class Leaf:
         self._coerce = cast("Callable[[Any], Any]", self._leaf.coerce_output_value)
 
     def result(self, value: Any) -> Any:
-        """Return the converted value. For an unusual value, raise an exception of any class."""
+        """Return the converted value.
+
+        For an unusual value, raise AnomalyError, or the exception of the scalar's conversion.
+        After any exception, graphql-core executes the selection set of the field's object.
+        """
         if type(value) is not self._last_class:
             if value is None or value is Undefined or isinstance(value, Exception):
                 raise AnomalyError

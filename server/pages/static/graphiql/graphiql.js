@@ -89,7 +89,7 @@ query NewestComments(
 const addComment = {
   query: `# To write, you need a JWT. A shop gives JWTs to its
 # customers, and the demo prints one when it starts.
-# Put the JWT into Headers below, in place of <JWT>.
+# In Headers below, replace <JWT> by the JWT.
 
 mutation AddComment($input: AddCommentInput!) {
   addComment(input: $input) {
