@@ -84,7 +84,7 @@ def create_app(  # noqa: PLR0913 - all parts of a server
         settings: The settings of the server.
         table: The open table.
         authenticator: Verifies JWTs.
-        directory: The data directory of the embedded engine. A server is not ready if its data files are lost.
+        directory: The embedded engine's data directory. Readiness checks that its data files exist.
         documents: The trusted documents in the table, by id.
         broker: Delivers the writes of all processes to subscribers. By default, only those of this
             process.

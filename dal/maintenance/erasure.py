@@ -5,8 +5,9 @@
    and votes. The erasure waits for writes in progress.
 2. *Erase*: the erasure repeatedly queries the user's items and erases them. It ends when it finds
    only items that the operator keeps.
-3. *Prove*: a scan of the whole table must find no other item that names the user. If it finds such items,
-   the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the queries must find no such item again after a pause.
+3. *Prove*: a scan of the whole table must find no other item that names the user. If it finds such
+   items, the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the
+   queries must find no such item again after a pause.
 4. *Record*: the item ``ERASURE#<random>`` stores the time and the number of erased items of each
    kind, without the name. The standing is deleted.
 

@@ -335,7 +335,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         await super().send(message)
 
     async def receive(self) -> ASGIReceiveEvent:
-        """Return the client's next message, after the client has read most of what the server has sent."""
+        """Return the next message, after the client has read most of what the server has sent."""
         await self.writable.wait()
         return await super().receive()
 

@@ -22,8 +22,8 @@ _SEEN = "seen:"
 the version that the moderator has read."""
 
 _CHOSEN = "chosen"
-"""The form that decides on all selected comments: its HTML id, the name of its hidden field, and its
-key in ``errors``. The key of a form that decides on one comment is the comment's id."""
+"""The form that decides on all selected comments: its HTML id, the name of its hidden field, and
+its key in ``errors``. The key of a form that decides on one comment is the comment's id."""
 
 _IN_HTML = str.maketrans("+/", "-_", "=")
 """Changes a global id, which is Base64, so that it can be part of an HTML id."""
