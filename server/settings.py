@@ -377,8 +377,8 @@ class Settings:
 
     access_log: bool = _observability(
         False,
-        "Log a line for each request with its operation, time and cost. The line contains "
-        "no addresses or names of users.",
+        "Log a line for each request with its operation, time and cost. The line contains no "
+        "client addresses, and user names only in paths such as /authors/bob.",
     )
     metrics_port: int | None = _observability(
         None,

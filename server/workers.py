@@ -41,7 +41,7 @@ seconds, the cause may still exist, so the supervisor waits before it starts the
 pause becomes longer each time: 2, 4, 8 … 60 seconds."""
 
 CLOSING = 15
-"""Maximum seconds for which a worker that ends closes its connections to the table, to Redis and to
+"""Maximum seconds in which a stopping worker closes its connections to the table, to Redis and to
 the OpenTelemetry collector."""
 
 

@@ -62,7 +62,7 @@ _HEADERS = (
 
 
 class SubscriberLimit:
-    """Refuses a connection with 503 if there are too many subscribers in all or from one client."""
+    """Refuses a connection with 503 if the process or the client has too many subscriptions."""
 
     def __init__(self, app: ASGIApp, client: Callable[[str], str | None]) -> None:
         self._app = app

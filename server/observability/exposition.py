@@ -53,7 +53,7 @@ def check_packages(settings: Settings) -> None:
 
 @contextmanager
 def exposed(settings: Settings) -> Iterator[str | None]:
-    """Serve the metrics in the ``with`` block, if the settings enable them. Yield the URL.
+    """Serve the metrics in the ``with`` block, if the settings enable them. Yield the URL or None.
 
     This process, and the workers that it starts in the block, keep their metrics in a temporary
     directory. Raises CommandError if the port cannot be opened.

@@ -193,7 +193,7 @@ class FollowerMetrics:
         )
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Remember the age of the shard's newest record."""
+        """Remember the age of the shard's newest record if it is the highest in this round."""
         if made is not None:
             self._behind = max(self._behind, (now - made).total_seconds())
 

@@ -1,7 +1,7 @@
 """One observation for each request: its operations, plans, requests to DynamoDB and their capacity.
 
 Labels of metrics must have few different values: an access pattern, an outcome, or one of the first
-fifty names of operations. No label contains a product, a user or a client's text.
+``OPERATIONS`` names of operations. No label contains a product, a user or another text of a client.
 """
 
 import time

@@ -1,9 +1,9 @@
 """Traces by OpenTelemetry: which requests get a trace, its spans, and the collector.
 
-A span takes 20 microseconds, so few requests get a trace: all requests with a sampled
-``traceparent``, and a fraction of the others, up to a few per second. A span contains an operation,
-its cost, and the parts of keys that ``_KEY_FIELDS`` lists. It contains no user names, tokens,
-texts, variables or error messages.
+A span takes 20 microseconds, so few requests get a trace: requests with a sampled ``traceparent``
+and a fraction of the others, together at most ``MOST_TRACES`` per second. A span contains an
+operation, its cost, and the parts of keys that ``_KEY_FIELDS`` lists. It contains no user names,
+tokens, texts, variables or error messages.
 """
 
 import logging
@@ -175,7 +175,7 @@ class Tracing:
         return TracedObservation(metrics, self._tracer, span) if span.is_recording() else None
 
     def close(self) -> None:
-        """Send the remaining spans. Wait at most ``EXPORT_TIMEOUT`` for the collector."""
+        """Send the remaining spans. Wait at most ``EXPORT_TIMEOUT`` for each batch of spans."""
         self._provider.shutdown()
 
 

@@ -126,8 +126,8 @@ def _summary(page: Page[Comment]) -> str:
     )
     if stats.estimated_capacity is not None:
         read += (
-            f" Expected: {stats.estimated_capacity:.2f}. The statistics for this estimate took "
-            f"{_units(stats.planning_capacity)} more."
+            f" Expected: {stats.estimated_capacity:.2f}. Read capacity units of the statistics for "
+            f"this estimate: {_units(stats.planning_capacity)}."
         )
     return read
 

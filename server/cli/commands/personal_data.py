@@ -73,8 +73,7 @@ This command cannot reach:
 - the table's stream, for 24 hours
 - the latest changes in the memory of running servers and in Redis: restart the
   servers and delete the stream in Redis, or wait until new changes replace them
-- uploaded photos: delete the folder from the bucket; `user export` prints its
-  name as `photoFolder`
+- uploaded photos: delete photos/{folder} from the bucket
 - the analytics store: run `marginalia analytics refresh`
 - texts in which other users mention the name, and pages in a CDN
 - the account at the sign-in provider: with it, the user can write again"""
@@ -139,7 +138,7 @@ async def export(
 
 @contextmanager
 def _writing(output: Path) -> Iterator[None]:
-    """Turn an OSError into a CommandError: the file cannot be written."""
+    """Raise CommandError instead of an OSError of the ``with`` block."""
     try:
         yield
     except OSError as error:
@@ -204,7 +203,7 @@ async def erase(
     if done.kept:
         typer.echo(f"As you chose, the name stays in {_listed(done.kept)}.")
     typer.echo(_PROVED_BY_SCAN if scans else _PROVED_BY_QUERIES)
-    typer.echo(_OUT_OF_REACH)
+    typer.echo(_OUT_OF_REACH.format(folder=folder_of(name)))
 
 
 async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans: bool) -> Erased:

@@ -27,7 +27,7 @@ from server.settings import Settings
 
 __all__ = ["create", "describe", "one_per_person", "upgrade", "workbench"]
 
-_EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as records of requests."
+_EXPIRES = "Expiry is on: DynamoDB deletes expired items, such as tombstones of deleted comments."
 _KEPT = "Expiry is off: expired items are never deleted. Run `marginalia table create`."
 _UPGRADING = "An upgrade is not finished: run `marginalia table upgrade` again."
 _STREAM = "The stream of changes is on."
