@@ -73,7 +73,7 @@ This command cannot reach:
 - the table's stream, for 24 hours
 - the latest changes in the memory of running servers and in Redis: restart the
   servers and delete the stream in Redis, or wait until new changes replace them
-- uploaded photos: delete photos/{folder} from the bucket
+- photos in the bucket: delete photos/{folder}
 - the analytics store: run `marginalia analytics refresh`
 - texts in which other users mention the name, and pages in a CDN
 - the account at the sign-in provider: with it, the user can write again"""
