@@ -5,10 +5,12 @@ is written under a temporary name and then renamed, so a file with its final nam
 """
 
 import asyncio
+import fcntl
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,7 +44,7 @@ _CURRENT = "base.json"
 class DuckDBStore:
     """A copy of the comments in the files of one folder.
 
-    Several processes may query and fill the folder at the same time.
+    Several processes may query and fill the folder at the same time. A fill waits for another fill.
     """
 
     name = "DuckDB"
@@ -119,23 +121,24 @@ class DuckDBStore:
 
     def _fill(self, cursor: duckdb.DuckDBPyConnection, parquet: Path, began: datetime) -> Export:
         self._path.mkdir(parents=True, exist_ok=True)
-        path = self._path / f"base-{secrets.token_hex(8)}.parquet"
-        part = path.with_suffix(".parquet.part")
-        cursor.execute("SET TimeZone = 'UTC'")
-        (rows,) = cursor.execute(
-            "COPY (SELECT id, product_id, rating, language, created_at::TIMESTAMP AS created_at "
-            f"FROM read_parquet({_quoted(parquet)}) ORDER BY product_id, created_at) "
-            f"TO {_quoted(part)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 65536)"
-        ).fetchall()[0]
-        _publish(part, path)
-        export = Export(began, path.name, rows)
-        earlier = {*self._path.glob("base-*.parquet*")} - {path}
-        part = self._path / f"{_CURRENT}.{secrets.token_hex(4)}.part"
-        part.write_bytes(export.encode())
-        _publish(part, self._path / _CURRENT)
-        for old in earlier:
-            old.unlink(missing_ok=True)
-        return export
+        with _locked(self._path):
+            path = self._path / f"base-{secrets.token_hex(8)}.parquet"
+            part = path.with_suffix(".parquet.part")
+            cursor.execute("SET TimeZone = 'UTC'")
+            (rows,) = cursor.execute(
+                "COPY (SELECT id, product_id, rating, language, created_at::TIMESTAMP AS created_at "
+                f"FROM read_parquet({_quoted(parquet)}) ORDER BY product_id, created_at) "
+                f"TO {_quoted(part)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 65536)"
+            ).fetchall()[0]
+            _publish(part, path)
+            export = Export(began, path.name, rows)
+            earlier = {*self._path.glob("base-*.parquet*")} - {path}
+            part = self._path / f"{_CURRENT}.{secrets.token_hex(4)}.part"
+            part.write_bytes(export.encode())
+            _publish(part, self._path / _CURRENT)
+            for old in earlier:
+                old.unlink(missing_ok=True)
+            return export
 
 
 def _converting_errors(
@@ -155,6 +158,17 @@ def _converting_errors(
             f"The analytics files cannot be read or written ({reason}): run `marginalia analytics "
             "refresh` to create them again."
         ) from error
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder against other fills, which delete all files but their own."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _quoted(path: Path) -> str:

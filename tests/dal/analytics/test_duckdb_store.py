@@ -204,3 +204,17 @@ async def test_duckdb_spills_next_to_its_files_and_uses_no_network(
         assert [*spilled.iterdir()]
         with pytest.raises(duckdb.Error, match="LOAD httpfs"):
             cursor.execute("FROM 'https://127.0.0.1:1/some.parquet'")
+
+
+async def test_concurrent_refreshes_leave_one_complete_export(
+    duckdb_store: DuckDBStore, tmp_path: Path
+) -> None:
+    folder = tmp_path / "an 'odd' name"
+    other = DuckDBStore(folder)
+    parquet = oracle.write_export(tmp_path / "export.parquet", [COMMENT])
+    for _ in range(12):
+        await asyncio.gather(*(one.fill(parquet, EXPORTED) for one in (duckdb_store, other)))
+        export = await other.export()
+        assert export is not None
+        assert [one.name for one in folder.glob("base-*")] == [export.name]
+    await other.close()
