@@ -126,7 +126,8 @@ class DuckDBStore:
             part = path.with_suffix(".parquet.part")
             cursor.execute("SET TimeZone = 'UTC'")
             (rows,) = cursor.execute(
-                "COPY (SELECT id, product_id, rating, language, created_at::TIMESTAMP AS created_at "
+                "COPY (SELECT id, product_id, rating, language, "
+                "created_at::TIMESTAMP AS created_at "
                 f"FROM read_parquet({_quoted(parquet)}) ORDER BY product_id, created_at) "
                 f"TO {_quoted(part)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 65536)"
             ).fetchall()[0]
