@@ -1,1 +1,1 @@
-"""Authentication: JWTs, and the secret by which a server signs its own JWTs."""
+"""Authentication: JWTs, and the secret with which a server signs its own JWTs."""

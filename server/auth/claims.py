@@ -53,8 +53,8 @@ class ClaimRules:
     audience: str | None = None
     names: Sequence[str] = ()
     """The claims with the user's display name. The first of these claims that a JWT has is used. If
-    ``names`` is empty, the claim ``name`` is used, and ``sub`` if a JWT that this server's secret
-    has signed has no ``name``."""
+    ``names`` is empty, the claim ``name`` is used. A JWT that this server's secret has signed may
+    lack ``name``. Then ``sub`` is used."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""Sign-in to the pages at an OpenID Connect issuer: authorization code with PKCE.
+"""Sign-in to the pages at an OpenID Connect issuer, by the authorization code flow with PKCE.
 
 After the sign-in, the browser keeps a JWT that this server has signed, because the issuer's JWT may
 be too large for a cookie.
@@ -37,8 +37,8 @@ class Attempt:
     The browser keeps them in a cookie until it returns from the issuer.
 
     ``state`` proves that this browser began the sign-in. ``nonce`` proves that the ID token belongs
-    to this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves that the code was issued to
-    this server (RFC 7636).
+    to this sign-in (OpenID Connect Core 3.1.2.1). ``verifier`` proves to the issuer that the code
+    belongs to this sign-in (RFC 7636).
     """
 
     state: str

@@ -52,7 +52,7 @@ def long_running(command: Callable[..., None]) -> Callable[..., None]:
             with patient(Patience(_report_wait)):
                 command(**given)
         except KeyboardInterrupt:
-            typer.echo("marginalia: stopped. Run the same command again.", err=True)
+            typer.echo("marginalia: stopped. To continue, run the same command again.", err=True)
             raise typer.Exit(INTERRUPTED) from None
 
     return waiting

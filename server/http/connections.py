@@ -39,8 +39,8 @@ from server.http.subscriptions import ENDING
 RequestHeaders: TypeAlias = Iterable[tuple[bytes, bytes]]
 
 _DESCRIPTORS = 65_536
-"""Maximum number of file descriptors. Some systems allow 1,000,000,000, and would then
-reserve memory for all of them."""
+"""Maximum number of file descriptors that the server requests from the system. Some systems allow
+1,000,000,000, far more than a process needs."""
 
 _RESERVE = 256
 """Number of file descriptors that are not for clients' connections. The server uses them for files,
@@ -169,9 +169,9 @@ class Connection(SendTimeout, HttpToolsProtocol):
     """One client's connection.
 
     If there are too many connections, the server closes a connection without a complete request:
-    the connection that has waited longest. If all connections have complete requests, the server
-    accepts only health checks on a new connection, and closes more than ``_SURPLUS`` of these new
-    connections immediately.
+    the connection that has waited longest. If all connections have complete requests, a new
+    connection allows only health checks. The server accepts ``_SURPLUS`` such connections, and
+    closes further connections immediately.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         """Ends a running subscription when the server stops."""
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """Wait for a request. If there are too many connections, close another connection."""
+        """Wait for a request. If there are too many connections, close one of them."""
         super().connection_made(transport)
         surplus = len(self.connections) - self._shared.most
         # A connection has no address if its client has already disconnected.

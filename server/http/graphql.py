@@ -193,7 +193,7 @@ def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> 
 
 def rejection(error: Exception) -> Response:
     """Return the response for an exception of ``REJECTIONS``."""
-    if isinstance(error, InvalidTokenError):  # RFC 6750, 3.1, defines this header.
+    if isinstance(error, InvalidTokenError):  # RFC 6750, 3, defines this header.
         return failure(401, str(error), {"WWW-Authenticate": 'Bearer error="invalid_token"'})
     if isinstance(error, HTTPException):
         return failure(error.status_code, error.detail, error.headers)

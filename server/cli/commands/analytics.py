@@ -57,8 +57,8 @@ Every = Annotated[
 async def refresh(settings: Settings) -> None:
     """Copy all comments to the analytics store. Servers may run meanwhile.
 
-    The other commands show a later change only after the next refresh. So run the command from a
-    timer, for example every night.
+    Trends and movers, also in the API, show a later change only after the next refresh. So run the
+    command from a timer, for example every night.
     """
     async with open_store(settings, share=True) as store, scanning(store) as (_, seen):
         export = await fill(settings, store, seen)
@@ -86,9 +86,9 @@ async def trend(
 ) -> None:
     """Print a product's number of comments and average rating in each period.
 
-    The first row is the period that contains --from. Without --from, it contains the first comment.
-    The last row is the period that contains the last moment before --to. Without --to, it contains
-    the last comment.
+    The first row is the period that contains --from, or the first comment if --from is missing. The
+    last row is the period that contains the last moment before --to, or the last comment if --to is
+    missing.
     """
     question = TrendQuestion(
         rules.identifier("product", product),

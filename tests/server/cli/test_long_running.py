@@ -59,7 +59,7 @@ def test_ctrl_c_prints_what_to_do_next(monkeypatch: pytest.MonkeyPatch) -> None:
     done = called("stats", "verify", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert (done.returncode, done.stderr) == (
         130,
-        "marginalia: stopped. Run the same command again.\n",
+        "marginalia: stopped. To continue, run the same command again.\n",
     )
 
 
