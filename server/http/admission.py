@@ -60,8 +60,8 @@ PAUSE = 0.01
 immediately."""
 
 REFUSALS = 1_000
-"""Maximum refusals per second. Further refusals are delayed, because each refusal uses CPU time that
-other requests need."""
+"""Maximum refusals per second. Further refusals are delayed, because each refusal uses CPU time
+that other requests need."""
 
 ON_TIME = 0.003
 """Seconds. If a timer is late by less than ``ON_TIME``, the event loop has free time."""
