@@ -193,8 +193,8 @@ class QueryPlan:
     steps: list[trace.Step] = strawberry.field(
         resolver=plans.steps,
         graphql_type=list[PlanStep],
-        description="Executed steps, in order: first the page, then the rest of the page if a "
-        "new plan was necessary, then the pagination flags.",
+        description="Executed steps, in order: the page by its first plan, the rest of the page by "
+        "a new plan if one was necessary, and a Query for a pagination flag if one was necessary.",
     )
     rows: list[trace.RowRead] = strawberry.field(
         resolver=plans.rows,

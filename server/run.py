@@ -100,7 +100,7 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
 
 async def _run(settings: Settings, listener: socket.socket) -> None:
     task = asyncio.current_task()
-    assert task is not None  # noqa: S101 - asyncio.run has made it
+    assert task is not None  # noqa: S101 - this coroutine runs in a task
     _on_signal(lambda _: task.cancel())
     warning = "SIGHUP replaces workers, but no worker serves yet. The start continues."
     _on_hangup(partial(logger.warning, warning), task.cancel)

@@ -1,8 +1,9 @@
 """Submissions (comments that are not published) as items. The primary key is the comment's.
 
-An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. The item has
-no attributes such as ``rating``, and no key of an index by product, so no list of comments contains
-the submission. In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the
+An item has ``state`` (S), and the packed attribute ``data`` (S) with all other values. If the
+comment was added with an idempotency key, the item also has ``keyed``. The item has no attributes
+such as ``rating``, and no key of an index by product, so no list of comments contains the
+submission. In ``byAuthor``, the item's partition key ends in ``/held``. ``GSI1`` lists the
 submissions that wait for a moderator.
 """
 

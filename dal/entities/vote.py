@@ -16,7 +16,7 @@ _VOTES = "VOTES#"
 _VOTE = "VOTE#"
 
 MOST_COUNTED = 10_000_000
-"""A number that is larger than any comment's number of votes."""
+"""An upper bound of the number of a comment's votes."""
 
 
 def vote_key(comment_id: str, username: str) -> Item:

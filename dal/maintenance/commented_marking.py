@@ -147,7 +147,7 @@ class Names:
         owners = [commented(one) for item in found if (one := stored(item)) is not None]
         stale = [item for item in names if item not in owners]
         if stale:
-            # If a write fails with a conflict, the next scan repeats it.
+            # ``named`` raises this error after the removals. The next scan repeats failed removals.
             with suppress(ConflictError):
                 await named(self._table, stale)
             self.removed += len(stale)

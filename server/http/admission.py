@@ -314,9 +314,9 @@ class RateLimitMiddleware:
     closes the WebSocket.
 
     A document that the server has not seen before may count as several requests, depending on its
-    CPU time. The server knows this time only after it has processed the document. So a client may
-    exceed its rate by one burst. The limiter therefore has room for two bursts, and refuses
-    requests if only one burst is left.
+    CPU time. The server knows this time only after it has processed the document, and subtracts it
+    then. The limiter holds a second burst in reserve for such subtractions: it refuses requests
+    when only this reserve is left.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:

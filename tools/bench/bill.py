@@ -630,7 +630,12 @@ def storage(prices: Prices) -> Section:
         taken = stored_size(item)
         price = prices.storage * taken * 1_000_000 / 2**30
         rows.append([f"{length:,} characters", f"{size_of(item):,}", f"{taken:,}", f"{price:.2f}"])
-    columns = ("text", "bytes", "bytes with all indexes", f"{prices.currency} a million and month")
+    columns = (
+        "text",
+        "bytes",
+        "bytes with all indexes",
+        f"{prices.currency} a month for a million comments",
+    )
     return Section("Comments are stored", columns, rows)
 
 

@@ -172,7 +172,7 @@ def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
 
     async def until_ended() -> Outcome:
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - the runner made it
+        assert task is not None  # noqa: S101 - this coroutine runs in a task
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         return await work
 
