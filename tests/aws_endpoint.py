@@ -21,14 +21,14 @@ _ASSUMED = """<{0}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{0
 
 @dataclass
 class AwsEndpoint:
-    """Counts its requests. The keys that it issues are valid for ``seconds``."""
+    """An endpoint that counts its requests. Its access keys are valid for ``seconds``."""
 
     url: str = ""
     requests: int = 0
     keys: int = 0
     seconds: float = 3600
     fault: Fault | None = None
-    """The behaviour for requests for keys."""
+    """Replaces the responses to requests for access keys."""
     signed: list[str] = field(default_factory=list)
     """The Authorization header of each request."""
 
@@ -68,7 +68,7 @@ class AwsEndpoint:
 
 @asynccontextmanager
 async def aws_endpoint(tls: ssl.SSLContext | None = None) -> AsyncIterator[AwsEndpoint]:
-    """Open such an endpoint on a free port of this machine."""
+    """Run an endpoint on a free port of this machine."""
     endpoint = AwsEndpoint()
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", endpoint.answer)

@@ -1,4 +1,4 @@
-"""The service's clock. It stands still until a test advances it, or runs at a pace."""
+"""The service's clock. It stands still until a test advances it, or runs at a fixed rate."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -10,7 +10,10 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass
 class Clock:
-    """Seconds since START. A real second adds ``pace`` seconds, and each call adds ``tick``."""
+    """A clock that starts at START.
+
+    Each real second adds ``pace`` seconds, each call adds ``tick``.
+    """
 
     pace: float = 0.0
     tick: float = 0.0
@@ -19,7 +22,7 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """The seconds since START."""
+        """Seconds since START."""
         running = self.pace * (monotonic() - self._began) if self.pace else 0.0
         return self._turned + running
 
@@ -34,5 +37,4 @@ class Clock:
         return {"HTTPHeaders": {"date": format_datetime(self.date, usegmt=True)}}
 
     def advance(self, seconds: float) -> None:
-        """Advance the clock."""
         self._turned += seconds

@@ -1,4 +1,4 @@
-"""Credentials that expire: some calls fail before the credentials are refreshed."""
+"""Credentials that expire: some calls fail until the client refreshes the credentials."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,10 @@ from tests.fakes import client_error
 
 @dataclass
 class Expiry:
-    """Credentials are valid for ``calls`` calls. The next ``stale`` calls are refused."""
+    """Credentials that are valid for ``calls`` calls.
+
+    The service refuses the next ``stale`` calls.
+    """
 
     calls: int | None = None
     stale: int = 1
@@ -15,7 +18,7 @@ class Expiry:
     _made: int = 0
 
     def check(self) -> None:
-        """Count a call; raises CredentialsExpiredError if it is refused."""
+        """Count a call. Raise the error of expired credentials if the call is refused."""
         if self.calls is None:
             return
         self._made += 1

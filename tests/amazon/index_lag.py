@@ -1,10 +1,11 @@
-"""Indexes that lag their table, each partition by a different time.
+"""Indexes that lag behind their table, each partition by a different time.
 
-A partition of an index shows a write after the partition's delay. If a key of an item changes, the
-item leaves its old place and enters its new place at different times. In between it may be in
-neither place, or in both. Two reads may reach replicas that lag differently, so a row may disappear
-in the next read (``waver``). Consistent reads show every write. The engine answers with the latest
-state. The fake removes the rows that are not visible yet, and adds those that still are.
+A partition of an index shows a write after the partition's delay. If a write changes an item's
+index key, the item leaves its old place and enters its new place at different times. Meanwhile the
+item may be in neither place, or in both. Two reads may reach replicas that lag differently, so a
+row may disappear in the next read (``waver``). Consistent reads show every write. The engine always
+returns the latest rows. The fake removes the rows that the index does not show yet, and adds those
+that it still shows.
 """
 
 import random
@@ -22,7 +23,7 @@ _PAGE = 1 << 20
 _BLOCK = 4_096
 
 Ask = Callable[[dict[str, Any]], Any]
-"""Awaits a Query of the engine."""
+"""Sends a Query to the engine."""
 
 _Partition = tuple[str, str | None, str]
 """A table, an index of the table, and a partition of the index."""
@@ -39,16 +40,16 @@ class _Change(NamedTuple):
 
 @dataclass
 class IndexLag:
-    """The changes that indexes do not show yet; ``most`` is the longest delay, in seconds."""
+    """Writes that the indexes do not show yet. ``most`` is the longest delay in seconds."""
 
     clock: Clock
     seed: int = 0
     most: float = 0.0
     waver: float = 0.0
     of_table: bool = True
-    """Whether eventually consistent reads of the table and its local indexes lag, too."""
+    """Whether eventually consistent reads of the table and its local indexes lag too."""
     hidden: int = 0
-    """The number of reads that did not return the latest state."""
+    """The number of Query responses that differed from the latest rows."""
     _pending: dict[_Partition, dict[_Place, list[_Change]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
@@ -58,7 +59,7 @@ class IndexLag:
         self._chance.seed(self.seed)
 
     def note(self, table: str, indexes: Sequence[IndexKeys], writes: Iterable[Write]) -> None:
-        """Record writes that the indexes show later."""
+        """Record writes that the indexes will show later."""
         if not self.most:
             return
         for write in writes:
@@ -83,13 +84,13 @@ class IndexLag:
         return random.Random(f"{self.seed}/{index.name}/{partition}/{key[0]}").uniform(0, self.most)
 
     def settle(self) -> None:
-        """Make every write visible in all indexes at once."""
+        """Make all indexes show every write at once."""
         self._pending.clear()
 
     async def query(
         self, arguments: dict[str, Any], indexes: Sequence[IndexKeys], ask: Ask
     ) -> dict[str, Any]:
-        """Return the response of an index that lags."""
+        """Return the response of a Query on an index that lags."""
         name, table = arguments.get("IndexName"), arguments["TableName"]
         index = next(one for one in indexes if one.name == name)
         partition = _value(arguments, index.partition_key, "=")
@@ -107,7 +108,7 @@ class IndexLag:
         return _answer(arguments, index, rows)
 
     def _shown(self, table: str, index: IndexKeys, partition: str) -> Mapping[_Place, Item | None]:
-        """Return the items that a partition still shows, in places that will change."""
+        """Return the old items of the places in a partition that do not show the last write."""
         places = self._pending.get((table, index.name, partition), {})
         late = self.clock.now - self._chance.uniform(0, self.waver)
         for stands, changes in list(places.items()):
@@ -125,7 +126,7 @@ def _place(index: IndexKeys, row: Item) -> tuple[str, _Place]:
 
 
 async def _all(arguments: dict[str, Any], ask: Ask) -> list[Item]:
-    """Return all rows of a Query's range, as they are now."""
+    """Return all current rows in a Query's key range."""
     left_out = {"Limit", "ExclusiveStartKey", "Select"}
     whole = {name: value for name, value in arguments.items() if name not in left_out}
     rows: list[Item] = []
@@ -140,7 +141,10 @@ async def _all(arguments: dict[str, Any], ask: Ask) -> list[Item]:
 def _answer(
     arguments: Mapping[str, Any], index: IndexKeys, rows: Mapping[_Place, Item]
 ) -> dict[str, Any]:
-    """Cut rows at the limit as DynamoDB does: with a last key, even at the end of the range."""
+    """Return a Query's response: rows up to its limit.
+
+    As in DynamoDB, it has a last key if the limit is reached, even if no row follows.
+    """
     descending = not arguments.get("ScanIndexForward", True)
     order = sorted(rows, key=_bytes, reverse=descending)
     if "ExclusiveStartKey" in arguments:
@@ -173,7 +177,7 @@ def _bytes(place: _Place) -> tuple[bytes, bytes, bytes]:
 
 
 def _wanted(arguments: Mapping[str, Any], index: IndexKeys, sort_key: str) -> bool:
-    """Return whether a sort key is in a Query's range, by the bytes that DynamoDB compares."""
+    """Return whether a sort key is in a Query's range. As in DynamoDB, keys compare as bytes."""
     low = _value(arguments, index.sort_key, "BETWEEN") or _value(arguments, index.sort_key, ">=")
     above = _value(arguments, index.sort_key, ">")
     below = _value(arguments, index.sort_key, "<")
@@ -188,9 +192,9 @@ def _wanted(arguments: Mapping[str, Any], index: IndexKeys, sort_key: str) -> bo
 
 
 def _value(arguments: Mapping[str, Any], attribute: str, comparison: str) -> str:
-    """Return the value that a key condition compares an attribute with; "" if it does not.
+    """Return the value with which a key condition compares an attribute, or "".
 
-    AND is the comparison of the second bound of BETWEEN.
+    The comparison "AND" stands for the upper bound of BETWEEN.
     """
     words = arguments["KeyConditionExpression"].split()
     names = arguments["ExpressionAttributeNames"]

@@ -1,9 +1,9 @@
-"""The service that clients call instead of the engine.
+"""The fake service that clients call instead of the engine.
 
-It is a ``Service`` of ``dal.client.transport``. It reports each write to the indexes, the buckets
-and the stream as changes of items, so it reads the items before and after the write. Two
-transactions on one item at once conflict, as do a transaction and another write. Other writes wait
-for each other.
+It is a ``Service`` of ``dal.client.transport``. It reports each write to the fake indexes,
+throttles and streams as changes of items, so it reads the items before and after the write. A
+transaction fails if another write of one of its items is running. A single-item write fails during
+a transaction on its item. Other writes of an item wait for each other.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ from tests.fakes import client_error
 Answer = dict[str, Any]
 
 LAG_SECONDS = 600.0
-"""The lag of indexes in seconds: longer than any test, so that only ``settle`` ends it."""
+"""The lag of indexes in seconds. No test runs that long, so only ``settle`` ends the lag."""
 
 _SCALE = 0.5
-"""The fraction of Amazon's limits of a partition that applies in tests."""
+"""Tests use this fraction of Amazon's limits for one partition."""
 
 
 class Amazon:
-    """DynamoDB as documented. Without settings, it behaves like its engine."""
+    """DynamoDB as AWS documents it. Without settings, it behaves like its engine."""
 
     def __init__(self, engine: Service, clock: Clock | None = None, *, seed: int = 0) -> None:
         self.clock = clock or Clock()
@@ -63,13 +63,16 @@ class Amazon:
         self._busy: dict[str, int] = defaultdict(int)
         self._writing = 0
         self.settles_when_quiet = False
-        """Whether indexes are up to date for a read while no write is in progress."""
+        """Whether a read finds all indexes up to date when no write is running."""
 
     @classmethod
     def documented(
         cls, engine: Service, seed: int = 0, *, settles_when_quiet: bool = False
     ) -> "Amazon":
-        """Return a service with all documented faults, with limits that tests reach."""
+        """Return a service with lagging indexes, throttled partitions and late streams.
+
+        Tests reach its limits.
+        """
         amazon = cls(engine, Clock(pace=10.0, tick=0.005), seed=seed)
         amazon.lag.most, amazon.lag.waver = LAG_SECONDS, LAG_SECONDS / 4
         amazon.throttle.wcu, amazon.throttle.rcu = 1_000 * _SCALE, 3_000 * _SCALE
@@ -80,7 +83,7 @@ class Amazon:
         return amazon
 
     def client_of_streams(self) -> Streams:
-        """Return the client of its tables' streams, as ``connect_streams`` does."""
+        """Return a client of the fake streams, like ``connect_streams``."""
 
         async def call(operation: str, **arguments: Any) -> Answer:
             return await retry(partial(self._of_streams, operation, arguments), operation)
@@ -92,7 +95,7 @@ class Amazon:
         return await self.streams.call(operation, **arguments)
 
     def settle(self) -> None:
-        """Make all writes and all stream records visible."""
+        """Make all writes and all stream records visible now."""
         self.lag.settle()
         self.streams.settle()
 
@@ -100,7 +103,7 @@ class Amazon:
         """Execute an operation once."""
         self._began()
         if operation in WRITES:
-            # A request that was sent is executed even if its client no longer waits.
+            # The service executes a request that was sent even if its client no longer waits.
             return await asyncio.shield(asyncio.create_task(self._write(operation, arguments)))
         own = {
             "query": self._query,
@@ -132,7 +135,7 @@ class Amazon:
         return {"Table": await self._describe(arguments["TableName"])}
 
     async def _update_table(self, arguments: Answer) -> Answer:
-        """Switch a stream on or off. The engine makes other changes of a table."""
+        """Switch a stream on or off. The engine executes other changes of a table."""
         table = arguments["TableName"]
         if "StreamSpecification" not in arguments:
             self._indexes.pop(table, None)
@@ -220,8 +223,10 @@ class Amazon:
 
     @asynccontextmanager
     async def _turn(self, names: set[str], operation: str) -> AsyncIterator[None]:
-        """Lock some items. A write of one item waits for a lock, except that of a transaction. A
-        transaction does not wait.
+        """Lock the items of a write.
+
+        A transaction fails if another write of an item is running. A single-item write fails during
+        a transaction on its item. Other writes wait for the lock.
         """
         alone = operation == "transact_write_items"
         if alone and any(self._busy[name] for name in names):
@@ -243,7 +248,7 @@ class Amazon:
                 self._transacted -= names
 
     async def _images(self, keys: Iterable[tuple[str, Item]]) -> dict[tuple[str, Key], Item | None]:
-        """Return the current items; None is absent."""
+        """Return the current item of each key, or None if the item does not exist."""
         by_table: dict[str, list[Item]] = defaultdict(list)
         for table, key in keys:
             by_table[table].append(key)
@@ -285,7 +290,7 @@ class Amazon:
 
 
 def amazon_of(table: Table) -> Amazon | None:
-    """Return the fake service of a table; None for a bare engine."""
+    """Return the fake service of a table, or None if the table calls its engine directly."""
     service: Any = table.service
     while not isinstance(service, Amazon):
         service = getattr(service, "_client", None)
@@ -295,7 +300,7 @@ def amazon_of(table: Table) -> Amazon | None:
 
 
 def settle(table: Table) -> None:
-    """Make all writes to a table visible. An engine shows them at once."""
+    """Make all writes to a table visible. Without the fake service, they already are."""
     amazon = amazon_of(table)
     if amazon is not None:
         amazon.settle()

@@ -1,9 +1,9 @@
-"""Streams of a table's changes that are late, as DynamoDB Streams delivers them.
+"""Streams of a table's changes, delivered late as by DynamoDB Streams.
 
-A stream that was switched on is ENABLING at first, and has no shards. Changes before that are not
-recorded. A shard is closed after some records, and its children are listed later. Records are late,
-so several responses are empty, and records expire after a day. Iterators expire, and too frequent
-requests are refused.
+A new stream is ENABLING at first, and has no shards. It does not record changes until it is
+enabled. A shard is closed after some records, and its children are listed later. Records arrive
+late, so several responses are empty. Records expire after a day. Iterators expire, and requests
+above the rate limit are refused.
 """
 
 import random
@@ -29,7 +29,7 @@ _MOST_OPEN = 4
 
 @dataclass
 class _Kept:
-    """A record, its time, and the number of the first GetRecords that returns it."""
+    """A record, its time, and the number of the first GetRecords request that returns it."""
 
     at: float
     shown: int
@@ -38,14 +38,14 @@ class _Kept:
 
 @dataclass
 class _Shard:
-    """A shard of the keys in a range of hashes."""
+    """A shard: records of the keys whose hash is in a range."""
 
     name: str
     parent: str | None
     hashes: range
     begins: str
     listed: int
-    """The number of the first DescribeStream that lists the shard."""
+    """The number of the first DescribeStream request that lists the shard."""
     capacity: int
     """The number of records after which the shard is closed."""
     records: list[_Kept] = field(default_factory=list)
@@ -67,12 +67,13 @@ class _Stream:
 
 @dataclass
 class ChangeStreams:
-    """The streams of the tables, and the service that reads them.
+    """The streams of the tables, and the service from which clients read them.
 
-    ``enabling`` DescribeStreams find a new stream ENABLING; a child is listed up to ``hidden``
-    DescribeStreams late, a record shows up to ``late`` GetRecords late. ``reads`` are the
-    GetRecords that a shard allows in a second. A shard is not closed before ``seen``
-    DescribeStreams have listed it: shards live for hours, and a follower must not run after them.
+    A new stream stays ENABLING for ``enabling`` DescribeStream requests. A shard is listed up to
+    ``hidden`` DescribeStream requests late. A record is returned up to ``late`` GetRecords requests
+    late. A shard allows ``reads`` GetRecords requests per second. A shard stays open until ``seen``
+    DescribeStream requests have listed it: real shards live for hours, so a follower can always
+    keep up with new shards.
     """
 
     clock: Clock
@@ -86,7 +87,7 @@ class ChangeStreams:
     describes: float | None = None
     reads: float | None = None
     refused: int = 0
-    """The number of refused calls."""
+    """The number of requests refused because of a rate limit."""
     _streams: dict[str, _Stream] = field(default_factory=dict)
     _of_table: dict[str, str] = field(default_factory=dict)
     _buckets: dict[str, Bucket] = field(default_factory=dict)
@@ -112,7 +113,6 @@ class ChangeStreams:
         return self._streams[self._of_table[table]].specification
 
     def switch_on(self, table: str, specification: Mapping[str, Any]) -> None:
-        """Start a new stream of a table."""
         label = f"2026-01-01T{len(self._streams):02}:00:00.000"
         arn = f"arn:aws:dynamodb:eu-central-1:123456789012:table/{table}/stream/{label}"
         self._streams[arn] = _Stream(arn, specification)
@@ -121,14 +121,14 @@ class ChangeStreams:
             self._open(self._streams[arn])
 
     def switch_off(self, table: str) -> None:
-        """End a table's stream: its records can be read for a day."""
+        """End a table's stream. Its records can be read for another day."""
         stream = self._streams[self._of_table[table]]
         stream.ended = True
         for shard in stream.shards.values():
             shard.closed = self.clock.now if shard.closed is None else shard.closed
 
     def settle(self) -> None:
-        """List all shards and return all records from now on."""
+        """List all existing shards, and return all existing records, in every later response."""
         for stream in self._streams.values():
             self._enable(stream)
             for shard in stream.shards.values():
@@ -137,7 +137,7 @@ class ChangeStreams:
                     kept.shown = 0
 
     def note(self, table: str, writes: Iterable[Write]) -> None:
-        """Record writes, if the table has an enabled stream."""
+        """Record writes if the table has an enabled stream."""
         arn = self._of_table.get(table)
         if arn is None:
             return
@@ -193,7 +193,7 @@ class ChangeStreams:
             self._close(stream, shard)
 
     def _close(self, stream: _Stream, shard: _Shard) -> None:
-        """Close a shard, and create one child or two. Each child is listed later."""
+        """Close a shard, and create one or two children, which are listed later."""
         shard.closed = self.clock.now
         listed = [stream.described + self._chance.randint(0, self.hidden) for _ in range(2)]
         start, end = shard.hashes.start, shard.hashes.stop
@@ -243,7 +243,7 @@ class ChangeStreams:
         return shard.closed is not None and self.clock.now - shard.closed > KEPT_SECONDS
 
     def _trim(self, shard: _Shard) -> None:
-        """Drop records that are older than a day."""
+        """Mark records older than a day as expired."""
         oldest = self.clock.now - KEPT_SECONDS
         shard.gone = next(
             (n for n, kept in enumerate(shard.records) if kept.at >= oldest), len(shard.records)

@@ -1,4 +1,4 @@
-"""Both maintenance modes with all faults: lag, throttling, late streams, expired credentials."""
+"""Both maintenance modes during lag, throttling, late streams and expiring credentials."""
 
 import asyncio
 import contextlib
@@ -31,7 +31,7 @@ def amazon(table: Table) -> Amazon:
 
 
 async def walks_are_exact(table: Table, product: str) -> int:
-    """Compare the results of some filters with an oracle of the table."""
+    """Compare walks of some filters with the table's comments. Return the number of comments."""
     store = Stores(table).comments
     rows = await recount.comments_of(store, product)
     for selection in list(oracle.selections(product))[::29]:
@@ -59,7 +59,7 @@ async def test_transactional_mode_is_exact_during_writes_and_a_rebuild(
 
 @contextlib.asynccontextmanager
 async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
-    """Another program that writes without a pause, during the block and after it."""
+    """Run another program that writes without a pause until the block ends."""
     stop = asyncio.Event()
 
     async def write() -> None:
@@ -80,7 +80,7 @@ async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
 async def test_stream_mode_is_exact_while_other_programs_write(
     table: Table, amazon: Amazon
 ) -> None:
-    """The stream's shards are listed late and split, records are late, and limits apply."""
+    """Shards split and are listed late, records are late, and rate limits apply."""
     streams = amazon.client_of_streams()
     amazon.streams.describes, amazon.streams.reads = 10.0, 5.0
     amazon.clock.pace = 1.0

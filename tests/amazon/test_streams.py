@@ -1,4 +1,4 @@
-"""The fake's streams: late, trimmed and limited, as AWS documents them."""
+"""The fake's streams: late, expiring and with rate limits, as AWS documents them."""
 
 from itertools import chain
 from typing import Any
@@ -26,7 +26,7 @@ async def streamed(table: Table, amazon: Amazon) -> tuple[str, Streams]:
 
 
 async def keys(streams: Streams, arn: str, shard: str) -> list[str]:
-    """Read a shard until it returns nothing, or ends."""
+    """Return the keys of a shard's records, up to the first empty response or the shard's end."""
     found: list[str] = []
     iterator: str | None = await streams.iterator(arn, shard, after=None)
     while iterator:
@@ -146,7 +146,7 @@ async def test_a_reader_that_sends_too_many_requests_is_refused(
 
 
 async def test_the_stream_uses_the_services_clock(table: Table, amazon: Amazon) -> None:
-    """This machine's clock has no effect."""
+    """The clock of this machine has no effect."""
     arn, streams = await streamed(table, amazon)
     await streams.describe(arn)
     assert abs((streams.now() - amazon.clock.date).total_seconds()) < 60
@@ -158,7 +158,7 @@ async def test_the_stream_uses_the_services_clock(table: Table, amazon: Amazon) 
 async def test_the_follower_describes_a_stream_less_often_than_the_limit(
     table: Table, amazon: Amazon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The limit is that of the account, so other programs need a part of it."""
+    """The rate limit is shared by all programs of the account."""
 
     async def sleep(seconds: float) -> None:
         amazon.clock.advance(seconds)

@@ -1,4 +1,4 @@
-"""The fake's throttling, and how the product reacts to it."""
+"""The fake's throttling, and the reaction of repositories to it."""
 
 import asyncio
 
@@ -38,7 +38,8 @@ async def test_a_partition_is_throttled_above_its_units_per_second(
         await put(amazon, table, text="x")
     await put(amazon, table, "b")
     amazon.clock.advance(0.5)
-    await put(amazon, table, text="x" * 2_500)  # the last request may exceed the units
+    # the last request may consume more units than are left
+    await put(amazon, table, text="x" * 2_500)
     amazon.clock.advance(0.3)
     with pytest.raises(ThrottledError):
         await put(amazon, table)
@@ -85,7 +86,7 @@ async def test_reads_of_a_partition_are_throttled_too(amazon: Amazon, table: Tab
 async def test_a_load_and_live_writes_to_throttled_partitions_lose_no_row(
     amazon: Amazon, table: Table
 ) -> None:
-    """Pages are complete too, because throttled requests are sent again."""
+    """Pages are complete too, because the client sends throttled requests again."""
     amazon.throttle.wcu, amazon.throttle.rcu, amazon.throttle.wait = 30, 60, 0.5
     store = Stores(table).comments
     rows = oracle.make_comments("42", 90, seed=2)

@@ -1,8 +1,8 @@
 """Throttling by partition: each partition of the table and of each index has units per second.
 
-A request is accepted while its partitions have units left. Its units are subtracted afterwards,
-so the last request may use more than is left. A write is also refused if an index has no units
-left for it. Some items of a batch may be refused alone.
+A request is accepted while its partitions have units left. Its units are subtracted afterwards, so
+the last request may consume more units than were left. A write is also refused if a partition of an
+index has no units left. A batch may be accepted in part.
 """
 
 import math
@@ -19,14 +19,17 @@ from tests.amazon.writes import IndexKeys, Key, Write, plain, size_of, written
 from tests.fakes import client_error
 
 _CODES = ("ThrottlingException", "ProvisionedThroughputExceededException")
-"""The error codes of on-demand tables, and of provisioned tables."""
+"""The error codes of on-demand tables and of provisioned tables."""
 
 _WRITE_BLOCK, _READ_BLOCK = 1_024, 4_096
 
 
 @dataclass
 class Bucket:
-    """Units that are refilled at a rate, up to those of a second. ``left`` may be negative."""
+    """A partition's units, refilled at ``rate`` per second up to ``rate``.
+
+    ``left`` may be negative.
+    """
 
     clock: Clock
     rate: float
@@ -37,7 +40,7 @@ class Bucket:
         self.left, self._at = self.rate, self.clock.now
 
     def open(self) -> bool:
-        """Return whether another request is accepted."""
+        """Return whether the bucket accepts another request."""
         now = self.clock.now
         self.left = min(self.rate, self.left + self.rate * (now - self._at))
         self._at = now
@@ -50,13 +53,16 @@ class Bucket:
 
 @dataclass
 class Throttle:
-    """The buckets of a table's partitions, in units a second; None means no limit."""
+    """The buckets of a table's partitions.
+
+    ``wcu`` and ``rcu`` are units per second; None means no limit.
+    """
 
     clock: Clock
     wcu: float | None = None
     rcu: float | None = None
     wait: float = 0.0
-    """Seconds by which each refusal advances the clock."""
+    """The number of seconds by which each refusal advances the clock."""
     refused: Counter[tuple[str | None, str]] = field(default_factory=Counter)
     """The number of refusals by index (None for the table) and partition."""
     written: Counter[tuple[str | None, str]] = field(default_factory=Counter)
@@ -65,13 +71,13 @@ class Throttle:
     _codes: Any = field(default_factory=lambda: cycle(_CODES))
 
     def error(self) -> DalError:
-        """Return the error of a throttled request, for either billing mode."""
+        """Return the error of a throttled request, with the code of each billing mode in turn."""
         return client_error(next(self._codes))
 
     # --- writes ---
 
     def blocked(self, table: str, indexes: Sequence[IndexKeys], *images: Item | None) -> bool:
-        """Return whether a write that changes an item from and to ``images`` is throttled now."""
+        """Return whether any partition that contains a row of these images refuses a write."""
         rows = {
             (index.name, index.partition(row))
             for image in images
@@ -83,7 +89,10 @@ class Throttle:
     def pay_for_writes(
         self, table: str, indexes: Sequence[IndexKeys], writes: Iterable[Write], times: int
     ) -> None:
-        """Subtract the units of writes. A transaction has ``times`` 2 for the table."""
+        """Subtract the units of writes.
+
+        ``times`` is 2 for a transaction, which pays double for the table.
+        """
         units: Counter[tuple[str | None, str]] = Counter()
         for write in writes:
             for index in indexes:
@@ -144,7 +153,7 @@ class Throttle:
 
 
 def _rewritten(index: IndexKeys, before: Item | None, after: Item | None) -> list[Item]:
-    """Return the index rows that a write changes: the old and the new row if a key changes."""
+    """Return the index rows that a write pays for: the larger row, or both if a key changes."""
     rows = [row for row in (before, after) if row is not None]
     if len(rows) == 2 and _same_place(index, *rows):
         return [max(rows, key=size_of)]
@@ -161,9 +170,9 @@ def admitted(
     arguments: dict[str, Any],
     blocked: Mapping[tuple[str, Key], bool],
 ) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """Return the accepted part of a write, and the entries of a batch that are refused.
+    """Return the accepted part of a write, and the refused entries of a batch.
 
-    Raises the error of a throttled request if nothing is accepted.
+    Raise the error of a throttled request if nothing is accepted.
     """
     if not any(blocked.values()):
         return arguments, {}

@@ -1,4 +1,4 @@
-"""Writes as changes of items, and the place of an item in each index."""
+"""Writes as changes of items, and the row of an item in each index."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dal.client.transport import Service
 from dal.table.items import Item, key_of
 
 Key: TypeAlias = tuple[str, str]
-"""The partition key and the sort key of an item."""
+"""The values of an item's partition key and sort key."""
 
 WRITES = frozenset(
     {"put_item", "update_item", "delete_item", "batch_write_item", "transact_write_items"}
@@ -17,7 +17,7 @@ _GET_BATCH = 100
 
 
 class Write(NamedTuple):
-    """A change of one item. None stands for a missing item."""
+    """A change of one item. ``before`` or ``after`` is None if the item does not exist."""
 
     key: Key
     before: Item | None
@@ -32,11 +32,11 @@ class IndexKeys:
     partition_key: str
     sort_key: str
     shows: frozenset[str] | None
-    """The attributes of its rows; None for all."""
+    """The attributes that the index projects; None for all."""
     local: bool
 
     def row(self, item: Item | None) -> Item | None:
-        """Return the row of an item in the index."""
+        """Return the row of an item in the index; None if the index does not contain the item."""
         if item is None or not (self.partition_key in item and self.sort_key in item):
             return None
         if self.shows is None:
@@ -49,7 +49,7 @@ class IndexKeys:
 
 
 def indexes_of(description: Mapping[str, Any]) -> Sequence[IndexKeys]:
-    """Return the indexes of a described table, the table itself first."""
+    """Return a described table's indexes. The table itself is the first."""
     keys = [one["AttributeName"] for one in description["KeySchema"]]
     found = [IndexKeys(None, keys[0], keys[1], None, local=True)]
     for kind in ("LocalSecondaryIndexes", "GlobalSecondaryIndexes"):
@@ -79,7 +79,7 @@ def written(operation: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str,
 
 
 def put_items(operation: str, arguments: Mapping[str, Any]) -> dict[Key, Item]:
-    """Return the complete items that a write puts, by key."""
+    """Return the complete items of a write's Put actions, by key."""
     if operation == "transact_write_items":
         actions = [action for entry in arguments["TransactItems"] for action in entry.values()]
     elif operation == "batch_write_item":
@@ -91,7 +91,7 @@ def put_items(operation: str, arguments: Mapping[str, Any]) -> dict[Key, Item]:
 
 
 async def read(engine: Service, table: str, keys: Iterable[Item]) -> dict[Key, Item]:
-    """Return the current items with these keys."""
+    """Return the current items with these keys, by key."""
     distinct = list({plain(key): key for key in keys}.values())
     found: dict[Key, Item] = {}
     for start in range(0, len(distinct), _GET_BATCH):
@@ -104,7 +104,7 @@ async def read(engine: Service, table: str, keys: Iterable[Item]) -> dict[Key, I
 
 
 def plain(key: Item) -> Key:
-    """Return the primary key of an item, or of its key, as strings."""
+    """Return the primary key of an item or of a key as strings."""
     return key["PK"]["S"], key["SK"]["S"]
 
 

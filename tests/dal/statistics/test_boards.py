@@ -1,4 +1,4 @@
-"""Products move on leaderboards after their counters change, also after races and faults."""
+"""The leaderboards after changes of counters, even after races and faults."""
 
 import asyncio
 
@@ -47,8 +47,8 @@ async def place(table: Table, key: StatisticsKey = WHOLE) -> str | None:
 
 
 async def settled(table: Table, product_id: str) -> None:
-    """Assert that the items equal those computed from the comments. Move no product."""
-    settle(table)  # an abandoned move may still be in progress, and the index is not settled then
+    """Assert that the statistics items equal those computed from the comments."""
+    settle(table)  # A cancelled move may still run, and then the index may not show it yet.
     rows = await recount.comments_of(Stores(table).comments, product_id)
     assert await recount.stored(table, product_id) == recount.expected(product_id, rows)
 
@@ -232,7 +232,7 @@ async def test_a_cancelled_move_stays_pending(table: Table) -> None:
 async def test_a_process_moves_a_limited_number_of_products_at_a_time(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If more products change, the others wait, which limits the load of the index's partition."""
+    """Other products wait, which limits the load of the index's partition."""
     monkeypatch.setattr(module, "WORK_SECONDS", 0)
     monkeypatch.setattr(module, "MOST_AT_ONCE", 3)
     boards, rounds = Boards(table), list[int]()
@@ -242,7 +242,7 @@ async def test_a_process_moves_a_limited_number_of_products_at_a_time(
         failed = await work(products)
         rounds.append(
             len(products)
-        )  # after the write: otherwise `finish` stops the last move and checks again
+        )  # after the write: otherwise `finish` cancels the last move and moves the products again
         return failed
 
     monkeypatch.setattr(boards, "_work_on_all", noted)

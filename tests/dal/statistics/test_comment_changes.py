@@ -185,7 +185,7 @@ def edit(number: int, beside: Sequence[Action] = (), **fields: object) -> Commen
 
 
 def taken(edits: list[CommentChange]) -> int:
-    """Return how many of the first ``edits`` fit in one batch."""
+    """Return how many of the edits fit in one batch."""
     bundle = TransactionBatch()
     return next((n for n, one in enumerate(edits) if not bundle.add(one)), len(edits))
 
@@ -197,7 +197,7 @@ def actions(edits: list[CommentChange]) -> int:
 
 
 def test_a_batch_leaves_space_for_its_counters_and_those_of_a_rebuild() -> None:
-    """All rows of one language need two statistics items."""
+    """Rows of one language need two counters: the language's own and the rebuild's."""
     edits = [edit(number) for number in range(150)]
     assert taken(edits) == MOST_ACTIONS - 2
     assert actions(edits[: taken(edits)]) == MOST_ACTIONS
@@ -247,7 +247,7 @@ def test_a_batch_has_a_maximum_size_in_bytes() -> None:
 
 
 def test_the_size_of_a_batch_is_counted_in_the_bytes_that_are_sent() -> None:
-    """A character outside the basic multilingual plane is 4 bytes in a request."""
+    """A character outside the basic multilingual plane has 4 bytes in a request."""
     assert taken([edit(number, text="\U0001f600" * 10_000) for number in range(40)]) == 22
 
 

@@ -77,7 +77,7 @@ def test_a_products_items_are_those_of_its_languages_and_its_leaderboard_item() 
 
 
 def test_a_count_below_zero_shows_as_zero() -> None:
-    """Such a count is wrong, and no client should see minus one comment."""
+    """A negative count is wrong, and clients must not see it."""
     item = counter_items.encode(StatisticsKey("42", "en"), RatingCounts((-2, 0, 0, 0, 3)))
     assert statistics_of([item]).total == 3
 
@@ -115,7 +115,7 @@ def test_no_change_of_counters_has_a_condition() -> None:
 async def test_actions_change_the_item_to_the_sum_of_the_changes(
     each_table: Table, language: str, steps: list[RatingCounts]
 ) -> None:
-    """This is also true below zero: a wrong count must still change."""
+    """This is also true for a negative sum, because a wrong count must still change."""
     key = StatisticsKey(f"a/{uuid.uuid4().hex}", language)
     held = RatingCounts()
     for change in steps:

@@ -1,4 +1,4 @@
-"""Concurrent writes of one product share transactions. A failed write does not fail the others."""
+"""Concurrent writes to one product share transactions. A failed write does not fail the others."""
 
 import asyncio
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ async def watched(table: Table, *faults: Fault) -> tuple[CommentRepository, Faul
 
 
 def transactions(client: FaultyClient) -> list[int]:
-    """The number of actions of each transaction."""
+    """Return the number of actions of each transaction."""
     return [
         len(arguments["TransactItems"])
         for operation, arguments in client.calls
@@ -70,9 +70,9 @@ async def test_different_products_do_not_wait_for_each_other(table: Table) -> No
 
 
 async def together(table: Table, rows: Sequence[Comment]) -> tuple[Sequence[object], list[int]]:
-    """Add rows concurrently. Return the outcome of each, and the sizes of the transactions.
+    """Add rows concurrently. Return the result of each, and the sizes of the transactions.
 
-    The first row is written alone, and the others, which have one language, together.
+    The repository writes the first row alone, and the others together if they have one language.
     """
     store, client = await watched(table)
     ends = await asyncio.gather(*map(store.add, rows), return_exceptions=True)
@@ -127,7 +127,7 @@ async def test_a_change_of_text_alone_touches_no_counter(table: Table) -> None:
 
 
 class Gate:
-    """A fault that delays an operation until the gate is opened."""
+    """A fault that delays an operation until the test opens the gate."""
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()
@@ -140,7 +140,7 @@ class Gate:
 
 
 async def test_a_client_that_disconnects_does_not_cancel_its_group(table: Table) -> None:
-    """This is true for the client that writes the group, and for a client that waits."""
+    """Neither the client whose request writes the group, nor a client that waits, may cancel it."""
     first, second = Gate(), Gate()
     store, _ = await watched(table, first, second)
     tasks = [asyncio.create_task(store.add(row)) for row in ROWS]
@@ -180,7 +180,7 @@ async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
     monkeypatch.setattr(retries, "DEADLINE", 2)
 
     async def lengthen(real: Operation, arguments: Answer) -> Answer:
-        """Let only the deadline of the waiting writes end. The store has time for their write."""
+        """Let the next writes have more time than the writes that already wait."""
         monkeypatch.setattr(retries, "DEADLINE", 60)
         return await real(**arguments)
 
@@ -195,7 +195,9 @@ async def test_a_write_in_progress_at_its_deadline_returns_its_outcome(
 
 
 async def test_concurrent_changes_of_counters_do_not_conflict(each_table: Table) -> None:
-    """Another process adds a comment rated 5 between the read of the mode and the transaction."""
+    """Meanwhile another process adds a comment rated 5 between the read of the mode and
+    the transaction.
+    """
 
     async def others_add(real: Operation, arguments: Answer) -> Answer:
         await Stores(each_table).comments.add(ROWS[1])

@@ -38,7 +38,7 @@ def test_a_new_text_changes_no_count() -> None:
     assert deltas(None, None) == {}
 
 
-# Texts and dates do not affect counts, and take hypothesis the longest time.
+# Only these fields affect counts. Without random texts and dates, hypothesis needs less time.
 rows = st.builds(
     comment,
     product_id=identifiers,
@@ -50,7 +50,7 @@ rows = st.builds(
 @MORE
 @given(st.lists(rows, max_size=8))
 def test_changes_in_any_order_add_up_to_the_final_counts(history: list[Comment]) -> None:
-    """The changes of one comment, added up in reverse order."""
+    """The changes of one comment are added in reverse order."""
     steps = [deltas(old, new) for old, new in pairwise([None, *history])]
     assert summed(reversed(steps)) == deltas(None, history[-1] if history else None)
 

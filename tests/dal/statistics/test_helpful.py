@@ -1,4 +1,4 @@
-"""Folds of helpful votes are exact after every race and fault, and lose no edit."""
+"""Folds of helpful votes are exact after every race and fault, and overwrite no edit."""
 
 import asyncio
 import random
@@ -37,12 +37,12 @@ async def added(table: Table, comment_id: str = "1", **fields: object) -> Stores
 
 
 def before_the_update(table: Table, fault: Fault) -> Table:
-    """Return a table with a fault in the third call, which is the update of a fold."""
+    """Return a table with a fault in its third call, in which a fold updates the comment."""
     return Table(FaultyClient(table.service, let_pass, let_pass, fault), table.name)
 
 
 async def shown(table: Table, comment_id: str = "1") -> int:
-    """Return the number of votes in a comment's item and in every index."""
+    """Return a comment's number of votes, which is the same in the item and its index rows."""
     item = await table.get(comment_key(comment_id))
     assert item is not None
     one = COMMENT.decode(item)
@@ -110,7 +110,9 @@ async def test_an_edit_keeps_the_votes_and_a_fold_keeps_the_edit(table: Table) -
 
 
 async def test_a_slow_fold_finds_that_it_stored_an_old_number(table: Table) -> None:
-    """Before the slow fold writes, another fold stores a number, and then the old number again."""
+    """Before the slow fold writes, another fold stores a new number, and a third the old
+    number again.
+    """
     stores = await added(table)
     await stores.votes.mark("1", "bob")
 
@@ -135,7 +137,8 @@ async def test_approving_folds_the_votes(table: Table) -> None:
     await stores.moderation.reject("1", one.created_at, "mo", "No.")
     with pytest.raises(errors.NotFoundError):
         await stores.votes.unmark("1", "bob")
-    await table.write([{"Delete": {"Key": vote_key("1", "bob")}}])  # as an erase does
+    # as the erasure of a user deletes votes
+    await table.write([{"Delete": {"Key": vote_key("1", "bob")}}])
     await stores.folds.correct(["1"])
     await stores.moderation.approve("1", one.created_at, "mo")
     assert stores.folds.pending == {"1"}
@@ -194,7 +197,7 @@ async def test_deleting_a_comment_deletes_its_votes(table: Table) -> None:
 
 
 class Storm:
-    """Votes and withdrawn votes in three processes, during edits and a deletion."""
+    """Votes, withdrawn votes, edits and a deletion in three processes."""
 
     def __init__(self, table: Table, seed: int) -> None:
         self._table = table
@@ -204,15 +207,17 @@ class Storm:
         self._writing = {one: asyncio.Lock() for one in (*self._texts, "deleted")}
         self._voted: set[tuple[str, str]] = set()
         self.conflicts = 0
-        """The number of edits that failed because of other requests."""
+        """The number of edits that failed because of concurrent writes."""
 
     @property
     def folded(self) -> int:
-        """The number of folds that wrote a number."""
+        """The number of folds that wrote a number of votes."""
         return sum(store.folds.folded for store in self._processes)
 
     async def settle(self) -> None:
-        """Let every process read the maintenance mode, and wait for its earlier writes."""
+        """Make each process read the maintenance mode again, and wait for the writes in
+        progress.
+        """
         for store in self._processes:
             store.maintenance.forget()
         for lock in self._writing.values():
@@ -226,9 +231,9 @@ class Storm:
         meanwhile: Awaitable[None] | None = None,
         count: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Run everything in parallel, and check every number and text.
+        """Run all writes concurrently, then check every number of votes and every text.
 
-        ``count`` runs before the counters of ratings are verified.
+        ``count`` runs before the rating counters are verified.
         """
         for comment_id in self._writing:
             await added(self._table, comment_id)

@@ -62,7 +62,7 @@ async def test_a_new_table_is_complete(clients: Clients, dynoxide_url: str) -> N
 
 
 async def test_a_restored_table_is_not_complete(table: Table) -> None:
-    """The items of a backup are from different moments, and the restored table has another id."""
+    """A backup's items are from different moments. The restored table has another table id."""
     assert (await MaintenanceStore(table).read()).exact
     item = await table.get(mode.KEY)
     assert item is not None
@@ -129,7 +129,8 @@ async def test_the_mode_is_read_at_most_every_five_seconds(
 
 
 def test_the_wait_for_writers_is_longer_than_any_unfinished_write() -> None:
-    """A write may read the mode just before an announcement, cache it, and use its whole deadline.
+    """A write may cache the mode just before the announcement, and use its whole deadline.
+
     It may send its last attempt just before the deadline.
     """
     assert SETTLE_SECONDS > KEPT_SECONDS + DEADLINE + ATTEMPT_SECONDS
@@ -214,7 +215,7 @@ async def test_the_generation_of_a_rebuild_does_not_count_as_a_change_of_a_row(
 
 
 async def test_a_rebuild_between_read_and_write_fails_the_condition(table: Table) -> None:
-    """Comments that a rebuild has counted must be subtracted from its counters again."""
+    """The deletion must subtract the comment from the rebuild's counters too."""
     await Stores(table).comments.add(ROWS[0])
     held = await table.get(comment_key(ROWS[0].comment_id)) or {}
     await table.put_many([held | {COUNTED: {"N": "4"}}])

@@ -38,7 +38,7 @@ from tests.strategies import TIES, comment
 
 @dataclass
 class Counted:
-    """Answers each Query with one item, whose number of fives is the number of earlier Queries."""
+    """Answers each Query with one item. The n-th response counts n comments rated 5."""
 
     requests: list[QueryRequest] = field(default_factory=list)
     pages: int = 1
@@ -181,7 +181,7 @@ async def test_planning_uses_the_process_own_writes(table: Table) -> None:
 
 
 async def test_each_item_is_decoded_once(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The decoded item is used for counts on pages and for ranks on leaderboards."""
+    """Counts on pages and ranks on leaderboards share the decoded item."""
     store = Stores(table)
     await store.comments.put_many(oracle.make_comments("42", 40, seed=1))
     decoded: list[Item] = []
@@ -238,7 +238,7 @@ async def test_only_the_first_read_of_a_product_reads_rows_for_their_size(table:
 
 
 async def test_a_row_has_the_same_size_in_every_index(table: Table) -> None:
-    """Otherwise the row size of a list would change from page to page."""
+    """Otherwise the estimated row size would change with the index that a page reads."""
     one = comment(product_id="42", language="en", rating=1, verified_purchase=True)
     one = one._replace(photos=(Photo("https://shop.example/kettle.jpg"),))
     rows = [one._replace(comment_id=f"{n}") for n in range(9)]
@@ -264,7 +264,8 @@ async def test_a_product_without_statistics_has_no_estimate(table: Table) -> Non
 async def test_row_locations_are_remembered_for_the_products_that_were_read_last(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dal.statistics.reader.KEPT_LOCATIONS", 50)  # the weight of two lists
+    # the weight of two products' locations
+    monkeypatch.setattr("dal.statistics.reader.KEPT_LOCATIONS", 50)
     provider = provider_of(table)
     store = Stores(table)
     for product in ("1", "2", "3"):
@@ -281,7 +282,7 @@ async def test_row_locations_are_remembered_for_the_products_that_were_read_last
 
 
 async def test_sizes_equal_those_of_the_engine(table: Table) -> None:
-    """A page whose rows fill exactly one block costs one block."""
+    """The estimate is exact even if the page's rows fill exactly one block of read capacity."""
     rows = [
         comment(f"é{n}", product_id="42", text="日本" * 100, rating=5, language="ja")
         for n in range(20)

@@ -81,7 +81,7 @@ async def test_a_slow_write_does_not_delay_other_writes_on_its_product(table: Ta
 async def test_observers_receive_the_writes_of_a_comment_in_order(
     table: Table, mode: MaintenanceMode
 ) -> None:
-    """This is also true if the response to the earlier write is late."""
+    """The order is right even if the response to the first write is late."""
     if mode is MaintenanceMode.STREAM:
         await in_stream_mode(table)
     told: list[tuple[Comment | None, Comment | None]] = []
@@ -128,7 +128,7 @@ async def test_of_many_rows_only_those_that_other_clients_changed_are_read_again
 
 async def test_several_writes_with_lost_responses_succeed(streamed: Table) -> None:
     store, client = watched(streamed)
-    client._faults = [let_pass, *[lose_answer] * 20]  # it first reads whether the rows exist
+    client._faults = [let_pass, *[lose_answer] * 20]  # first, the repository reads which rows exist
     assert await store.put_many(ROWS[:40]) == Outcome(new=40)
     client._faults = [lose_answer] * 3
     edge = edge_of(await store.add(ROWS[50], "key"))

@@ -1,4 +1,4 @@
-"""Fixtures of the stream's tests: tables that record their changes, on both engines."""
+"""Fixtures of the stream's tests: tables in maintenance mode stream, on both engines."""
 
 import pytest
 
@@ -12,13 +12,13 @@ from tests.dal.stream.histories import begin_counting, one_shard
 
 @pytest.fixture
 async def table(table: Table) -> Table:
-    """A new table on dynoxide. The test counts its stream."""
+    """A new table on dynoxide in maintenance mode stream. The test provides the records."""
     return await followed(table)
 
 
 @pytest.fixture
 async def each_table(each_table: Table) -> Table:
-    """A new table on each engine. The test counts its stream."""
+    """A new table on each engine, in maintenance mode stream, without a stream."""
     return await followed(each_table)
 
 
@@ -30,7 +30,7 @@ async def followed(table: Table) -> Table:
 
 @pytest.fixture
 async def streamed(each_table: Table, streams: Streams) -> Table:
-    """A new table with a counted stream, on each engine."""
+    """A new table on each engine, whose stream is counted from its first record."""
     one_shard(each_table)
     await begin_counting(each_table, streams)
     return each_table
@@ -38,6 +38,6 @@ async def streamed(each_table: Table, streams: Streams) -> Table:
 
 @pytest.fixture
 async def begun(table: Table) -> Table:
-    """A new table for a fake stream that begins at START."""
+    """A new table, counted up to START. The test provides a fake stream."""
     await Checkpoints(table, "s").raise_watermark(START)
     return table

@@ -1,4 +1,4 @@
-"""A fake of DynamoDB Streams: shards split, iterators expire, and records disappear."""
+"""A fake of DynamoDB Streams with shards in memory. Shards split, iterators and records expire."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,10 @@ class FakeShard:
 
 @dataclass
 class FakeStreams:
-    """The service's operations on shards in memory. ``read`` lists the results of GetRecords."""
+    """The service's operations.
+
+    ``read`` lists the shard and sequence number of each returned record.
+    """
 
     shards: dict[str, FakeShard] = field(default_factory=dict)
     enabled: bool = True
@@ -44,7 +47,7 @@ class FakeStreams:
         return answer
 
     def describe_stream(self, StreamArn: str, ExclusiveStartShardId: str = "") -> dict[str, Any]:  # noqa: N803 - the service's names
-        names = [*reversed(self.shards)]  # children first, as nothing forbids
+        names = [*reversed(self.shards)]  # children first: the API promises no order
         start = names.index(ExclusiveStartShardId) + 1 if ExclusiveStartShardId else 0
         page = names[start : start + _PAGE]
         answer = {

@@ -1,4 +1,4 @@
-"""Histories: writes of a program that does not know the counters, and the correct counts."""
+"""Histories: random writes without counter updates, and checks of the counters."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -23,14 +23,14 @@ PRODUCTS = ("41", "42", "43")
 
 @dataclass(frozen=True)
 class Step:
-    """A change of a comment to ``new``; None for a deletion."""
+    """A change of a comment from ``old`` to ``new``. None means that the comment does not exist."""
 
     old: Comment | None
     new: Comment | None
 
 
 def history(seed: int, length: int) -> Iterator[Step]:
-    """Adds, deletes, and edits of rating, language, product or text alone."""
+    """Yield random adds, deletions, and edits of rating, language, product or text."""
     chance = random.Random(seed)
     fresh = iter(oracle.make_comments("h", length, seed=seed))
     living: list[Comment] = []
@@ -60,7 +60,7 @@ def edited(comment: Comment, chance: random.Random) -> Comment:
 
 
 async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> None:
-    """Write items without changing a counter."""
+    """Write comments without updating counters."""
     for step in steps:
         if step.new is not None:
             await table.put_many([COMMENT.encode(step.new)])
@@ -69,20 +69,20 @@ async def write_raw(table: Table, steps: Sequence[Step] | Iterator[Step]) -> Non
 
 
 async def begin_counting(table: Table, streams: Streams) -> None:
-    """Switch on a stream that is counted from its first record."""
+    """Start a stream whose records are counted from the first one."""
     arn, before = await begin(table, streams)
     await Checkpoints(table, label_of(arn)).begin(before, streams.now())
 
 
 def one_shard(table: Table) -> None:
-    """Make the next stream a single shard without delays."""
+    """Make the next stream on Amazon's fake a single shard without late records."""
     amazon = amazon_of(table)
     if amazon is not None:
         amazon.streams.shards, amazon.streams.capacity, amazon.streams.late = 1, 10**9, 0
 
 
 async def all_records(table: Table, streams: Streams) -> tuple[str, list[Record]]:
-    """Return all records of the only shard."""
+    """Return the id of the stream's only shard, and all its records."""
     arn = await admin.stream(table)
     assert arn is not None
     (shard,) = (await streams.describe(arn)).shards
@@ -109,7 +109,7 @@ async def check_all(table: Table) -> int:
 
 
 def made(sequence: int, product_id: str) -> Record:
-    """Return the record of an add, as the service returns it."""
+    """Return the stream record of an added comment."""
     item = COMMENT.encode(comment(f"{product_id}-{sequence}", product_id=product_id))
     return {
         "eventID": f"event-{sequence}",

@@ -14,6 +14,7 @@ def run(connection: TableAddress, ready: Pipe) -> None:
 async def _follow(connection: TableAddress, ready: Pipe) -> None:
     async with connect(connection) as table, connect_streams(connection) as streams:
         follower = await open_follower(table, streams)
-        await follower.round()  # the first takes longest, because both clients are opened
+        # The first round takes longest, because it opens both clients' connections.
+        await follower.round()
         ready.send(None)
         await follow(table, streams)

@@ -1,4 +1,4 @@
-"""The applier on real streams: records that are repeated, late or split are counted once."""
+"""The applier on real streams: it counts repeated, late or split records once."""
 
 import asyncio
 import random
@@ -45,7 +45,7 @@ async def test_the_records_of_a_history_are_counted(streamed: Table, streams: St
 @SECOND_IN_SOAK
 @pytest.mark.parametrize("seed", range(3))
 async def test_repeated_records_count_once(streamed: Table, streams: Streams, seed: int) -> None:
-    """Batches begin at any record before the checkpoint. The caller's checkpoint is outdated."""
+    """Each batch begins before the checkpoint. The caller's checkpoint is outdated."""
     found = await records(streamed, streams, seed=10 + seed)
     chance = random.Random(seed)
     held = [Checkpoint(SHARD)]
@@ -105,7 +105,7 @@ async def test_concurrent_appliers_of_the_same_records_count_once(
 async def test_changes_that_cancel_each_other_out_still_move_the_checkpoint(
     streamed: Table, streams: Streams
 ) -> None:
-    """Otherwise another applier that has read only the first half would skip the second half."""
+    """Otherwise another applier, whose batch has only the first change, would count that change."""
     steps = list(history(50, 1))
     await write_raw(streamed, [*steps, type(steps[0])(steps[0].new, None)])
     _, found = await all_records(streamed, streams)
@@ -120,7 +120,7 @@ async def test_a_transaction_has_at_most_100_actions(table: Table) -> None:
     found = [made(number, f"p{number}") for number in range(1, 301)]
     await applier(Table(client, table.name)).apply(Checkpoint(SHARD), found)
     sizes = [len(call[1]["TransactItems"]) for call in client.calls if "TransactItems" in call[1]]
-    assert len(sizes) == 4  # 300 products with one counter each, and a checkpoint
+    assert len(sizes) == 4  # 300 counters, and a checkpoint in each transaction
     assert max(sizes) == 100
 
 
@@ -163,7 +163,7 @@ async def test_a_shard_without_records_finishes(table: Table) -> None:
 async def test_a_shard_that_a_recount_has_not_read_begins_at_its_first_record(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the applier of this record stores a checkpoint."""
+    """The recount stores no checkpoint for this shard. The applier stores the first one."""
     monkeypatch.setattr(retries, "DEADLINE", 1.0)
     await Checkpoints(table, "s").begin([Checkpoint(SHARD), Checkpoint("other", "3")], START)
     assert (await Checkpoints(table, "s").read(["other"]))["other"].sequence == "3"

@@ -63,7 +63,7 @@ def follower_of(table: Table, fake: FakeStreams, clock: Callable[[], datetime]) 
 
 
 async def exhaust(follower: Follower, clock: Clock) -> None:
-    """Run rounds until no record is left, also after the shards are listed again."""
+    """Run rounds until the follower finds no more records, even after it lists the shards again."""
     for _ in range(3):
         while await follower.round():
             pass
@@ -161,7 +161,7 @@ async def test_without_a_stream_the_error_says_what_to_do(table: Table, streams:
 
 
 async def test_the_counts_of_a_new_stream_start_at_zero(streamed: Table, streams: Streams) -> None:
-    """A recount can therefore start from the table, at any position of the old stream."""
+    """So a recount of the table can begin without reading the old stream."""
     before = await admin.stream(streamed)
     olds = [comment(f"old-{number}", product_id="42") for number in range(12)]
     await write_raw(streamed, [Step(None, old) for old in olds])
@@ -215,13 +215,13 @@ async def test_an_idle_follower_writes_no_records(streamed: Table, streams: Stre
     while await follower.round():
         pass
     busy = [await follower.round() for _ in range(5)]
-    assert busy[1:] == [False] * 4  # the record of the watermark was read once
+    assert busy[1:] == [False] * 4  # the first round reads the record of the stored watermark
 
 
 async def test_an_idle_follower_notices_a_change_to_transactional_mode(
     begun: Table,
 ) -> None:
-    """There is no record that would make the follower read the mode."""
+    """No record arrives, after which the follower would read the mode."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -234,7 +234,7 @@ async def test_an_idle_follower_notices_a_change_to_transactional_mode(
 
 
 async def test_parent_shards_are_read_before_their_children(begun: Table) -> None:
-    """A comment's edit is in the child of the shard with its add, and must be counted later."""
+    """A comment's add may be in a shard, and its edit in a child. The add must be counted first."""
     family = {
         "a": shard_of([made(n, "42") for n in range(1, 8)], closed=True),
         "b": shard_of([made(n, "42") for n in range(8, 11)], "a", closed=True),
@@ -271,7 +271,7 @@ async def test_a_child_shard_waits_for_its_parent_also_after_a_restart(begun: Ta
     }
     clock, rounds = Clock(), 0
     while not (await stored(begun, "a")).done:
-        fake = FakeStreams(family)  # a new process with each round
+        fake = FakeStreams(family)  # a new follower for each round, as after a restart
         await follower_of(begun, fake, clock).round()
         assert fake.opened == ["a"]
         rounds += 1
@@ -339,7 +339,7 @@ async def test_lost_changes_stop_the_follower(begun: Table, *, running: bool) ->
 async def test_a_shard_whose_first_records_may_have_expired_stops_the_follower(
     begun: Table, *, started: bool
 ) -> None:
-    """The service does not report the loss if the shard was never read."""
+    """If the follower never read the shard, the service reports no lost records."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     if started:
         await exhaust(follower_of(begun, fake, clock), clock)
@@ -360,7 +360,7 @@ async def test_a_shard_that_the_follower_missed_within_a_day_is_read(begun: Tabl
 
 
 async def test_records_that_change_no_count_still_move_the_checkpoint(begun: Table) -> None:
-    """Otherwise a day of such records would look like lost changes after a restart."""
+    """Otherwise the follower reports lost changes if it restarts after a day of such records."""
     fake, clock = FakeStreams({"a": shard_of([made(1, "42")])}), Clock()
     follower = follower_of(begun, fake, clock)
     await exhaust(follower, clock)
@@ -411,7 +411,7 @@ async def test_a_follower_waits_for_an_unreachable_engine(
 
 @pytest.mark.parametrize("lost", [True, False])
 async def test_a_failed_round_is_repeated(begun: Table, *, lost: bool) -> None:
-    """The same follower continues, whether the transaction was executed or not."""
+    """The same follower continues, whether DynamoDB executed the transaction or not."""
     client = FaultyClient(begun.service)
     fake, clock = FakeStreams({"a": shard_of([made(n, "42") for n in range(1, 9)])}), Clock()
     follower = follower_of(Table(client, begun.name), fake, clock)

@@ -1,4 +1,4 @@
-"""The follower's metrics: the time up to which it has counted."""
+"""The follower's metric: the time up to which it has counted."""
 
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from tests.server.observability.observed import by, scraped, value
 
 
 def late(sequence: int, seconds: int) -> Record:
-    """Return the record of an add some seconds before START."""
+    """Return the record of a comment added some seconds before START."""
     record = made(sequence, "42")
     record["dynamodb"]["ApproximateCreationDateTime"] = START - timedelta(seconds=seconds)
     return record

@@ -54,7 +54,7 @@ async def write_until(stop: asyncio.Event, table: Table, seed: int) -> None:
 
 @asynccontextmanager
 async def living(connection: TableAddress) -> AsyncIterator[None]:
-    """Run a follower in another process, and kill it after the block."""
+    """Run a follower in another process until the block ends, then kill it."""
     here, there = PROCESSES.Pipe()
     process = PROCESSES.Process(target=run, args=(connection, there))
     process.start()
@@ -71,7 +71,7 @@ async def living(connection: TableAddress) -> AsyncIterator[None]:
 
 
 async def sequence(table: Table, streams: Streams) -> int:
-    """Return the sequence number up to which the only shard was applied."""
+    """Return the sequence number of the last counted record of the only shard."""
     arn = str(await admin.stream(table))
     (shard,) = (await streams.describe(arn)).shards
     checkpoints = await Checkpoints(table, label_of(arn)).read([shard.shard_id])

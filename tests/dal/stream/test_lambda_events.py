@@ -1,7 +1,6 @@
-"""Events as AWS documents them: contents of a delivery, repeated and invalid deliveries.
+"""Lambda's events in the form that AWS documents: repeated, halved and invalid deliveries.
 
-``events/delivery.json`` is in the documented form of Lambda's events of DynamoDB. None was recorded
-in an account.
+``events/delivery.json`` was written from AWS's documentation, not recorded in an account.
 """
 
 import copy
@@ -25,12 +24,14 @@ TEA = {
     "S#en": {"count_4": "1", "count_5": "1", "count_total": "2"},
     "S#de": {"count_3": "1", "count_total": "1"},
 }
-"""The counts by language of three comments: one edited, one with a new text, and one that was
-invalid at first."""
+"""The counters, by language, after all records.
+
+One comment was edited, one has a new text, and one was invalid at first.
+"""
 
 
 async def counted(table: Table, product: str) -> dict[str, dict[str, str]]:
-    """The counts of a product, without its leaderboard keys."""
+    """Return the stored counts of a product by language."""
     stored = await recount.stored(table, product)
     return {
         sort_key: {name: count for name, count in item.items() if name.startswith("count_")}
@@ -54,7 +55,7 @@ async def test_a_delivery_that_failed_at_any_record_is_counted_when_it_is_repeat
 
 
 async def test_a_delivery_that_is_halved_repeatedly_counts_once(table: Table) -> None:
-    """Lambda can halve a failed delivery. Each half is delivered after the whole."""
+    """Lambda can halve a failed delivery and deliver each half again."""
 
     async def deliver(records: list[Record]) -> None:
         if len(records) > 1:
@@ -78,7 +79,7 @@ async def test_a_record_that_is_twice_in_a_delivery_counts_once(table: Table) ->
 async def test_an_uncountable_comment_does_not_stop_a_delivery(
     table: Table, attribute: str, value: str
 ) -> None:
-    """DynamoDB always refuses such a counter, so all later records would wait."""
+    """DynamoDB would refuse this counter every time, so all later records would wait."""
     poison = copy.deepcopy(RECORDS[0])
     poison["eventID"] = "poison"
     poison["dynamodb"]["NewImage"][attribute] = {"S": value}

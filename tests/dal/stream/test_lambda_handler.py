@@ -1,4 +1,4 @@
-"""The Lambda handler: deliveries that are repeated, partly failed or overlapping count once."""
+"""The Lambda handler: repeated, partly failed and overlapping deliveries count once."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ ARN = "arn:aws:dynamodb:local:0:table/t/stream/2026-01-01T00:00:00.000"
 
 
 def delivered(records: Sequence[Record], arn: str = ARN) -> list[Record]:
-    """Records as Lambda delivers them: with the ARN of the stream, and times as numbers."""
+    """Return records as Lambda delivers them: with the stream's ARN, and times as numbers."""
     return [
         {
             **record,
@@ -148,7 +148,10 @@ async def test_the_handler_reads_its_settings_from_the_environment(
 
 @pytest.fixture
 def invocations() -> Iterator[None]:
-    """The event loop and client that the handler keeps between invocations, closed at the end."""
+    """Create the event loop and client that the handler keeps between invocations.
+
+    Close them at the end.
+    """
     yield
     runner = lambda_handler._runner()
     runner.run(lambda_handler._clients.aclose())

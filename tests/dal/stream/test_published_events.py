@@ -1,4 +1,4 @@
-"""The stack's pipe sends changes of comments in the form of docs/events.md."""
+"""The stack's EventBridge pipe sends changes of comments in the form of docs/events.md."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ TEA = Comment(
 
 
 def passes(pattern: Any, value: Any) -> bool:
-    """Return whether EventBridge's pattern matches: objects by name, lists as alternatives."""
+    """Return whether an EventBridge pattern matches: objects by name, lists as alternatives."""
     if isinstance(
         pattern, Mapping
     ):  # EventBridge flattens both, so a missing parent is not an object
@@ -93,7 +93,7 @@ async def test_every_change_of_a_comment_is_an_event_and_no_other_change_is(
 
 
 def changed(record: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return a change as docs/events.md describes it."""
+    """Return a comment's change in the form of docs/events.md."""
     images = record["dynamodb"]
     before, after = (
         "exists" if "product" in images.get(name, {}) else "does not exist"
@@ -126,7 +126,7 @@ def test_the_pipe_is_off_unless_a_bus_is_named() -> None:
 
 
 def test_a_change_before_the_pipe_reads_a_new_stream_is_an_event() -> None:
-    """A rebuild in mode stream creates a new stream, which the pipe reads later."""
+    """A rebuild in mode stream creates a new stream. The pipe begins to read it later."""
     source = resources()["Events"]["Properties"]["SourceParameters"]["DynamoDBStreamParameters"]
     assert source["StartingPosition"] == "TRIM_HORIZON"
     assert source["MaximumRetryAttempts"] == source["MaximumRecordAgeInSeconds"] == -1
