@@ -1,4 +1,4 @@
-"""A product with statistics on a fake engine, read in the same way as the repository reads it."""
+"""A product with statistics on a fake engine, read by the same classes as in a repository."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,16 +19,16 @@ from tests.oracle import walk_pages
 
 
 class _Complete:
-    """A maintenance mode in which every comment is counted, by the transaction that writes it."""
+    """A transactional maintenance mode in which every comment is counted."""
 
     async def current(self) -> Maintenance:
         return Maintenance(complete=True)
 
 
 class KnownProduct:
-    """Reads pages of an entity.
+    """A reader of one product's pages.
 
-    Plans use exact statistics, and the row locations of earlier pages.
+    Plans use exact statistics and the row locations of earlier pages.
     """
 
     def __init__(self, entity: Entity[Comment], comments: Sequence[Comment], **fake: Any) -> None:

@@ -46,12 +46,16 @@ selections = st.builds(
     st.booleans(),
     st.sampled_from([None, *Order]),
 )
-ends = st.none() | rows.map(comment_position)  # of a row, of a deleted row, or between rows
+# the position of a row or of a deleted row, or one between rows
+ends = st.none() | rows.map(comment_position)
 cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)
 
 
 def placed(cut: Slice, selection: Selection) -> Slice:
-    """Return the slice with ends in the selection's order, from ends that are positions by date."""
+    """Return a slice whose ends are positions in the selection's order.
+
+    The ends of ``cut`` are positions in the order by date.
+    """
 
     def end(position: str | None) -> str | None:
         if position is None or selection.order is None:
@@ -81,6 +85,6 @@ async def read(engine: FakeEngine, selection: Selection, cut: Slice) -> Page[Com
 
 
 def listed(comments: list[Comment], selection: Selection) -> list[str]:
-    """Return the positions of the selected comments, in the order of the list."""
+    """Return the positions of the selected comments in list order."""
     kept = oracle.selected(comments, selection)
     return [oracle.position_in(selection.order, comment) for comment in kept]

@@ -1,4 +1,4 @@
-"""Makes plans as the executor does."""
+"""Makes plans in the same way as the executor."""
 
 from collections.abc import Sequence
 

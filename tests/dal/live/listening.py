@@ -1,4 +1,4 @@
-"""The events of a listener, and the list that results from them."""
+"""A listener's waiting events, and the list of comments that results from events."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,12 +19,12 @@ def comment(number: int, rating: int = 5, language: str = "en", edits: int = 0) 
 
 
 async def waiting(listener: Listener) -> list[CommentEvent]:
-    """Return the events that are in the listener's queue now."""
+    """Return the events in the listener's queue."""
     return [await anext(listener) for _ in range(len(listener._waiting))]
 
 
 def applied(shown: dict[str, Comment], events: list[CommentEvent]) -> None:
-    """Apply events to a list. An event that does not fit was missed or sent twice."""
+    """Apply events to a list. Fail if an event is missing or repeated."""
     for event in events:
         assert event.change is not None
         key = event.change.position

@@ -1,4 +1,4 @@
-"""The log: order, resuming, filters, and slow listeners."""
+"""The log of events: order, resuming, filters, and slow listeners."""
 
 import random
 from itertools import pairwise
@@ -27,7 +27,7 @@ KIND = CommentEventKind
 
 
 def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Random) -> None:
-    """Add, edit or delete a comment, as a repository does. An id is used only once."""
+    """Tell the broker that a comment was added, edited or deleted. No id is used again."""
     number = dice.choice([*table, len(broker.log._entries)])
     old = table.get(number)
     if old is None:
@@ -117,7 +117,7 @@ async def test_the_last_event_shows_the_newest_state_for_changes_in_any_order(
 
 
 async def test_edits_with_equal_versions_do_not_loop_forever() -> None:
-    """If two clocks differ, a comment may get the same version twice."""
+    """If the clocks of two servers differ, a comment may get the same version twice."""
     broker = InProcessBroker()
     listener = broker.log.listen(ALL, None)
     one, other = comment(1, edits=1), comment(1, edits=2)

@@ -1,4 +1,4 @@
-"""Several servers send changes through a real Redis: equal order and numbers after any fault."""
+"""Several servers send changes through a real Redis: after any fault, all have the same events."""
 
 import asyncio
 import logging
@@ -36,7 +36,7 @@ def lasting() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def redis(lasting: RedisServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Redis]:
-    """An empty Redis, with a separate client. Servers send heartbeats quickly."""
+    """A client of an empty Redis. Servers send heartbeats at short intervals."""
     monkeypatch.setattr(redis_stream, "HEARTBEAT_INTERVAL", 0.1)
     async with Redis.from_url(lasting.url, protocol=2) as client:
         await client.flushall()
@@ -90,7 +90,7 @@ async def test_a_restarted_server_continues_the_epoch(redis: Redis, lasting: Red
             resumed = starts.log.listen(ALL, stays.log.last._replace(number=0))
             assert await kinds(resumed, 2) == [KIND.ADDED, KIND.DELETED]
         assert await kinds(listener, 3) == [KIND.READY, KIND.ADDED, KIND.DELETED]
-        await asyncio.sleep(0.3)  # several heartbeats: no server is missed
+        await asyncio.sleep(0.3)  # several heartbeats, so that a missing server would be noticed
         assert await waiting(listener) == []
 
 
@@ -231,7 +231,7 @@ async def test_changes_that_wait_for_redis_have_a_maximum_size(
             for number in range(1_000):
                 broker.changed(None, comment(number))
                 assert sum(len(line) for _, line in broker._unpublished) == broker._bytes <= 10_000
-            while not broker._unpublished:  # the last change exceeded the maximum
+            while not broker._unpublished:  # until the change that exceeds the limit of the backlog
                 broker.changed(None, comment(1_000))
             left = len(broker._unpublished)
             server.start()
@@ -271,7 +271,10 @@ async def test_an_unreadable_entry_causes_a_reload(redis: Redis, lasting: RedisS
 
 @dataclass
 class Shopper:
-    """A client that applies events to its list, at one of the servers. It reloads after RELOAD."""
+    """A client that listens to one of the servers and applies events to its list.
+
+    It reloads after RELOAD.
+    """
 
     table: dict[int, Comment]
     listener: Listener
@@ -320,7 +323,7 @@ async def test_after_any_fault_lists_equal_the_table(
 
 
 async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
-    """Wait until all servers have published and received all changes, and none is missing."""
+    """Wait until all servers have published and received all changes."""
     async with Redis.from_url(server.url, protocol=2) as client, asyncio.timeout(60):
         while True:
             newest: Any = await client.xrevrange(made[0]._stream, count=1)
@@ -333,7 +336,7 @@ async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
 
 
 def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: random.Random) -> None:
-    """Add, edit or delete a comment, as a repository does. An id is used only once."""
+    """Tell the broker that a comment was added, edited or deleted. No id is used again."""
     number = dice.choice([*table, number, number])
     old = table.pop(number, None)
     if old is None:
@@ -344,7 +347,7 @@ def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: ran
 
 
 async def fail(server: RedisServer, dice: random.Random) -> None:
-    """Kill Redis and start it again, or empty it, or cut all connections."""
+    """Kill and restart Redis, or empty it, or cut all connections."""
     fault = dice.randrange(3)
     if fault == 0:
         server.kill()

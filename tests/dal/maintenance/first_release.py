@@ -1,8 +1,8 @@
 """The table of the first release: only comments, in four global indexes.
 
-Comments were not counted, and no item expired. An item is written here as that release wrote it.
-Local indexes came later. Most tests create the table with today's local indexes, because an upgrade
-cannot add them.
+That release counted no comments, and its items did not expire. Items are written here in its form.
+Local indexes were added in a later release. Most tests create the table with today's local indexes,
+because an upgrade cannot add them.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ _INDEXES = {"all": "GSI4PK", "byLang": "GSI2PK", "byRating": "GSI3PK", "byLangAn
 
 
 def definition(name: str, *, local: bool) -> dict[str, Any]:
-    """CreateTable's arguments, with today's local indexes or none."""
+    """Return CreateTable's arguments, with today's local indexes or none."""
     indexes = table_definition(name, INDEXES)["LocalSecondaryIndexes"] if local else []
     sort_keys = [one["KeySchema"][1]["AttributeName"] for one in indexes]
     keys = ("GSI2PK", "GSI3PK", "GSI4PK", "GSIPK", "GSISK", "PK", "SK", *sort_keys)
@@ -45,7 +45,7 @@ def definition(name: str, *, local: bool) -> dict[str, Any]:
 
 
 def item(comment: Comment) -> Item:
-    """A comment as it was stored."""
+    """Return a comment's item in the form of the first release."""
     product, language, rating = escape(comment.product_id), comment.language, str(comment.rating)
     data = {"title": comment.title, "text": comment.text, "username": comment.username}
     strings = {
@@ -63,7 +63,7 @@ def item(comment: Comment) -> Item:
 
 
 async def create(table: Table, comments: list[Comment], *without: str, local: bool = True) -> None:
-    """Create the table with comments. ``without`` names further indexes to omit."""
+    """Create the table with comments. ``without`` names global indexes to omit."""
     made = definition(table.name, local=local)
     gone = {_INDEXES[name] for name in without}
     made["GlobalSecondaryIndexes"] = [

@@ -1,4 +1,4 @@
-"""A user with items of every kind, and other items that contain equal texts."""
+"""A user with items of every kind, and other objects whose ids equal the user's name."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -39,11 +39,17 @@ COUNTS = {
     Kind.COMMENTED: 1,
     Kind.STANDING: 1,
 }
-"""The number of the user's items of each kind. The user has left the organisation of one ticket."""
+"""The number of the user's items of each kind.
+
+The ticket of the organisation that the user left also counts.
+"""
 
 
 async def fill(stores: Stores, table: Table, name: str = NAME, of: str = "") -> None:
-    """Store everything; ``of`` is a prefix of the ids, so that several users fit into a table."""
+    """Store the user's items, and other users' items that name the user.
+
+    ``of`` is a prefix of the ids, so that a table can contain several such users.
+    """
     own: dict[str, Any] = {"username": name, "name": SHOWN}
     await stores.comments.put_many(
         [
@@ -84,7 +90,7 @@ def _named(row: Ticket, ticket_id: str) -> Ticket:
 
 
 async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
-    """Store items in which the user's name is the id of another object, and return them."""
+    """Store objects whose ids equal the user's name. Return their items."""
     one = comment(NAME, product_id=NAME, username="namesake", name=SHOWN, text=f"As {NAME} says")
     await stores.comments.add(one)
     users = [OrganizationUser(NAME, "namesake")]
@@ -111,11 +117,11 @@ async def all_items(table: Table) -> list[Item]:
 
 
 def mentions(item: Item, name: str = NAME) -> bool:
-    """Return whether an item has the name in any key, field or text."""
+    """Return whether a key, field or text of an item contains the name."""
     text = orjson.dumps(item).decode()
     return escape(name) in text or orjson.dumps(orjson.dumps(name).decode()).decode()[1:-1] in text
 
 
 def in_order(items: Iterable[Item]) -> list[Item]:
-    """Return items in the order of their keys."""
+    """Return items sorted by their keys."""
     return sorted(items, key=lambda item: (item["PK"]["S"], item["SK"]["S"]))

@@ -1,4 +1,4 @@
-"""A user's data is exported and erased completely, while this user and other users write."""
+"""A user's data is exported and erased completely, even while this user and other users write."""
 
 import asyncio
 from collections import Counter
@@ -54,7 +54,7 @@ KEEP = Choices("delete", "keep", "keep")
 
 
 async def at_once() -> None:
-    """Return at once, because there are no other processes."""
+    """Do not wait: no other process writes."""
 
 
 async def erase(
@@ -254,7 +254,7 @@ async def test_a_user_who_continues_to_write_is_refused_and_erased(table: Table)
     finally:
         ended.set()
         await asyncio.gather(*writers)
-    # The last writes may have started after the erase had ended.
+    # The last writes may have started before the erasure was announced, or after it ended.
     assert found.keys() <= {Kind.COMMENT, Kind.REPORT}
     assert found[Kind.COMMENT] <= len(writers)
     assert refused == {"FORBIDDEN"}
@@ -282,7 +282,7 @@ class Mortal(FaultyClient):
 async def test_a_second_run_completes_an_erase_that_was_killed_after_any_write(
     table: Table,
 ) -> None:
-    step = 1 if settings().max_examples >= 1_000 else 3  # soak tries each write
+    step = 1 if settings().max_examples >= 1_000 else 3  # the soak tests kill after each write
     for number in count(1, step):
         name, choices = f"zoe{number}", (DELETE_ALL, RENAME_ALL)[number % 2]
         await fill(Stores(table), table, name, of=f"{number}-")
@@ -299,7 +299,7 @@ async def test_a_second_run_completes_an_erase_that_was_killed_after_any_write(
 
 
 class Loading(FaultyClient):
-    """A client of a scan. Before each of its requests, a load writes a comment."""
+    """A client of an erasure. Before each of its scans, a load writes a comment of the user."""
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         if operation == "scan":

@@ -1,4 +1,4 @@
-"""After rebuilds during writes and faults, the counters are exact."""
+"""The counters are exact after rebuilds, even after concurrent writes and faults."""
 
 import asyncio
 import random
@@ -77,7 +77,7 @@ async def test_counts_are_exact_after_a_killed_rebuild_is_run_again(
     [*range(0, 60, 14), *(pytest.param(at, marks=pytest.mark.soak) for at in range(7, 60, 14))],
 )
 async def test_a_command_killed_at_any_request_continues(table: Table, at: int) -> None:
-    """There are no other writers. Each kill happens after a request, and its response is lost."""
+    """No other process writes. Each kill happens after a request whose response is lost."""
     await Stores(table).comments.put_many([row for n, row in enumerate(ROWS) if n % 9])
     await spoil(table, at)
     engine = Engine(table.service)
@@ -85,7 +85,7 @@ async def test_a_command_killed_at_any_request_continues(table: Table, at: int) 
     with suppress(BaseExceptionGroup, Killed):
         await rebuild(Table(engine, table.name), at_once, ignore)
     writer = Stores(table).comments
-    for row in ROWS[at : at + 5]:  # between the runs, in the announced mode
+    for row in ROWS[at : at + 5]:  # writes between the two runs of the command
         with suppress(errors.NotFoundError):
             await writer.update(row.comment_id, {"rating": 1, "language": "de"}, lambda _: None)
     engine.left = None
@@ -98,7 +98,7 @@ async def test_a_command_killed_at_any_request_continues(table: Table, at: int) 
 async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table) -> None:
     await Stores(each_table).comments.put_many(ROWS)
     await spoil(each_table, 5)
-    counting = MaintenanceStore(each_table)  # as a third rebuild, which was killed, would
+    counting = MaintenanceStore(each_table)  # as if a third rebuild had been killed
     await counting.announce(await counting.read(), generation=1, rebuilding=True, complete=False)
     table = Table(Engine(each_table.service), each_table.name)
     async with Writers(each_table, 5, kills=0.1, erases=0.02) as writers:
@@ -108,7 +108,7 @@ async def test_counts_are_exact_after_two_concurrent_rebuilds(each_table: Table)
         await writers.until(writers.writes + 10)
     assert None in ends
     for end in ends:
-        if end is not None:  # the slower rebuild has nothing left to do
+        if end is not None:  # the slower rebuild fails, because the other one has ended
             assert isinstance(end, errors.ConflictError | errors.StoreRefusedError), ends
             assert str(end).startswith("Another command"), ends
     await exact(each_table)
@@ -130,7 +130,7 @@ async def test_a_rebuild_that_another_command_ended_copies_no_counter(
 
 
 async def test_an_expired_rebuild_begins_again(table: Table) -> None:
-    """The expired rebuild's counters may have expired too, so they cannot be used."""
+    """The counters of an expired rebuild may have expired too, so the new rebuild ignores them."""
     await Stores(table).comments.put_many(ROWS)
     counting = MaintenanceStore(table)
     long_ago = Maintenance(generation=3, rebuilding=True, since=int(time()) - RESUMED_SECONDS - 1)

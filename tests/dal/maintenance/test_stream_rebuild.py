@@ -1,4 +1,4 @@
-"""Rebuilds during writes of programs that do not know the counters; a follower continues."""
+"""Rebuilds in mode stream, while other programs write without counters. A follower continues."""
 
 import asyncio
 import contextlib
@@ -67,7 +67,7 @@ async def each_table(each_table: Table) -> Table:
 
 @contextlib.asynccontextmanager
 async def foreign(table: Table, seed: int) -> AsyncIterator[None]:
-    """Run another program that writes continuously."""
+    """Run another program that writes without a pause until the block ends."""
     stop = asyncio.Event()
 
     async def write() -> None:
@@ -146,7 +146,7 @@ async def streams_of_table(table: Table) -> AsyncIterator[Streams]:
 
 @SECOND_IN_SOAK
 async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Streams) -> None:
-    """As documented by DynamoDB, shards are listed late, and an empty response proves nothing."""
+    """DynamoDB lists shards late. An empty response does not mean that no record follows."""
     async with foreign(each_table, 3):
         await rebuild(each_table, Lagging(streams), at_once, ignore)
     await catch_up(each_table, streams)
@@ -154,7 +154,7 @@ async def test_a_stream_that_lags_is_waited_for(each_table: Table, streams: Stre
 
 
 class Lagging(Streams):
-    """A stream with shards that are listed late, and records that are a second late."""
+    """A stream that lists its shards late, and returns no records for the first second."""
 
     def __init__(self, streams: Streams) -> None:
         super().__init__(self._lag)
@@ -182,7 +182,8 @@ class Lagging(Streams):
 async def test_the_lambda_function_continues_from_the_start_of_the_stream(
     each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept: list[Checkpoint] = []  # of the previous stream; only the embedded engine returns them
+    # the checkpoints of the previous stream; only the embedded engine returns its records again
+    kept: list[Checkpoint] = []
 
     async def noted(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:
         arn, before = await begin(table, streams)
@@ -253,7 +254,7 @@ async def test_a_stream_that_other_programs_read_stays_on(table: Table, shows: s
 
 
 def record(sequence: int, rating: int | None) -> Record:
-    """A record of comment 1: it gets this rating, or is deleted."""
+    """Return a record that sets the rating of comment 1, or deletes the comment."""
     one = made(sequence, "42")
     images: dict[str, Any] = one["dynamodb"]
     images["Keys"] = comment_key("1")

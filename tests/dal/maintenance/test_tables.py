@@ -1,4 +1,4 @@
-"""Upgrades of older tables: complete, interrupted, during writes, and refused."""
+"""Upgrades of older tables: complete, interrupted, refused, and during writes."""
 
 import random
 import uuid
@@ -58,12 +58,12 @@ def absent(each_table: Table) -> Table:
 
 @pytest.fixture
 def old(table: Table) -> Table:
-    """A table of an older version on dynoxide, not yet created."""
+    """The name of a table on dynoxide, which the test creates in the form of an older version."""
     return Table(table.service, f"test-{uuid.uuid4().hex}")
 
 
 async def nobody() -> None:
-    """Do nothing: there are no writers to wait for."""
+    """Do not wait: no other process writes."""
 
 
 async def upgraded(table: Table, *, told: list[str] | None = None) -> Upgraded:
@@ -80,7 +80,7 @@ async def upgraded(table: Table, *, told: list[str] | None = None) -> Upgraded:
 
 
 async def walk_all(table: Table, comments: list[Any]) -> None:
-    """Compare some selections of each index with the oracle, in both directions."""
+    """Compare some selections with the oracle, in both directions."""
     store = Stores(table).comments
     for ratings in (None, frozenset({5}), frozenset({1, 4})):
         for languages in (None, frozenset({"en"}), frozenset({"en", "ar"})):
@@ -199,7 +199,7 @@ async def test_an_upgrade_keeps_concurrent_changes(old: Table, change: str) -> N
     real = old.service
 
     async def between(operation: Operation, arguments: Answer) -> Answer:
-        """Change an item after it was read and before it is written."""
+        """Change an item after the upgrade has read it and before the upgrade writes it."""
         if change == "edited":
             await Table(real, old.name).put_many([COMMENT.encode(edited)])
         elif change == "retitled":
@@ -251,7 +251,7 @@ async def test_an_upgrade_killed_at_any_request_continues(old: Table) -> None:
 async def test_an_interrupted_upgrade_of_another_version_is_not_continued(
     old: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The other version has the same indexes, and fewer kinds of rows in them."""
+    """The other version has the same table, but fewer kinds of rows in its indexes."""
     await first_release.create(old, COMMENTS[:5])
 
     class DyingAtTheEnd(Engine):
@@ -270,7 +270,7 @@ async def test_an_interrupted_upgrade_of_another_version_is_not_continued(
 
 
 async def test_a_count_of_zero_is_not_trusted_once_a_comment_gets_its_keys(table: Table) -> None:
-    """The comment could not be read, so it was not counted."""
+    """Without its keys the comment was in no index, so no rebuild counted it."""
     item = COMMENT.encode(COMMENTS[0])
     await table.put_many([without(item, "GSI4PK")])
     waited: list[Maintenance] = []
@@ -349,7 +349,7 @@ async def test_an_index_that_is_being_created_counts_as_missing(old: Table) -> N
 
 
 class NoPermission(Engine):
-    """An account that may not change tables."""
+    """A client whose account may not change tables."""
 
     async def call(self, operation: str, arguments: Answer) -> Answer:
         if operation == "update_table":
@@ -413,7 +413,7 @@ async def test_an_upgrade_waits_for_a_running_rebuild(table: Table) -> None:
 
 
 async def test_a_rebuild_does_not_begin_before_an_upgrade_ends(table: Table) -> None:
-    """Such a rebuild would count comments that no list shows yet."""
+    """The rebuild would count comments that no index contains yet."""
     await table.put_many([without(COMMENT.encode(one), "GSI4PK") for one in COMMENTS[:8]])
     waits = 0
 

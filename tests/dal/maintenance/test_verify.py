@@ -121,7 +121,10 @@ async def test_uncounted_adds_and_deletions_are_reported(table: Table) -> None:
 async def test_concurrent_writes_are_not_reported(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """During continuous writes there is one real error. Only this error is reported."""
+    """One counter is wrong while other counters change continuously.
+
+    Only the wrong one is reported.
+    """
     store = Stores(each_table)
     await store.comments.put_many(ROWS)
     item = await each_table.get(item_key(GERMAN)) or {}

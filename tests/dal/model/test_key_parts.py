@@ -74,7 +74,7 @@ def test_instants_have_one_length_and_sort_by_time(one: datetime, other: datetim
 def test_a_time_zone_does_not_change_the_instant(instant: datetime) -> None:
     try:
         in_utc = instant.astimezone(UTC)
-    except OverflowError:  # rules.instant refuses it before a key is made
+    except OverflowError:  # `rules.instant` refuses this time before a key is made
         return
     assert parse_instant(format_instant(instant)) == in_utc
 
@@ -122,6 +122,6 @@ def test_titles_that_differ_in_case_form_or_spaces_have_the_same_key(
 @MORE
 @given(texts)
 def test_a_folded_title_stays_as_it_is(text: str) -> None:
-    """A cursor contains the folded title. Decoding checks that folding does not change it."""
+    """Decoding a cursor checks that its title is folded, so folding again must change nothing."""
     assert fold(fold(text)) == fold(text)
     assert "\t" not in fold(text)

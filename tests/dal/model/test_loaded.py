@@ -1,4 +1,4 @@
-"""The comment that a load writes over a stored comment."""
+"""How a loaded row changes a stored comment."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -64,7 +64,7 @@ EARLIER, LATER = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=U
 def test_no_loaded_text_has_the_version_of_an_earlier_text(
     there: Comment | Submission, given: datetime | None
 ) -> None:
-    """A moderator may have approved the earlier version."""
+    """A moderator may have approved the earlier text by its version."""
     edited = (
         replace(there, updated_at=EARLIER)
         if isinstance(there, Submission)
@@ -79,7 +79,10 @@ def test_no_loaded_text_has_the_version_of_an_earlier_text(
 
 
 def untouched(one: Comment | Submission) -> Comment | Submission:
-    """Between two rows, the comment's reply, state or text may have changed."""
+    """Return the comment without its time of change.
+
+    Another text, reply or state may have been stored between two rows.
+    """
     updated_at = None if one.updated_at == NOW else one.updated_at
     if isinstance(one, Comment):
         return one._replace(touched_at=None, updated_at=updated_at)

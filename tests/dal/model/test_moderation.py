@@ -1,4 +1,4 @@
-"""Whole words and phrases are found, with any case, width and punctuation."""
+"""Blocked words and phrases are found whole, in any case, width and punctuation."""
 
 import re
 import sys

@@ -20,7 +20,7 @@ tag_like = st.lists(st.sampled_from(_SUBTAGS.split()), min_size=1, max_size=5).m
 
 
 def complaint(rule: object, value: object) -> str:
-    """Return the message of a rule's error. The message and the error name the argument."""
+    """Return a rule's error message, which must begin with the argument's name."""
     assert callable(rule)
     with pytest.raises(InvalidArgumentError) as caught:
         rule("someArgument", value)
@@ -133,7 +133,7 @@ def test_languages_come_in_canonical_form(value: str, canonical: str) -> None:
         "éé",
         "ｅｎ",  # noqa: RUF001 - full-width letters, on purpose
         "en/US",
-        "en1",  # the parser accepts it, but a language has only letters
+        "en1",  # the parser accepts it, but a language has no digits
         "en#",
         "en\0",
         "\ud800",

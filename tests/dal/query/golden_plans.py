@@ -1,15 +1,16 @@
-"""The plans that the optimizer makes, in tests/fixtures/plans: queries, and each plan as a tree.
+"""The plans that the optimizer makes for the queries in tests/fixtures/plans, as trees.
 
-``python -m tests.dal.query.golden_plans`` writes today's plans into the files. A line without
-indentation is a query: the list, its filters (``rating=`` selects nothing), and options:
+``python -m tests.dal.query.golden_plans`` writes the current plans into the files. A line without
+indentation is a query: the list, its filters (``rating=`` selects no rating), and options:
 
-- ``ascending``, ``limit=5`` (20 otherwise), ``consistent``, ``head``;
-- ``span=2020..2021``, the positions of the page, and ``from=`` and ``before=``, the query's bounds;
-- ``counts=en:1/2/3/4/5`` by language and rating, which are the statistics, with ``bytes=400`` of a
-  row and ``extent=2020-01-01..2021-01-01`` of all rows' dates;
-- ``rows=1/3/5/3x25``, the ratings of 100 rows at the positions 00 to 99, which are the statistics,
-  and ``read=1,5`` or ``read=all``, the partitions that earlier pages read to their ends;
-- ``pattern=A5``, the name of a query that is no access pattern, and ``shards=4`` of each index.
+- ``ascending``, ``limit=5`` (default 20), ``consistent``, ``head``;
+- ``span=2020..2021``: the positions of the page; ``from=`` and ``before=``: the query's bounds;
+- ``counts=en:1/2/3/4/5``: statistics, the counts by language and rating; with them ``bytes=400``,
+  the size of a row, and ``extent=2020-01-01..2021-01-01``, the oldest and newest date;
+- ``rows=1/3/5/3x25``: statistics, the ratings of 100 rows at the positions 00 to 99; with them
+  ``read=1,5`` or ``read=all``, the partitions that earlier pages read completely;
+- ``pattern=A5``: a name for the query instead of an access pattern; ``shards=4``: the number of
+  shards of each index.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +57,7 @@ OPTIONS = (
 
 
 def golden() -> list[tuple[str, str]]:
-    """Return each query of the files with its plan from the file."""
+    """Return each query of the files with the plan below it."""
     found = list[tuple[str, str]]()
     for path in FILES:
         lines = path.read_text("utf-8").splitlines()
@@ -130,7 +131,7 @@ def _statistics(asked: Mapping[str, str]) -> TableStatistics | None:
 
 
 def _read_before(asked: Mapping[str, str]) -> TableStatistics:
-    """Return the statistics of rows, and the locations of the rows that were read."""
+    """Return statistics of rows with the locations of the rows that earlier pages read."""
     ratings, _, times = asked["rows"].partition("x")
     size = int(asked.get("bytes", "400"))
     values = [_rated(rating) for rating in ratings.split("/") * int(times)]
@@ -161,7 +162,7 @@ def _below(lines: Sequence[str]) -> Iterator[str]:
 
 
 def rewrite() -> None:
-    """Write the current plans below the queries."""
+    """Replace the plans in the files by the current plans."""
     for path in FILES:
         written = []
         for line in path.read_text("utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""The other indexes that can answer a page, and why the optimizer rejected them."""
+"""The other indexes that can answer a page, and why the optimizer rejected each."""
 
 import pytest
 

@@ -13,10 +13,7 @@ from dal.query.cost import BLOCK, best_estimate, expected_capacity, least_cost, 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(1, 1), (20, 3), (2_000, 201)])
 def test_a_query_costs_half_a_unit_for_each_started_block(rows: int, blocks: int) -> None:
-    """A row is a tenth of a block.
-
-    At the exact end of a block, the next block is needed with probability 0.5.
-    """
+    """Ten rows fill a block. A Query whose rows fill blocks exactly may need one more block."""
     assert expected_capacity(rows, BLOCK / 10) == pytest.approx(0.5 * blocks, abs=0.3)
 
 
@@ -37,7 +34,7 @@ def test_no_limit_is_much_larger_than_the_expected_number_of_rows(
 
 
 def test_few_limits_are_compared_even_for_rare_rows() -> None:
-    """Planning takes milliseconds even if only 20 of 200,000 rows are on the page."""
+    """Planning takes milliseconds even if a page needs 20 of 200,000 rows."""
     assert best_estimate(1.0, 0.0001, 20, 300.0, most=1_000_000).limit > 10_000
     assert len(cost._limits(1.0, 0.0001, 20, 1_000_000)) <= 64
 
@@ -83,7 +80,7 @@ def test_the_predicted_spread_equals_that_of_random_pages(share: float, residual
 
 
 def _rows_of_a_page(chance: random.Random, share: float, residual: float) -> int:
-    """Return how many rows of a segment are read until 20 rows of all segments have passed."""
+    """Return the number of rows to read from a segment for a page of 20 rows from all segments."""
     mine = passed = 0
     while passed < 20:
         mine += chance.random() < share

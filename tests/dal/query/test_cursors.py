@@ -1,4 +1,4 @@
-"""A cursor is one position of one kind of list; any other string is refused."""
+"""A cursor is one position in one kind of list. Any other text is refused."""
 
 import struct
 import zlib
@@ -50,7 +50,7 @@ positions = (
 
 
 def refused(cursor: str, kind: CursorKind = CursorKind.INSTANT) -> bool:
-    """Return whether ``cursor`` is refused with the message for clients."""
+    """Return whether the cursor is refused with the message for clients."""
     try:
         decode_cursor(cursor, kind)
     except InvalidCursorError as error:

@@ -1,4 +1,4 @@
-"""Lists of several products: plans, and the limit of rows that a page drops."""
+"""Lists of several products: their plans, and the maximum number of rows that a page drops."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from tests.dal.known import KnownProduct
 
 
 def of_variants(count: int, rows: int) -> tuple[list[Comment], Selection]:
-    """Return the comments of ``count`` variants, and the selection of all of them."""
+    """Return the comments of ``count`` variants, and a selection of all variants."""
     names = [f"variant-{number:02}" for number in range(count)]
     data = [
         comment._replace(text="x" * 300)

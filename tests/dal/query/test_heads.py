@@ -1,4 +1,4 @@
-"""The head item is read with the first rows, and is never shown as a row."""
+"""The head item is read together with the first rows, and is never shown as a row."""
 
 from dataclasses import replace
 
@@ -38,7 +38,9 @@ def item(index: Index, sort_key: str) -> Item:
 
 
 def collection(index: Index, positions: set[str], *, headed: bool) -> FakeEngine:
-    """Return an engine with rows, the head item if ``headed``, and items that no list may show."""
+    """Return an engine with rows, with a head item if ``headed``, and with items outside
+    the list.
+    """
     engine = FakeEngine()
     engine.put(*(item(index, index.label + position) for position in positions))
     engine.put(item(index, "AAA#1"), item(index, "ZZZ#1"))

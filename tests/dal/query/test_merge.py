@@ -1,4 +1,4 @@
-"""The merge of sorted sources is their sorted union. It reads from a source only when necessary."""
+"""The merge returns the sorted union of sorted sources, and reads no more than necessary."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ many_positions = st.lists(positions, max_size=5)
 
 @dataclass
 class Rows:
-    """A source of rows in batches. ``asked`` counts the batches."""
+    """A source of rows in batches. ``asked`` counts the requested batches."""
 
     name: str
     keys: Sequence[str]
@@ -26,7 +26,7 @@ class Rows:
 
     @property
     def ended(self) -> bool:
-        # As in DynamoDB, a batch that is not full shows the end.
+        # As in DynamoDB, a batch that is not full is the last one.
         return self.asked > 0 and self.taken < self.asked * self.size
 
     async def more(self) -> Sequence[Row]:
@@ -69,6 +69,6 @@ async def test_a_source_is_read_again_only_if_it_may_have_the_next_row(
     while came := await merge.more():
         for source in sources:
             before = source.keys[: max(0, source.asked - 1) * source.size]
-            # All rows of earlier batches were returned before the last batch was requested.
+            # The merge returned all rows of the earlier batches before it requested the last batch.
             assert set(before) <= set(shown)
         shown += [row.position for row in came]

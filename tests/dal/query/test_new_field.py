@@ -1,4 +1,4 @@
-"""A new filter field: pages are exact with an index for the field and without one."""
+"""A new filter field: pages are exact with or without an index for the field."""
 
 from dataclasses import replace
 
@@ -24,7 +24,9 @@ def mood_of(comment: Comment) -> str:
 
 
 def moody(*, own_index: bool, carried: bool) -> Entity[Comment]:
-    """Return comments with a mood: in a separate index, on rows of the other indexes, or both."""
+    """Return the entity of comments with a mood: in an index by mood, in the rows of
+    other indexes, or both.
+    """
     indexes = COMMENT.indexes
     if carried:
         indexes = tuple(replace(one, projects=(*one.projects, "mood")) for one in indexes)
@@ -91,7 +93,7 @@ async def test_pages_filtered_by_an_uncounted_field_are_exact(
     backward: bool,
     most_rows: int | None,
 ) -> None:
-    """Each list is read twice, the second time with the row locations of the first."""
+    """Each list is read twice. The second read uses the row locations of the first."""
     product = KnownProduct(entity, rows, most_rows=most_rows)
     by_rating = [{name: one[name] for name in one if name != "mood"} for one in asked]
     for wanted in [*asked, *by_rating, *asked]:

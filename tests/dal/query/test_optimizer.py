@@ -26,7 +26,7 @@ def planned(selection: Selection) -> Plan:
 
 @pytest.mark.parametrize(("languages", "ratings"), [(60, None), (12, 5), (15, 4), (60, 1)])
 def test_a_page_may_read_sixty_partitions(languages: int, ratings: int | None) -> None:
-    # All five ratings are no filter, so each language needs one partition.
+    # All five ratings filter nothing, so each language needs only one partition.
     wanted = 12 if ratings == 5 else MAX_SEGMENTS
     assert len(planned(_wide(languages, ratings)).segments) == wanted
 
@@ -93,7 +93,7 @@ def known(held: tuple[int, ...], row_bytes: float) -> TableStatistics:
 def test_a_filter_that_most_rows_pass_reads_one_partition(
     held: tuple[int, ...], row_bytes: int
 ) -> None:
-    """The page then includes a comment that moves between these ratings while indexes lag."""
+    """So while indexes lag, the page does not miss a comment that moves between these ratings."""
     counts = RatingCounts(held)
     statistics = known(held, row_bytes)
     covering = 0

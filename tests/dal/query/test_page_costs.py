@@ -110,7 +110,9 @@ CUT = Slice(20, after=GONE, before=TWENTY, next_page=True, previous_page=True)
 
 @pytest.mark.parametrize("number", range(9))
 async def test_a_fault_in_any_request_fails_the_page(number: int) -> None:
-    """The page needs nine requests: in each of three segments, for the rows and each flag."""
+    """The page sends nine requests: in each of three segments one for the rows and one
+    for each flag.
+    """
     whole = engine_of(MANY)
     await read(whole, SEVERAL, CUT)
     assert len(whole.requests) == 9

@@ -30,7 +30,7 @@ SHORT_ENDS = [None, *(comment_position(dense(comment_id)) for comment_id in "abc
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("limit", [0, 1, 2, 5])
 async def test_every_slice_of_a_short_list_equals_the_oracles(limit: int, backward: bool) -> None:
-    """The slice's ends cross, meet, and fall on rows and between rows, in every combination."""
+    """``after`` and ``before`` cross, are equal, or are positions of rows or between rows."""
     engine = engine_of(SHORT)
     for after, before in product(SHORT_ENDS, SHORT_ENDS):
         for reverse in (False, True):
@@ -131,7 +131,8 @@ async def test_a_row_that_changes_segment_while_it_is_read_is_shown_once() -> No
     engine = engine_of([before, dense("0", rating=5)])
 
     def rate_anew() -> None:
-        # Global indexes apply a write at different times, so for a while both may contain the row.
+        # Global indexes apply a write at different times, so for a while both partitions may
+        # contain the row.
         engine.items["twin", "twin"] = COMMENT.encode(after)
 
     engine.changes = {1: rate_anew}

@@ -1,4 +1,4 @@
-"""Row locations: compared with the list itself, also while the list changes."""
+"""Row locations, compared with the list itself, even while the list changes."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ spans = st.builds(Range, bounds, bounds, st.booleans(), st.booleans()).filter(
     lambda one: not one.empty
 )
 parts = st.builds(Range, gaps, gaps).filter(lambda one: not one.empty)
-"""Spans that were read. No row is between two adjacent spans."""
+"""Ranges that were read. No row is between adjacent ranges."""
 filters = st.fixed_dictionaries(
     {},
     optional={
@@ -75,7 +75,7 @@ def passing(
 
 
 def found(rows: Sequence[LocatedRow]) -> tuple[list[str], list[int]]:
-    """Return the remembered rows."""
+    """Return the positions and sizes of rows, as ``RowLocations`` returns them."""
     return [one.position for one in rows], [one.size for one in rows]
 
 
@@ -87,7 +87,7 @@ def page_of(
 
 
 def note(locations: RowLocations, rows: Sequence[LocatedRow], of: EqualityKey, span: Range) -> None:
-    """Note the result of a Query of ``rows``."""
+    """Remember the rows that a Query of a range returned."""
     locations.note(
         of, span, [one for one in rows if of <= one.values and holds(span, one.position)]
     )
@@ -177,7 +177,7 @@ def test_a_later_read_replaces_only_the_rows_in_its_range() -> None:
     note(locations, changed, key(rating="2"), Range(low="05", high="09", high_open=True))
     among = locations.among(key(), Range(low="05", high="10"))
     assert among is not None
-    # The row 05 with its old rating 3 stays until its own partition is read again.
+    # The row 05 stays with its old rating 3 until that rating's partition is read again.
     assert among[0] == ["05", "05", "055", "06", "08", "09", "10"]
 
 

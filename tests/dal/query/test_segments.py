@@ -31,7 +31,7 @@ def planned(limit: int, span: Range | None = None, *, descending: bool = True) -
 async def read(
     engine: FakeEngine, whole: Plan, most: int = 100
 ) -> tuple[list[str], ExecutionStatistics]:
-    """Read until there are ``most`` positions, or the end."""
+    """Read a segment until there are ``most`` positions or the segment ends."""
     reading, progress = ExecutionStatistics("AP1"), PageProgress(whole.segments[0].limit)
     reader = SegmentReader(engine, whole, whole.segments[0], reading, progress)
     positions: list[str] = []
@@ -74,7 +74,7 @@ async def test_a_segment_ends_with_a_response_without_a_last_key() -> None:
     engine = loaded()
     await read(engine, planned(11))
     assert len(engine.requests) == 1
-    # If the last row reaches the limit, DynamoDB returns a last key although no row follows.
+    # If the limit is reached, DynamoDB returns a last key even if no row follows.
     await read(engine, planned(10))
     assert len(engine.requests) == 3
 
@@ -107,5 +107,5 @@ async def test_each_refill_doubles_the_rows_that_are_expected_up_to_all_that_are
     )
     while await reader.more():
         pass
-    # A quarter of 8 rows, and a deviation of 1.2.
+    # the limit after the first: a quarter of 8 rows, and a deviation of 1.2
     assert [request.limit for request in engine.requests] == [1, 4, 8]

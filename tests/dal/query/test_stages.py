@@ -1,4 +1,7 @@
-"""The number of Queries of a page sorted by rating. ``test_pagination`` compares its rows."""
+"""The number of Queries of a page sorted by rating or votes.
+
+``test_pagination`` compares the rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -67,7 +70,8 @@ async def test_a_comment_whose_rating_changes_during_the_read_is_shown_once() ->
     engine = engine_of([dense("1", rating=5), dense("0", rating=4)])
 
     def rate_anew() -> None:
-        # Global indexes apply a write at different times, so for a while both may contain the row.
+        # Global indexes apply a write at different times, so for a while both partitions may
+        # contain the row.
         engine.items["twin", "twin"] = COMMENT.encode(dense("1", rating=4))
 
     engine.changes = {1: rate_anew}
@@ -97,7 +101,7 @@ VOTED = [
 
 
 def read_from(product: KnownProduct) -> list[tuple[str | None, int]]:
-    """Return the index and limit of each Query for rows."""
+    """Return the index and limit of each Query that reads rows."""
     requests = [one for one in product.engine.requests if one.index.name]
     return [(request.index.name, request.limit) for request in requests]
 
@@ -127,7 +131,8 @@ async def test_a_filter_that_many_comments_pass_is_applied_to_the_rows_of_the_in
     often = Selection(PRODUCT, frozenset({2, 3, 4, 5}), order=Order.MOST_HELPFUL)
     page = await product.read(often.query(), Slice(20))
     assert page.nodes == oracle.selected(VOTED, often)[:20]
-    assert ("byHelpful", 20) not in read_from(product)  # the read includes the dropped rows
+    # the Query reads more rows than the page has, because the filter drops some
+    assert ("byHelpful", 20) not in read_from(product)
     assert page.stats.requests == 1
     assert page.stats.index == "byHelpful"
 
@@ -159,7 +164,10 @@ async def test_too_many_comments_to_sort_are_refused_before_they_are_read(
 async def test_a_page_stops_after_twice_the_maximum_of_expected_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The last page of a product. Every comment has votes, but the statistics count none."""
+    """The page is the last of a product.
+
+    Each comment has a vote, but the statistics count no votes.
+    """
     monkeypatch.setattr(stages, "MAX_SORTED_ROWS", 100)
     engine = engine_of([one._replace(votes_before=1) for one in VOTED])
     with pytest.raises(NoIndexError, match="another order"):

@@ -1,4 +1,4 @@
-"""The trace of an explained page: every row once, and the same page as without a trace."""
+"""The trace of an explained page: it has every row once, and does not change the page."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def traced(page: Page[Comment]) -> Trace:
 
 
 def agrees(page: Page[Comment]) -> None:
-    """Compare a trace with the execution statistics of its page."""
+    """Check that a trace agrees with the execution statistics of its page."""
     trace, stats = traced(page), page.stats
     rows = trace.rows()
     assert len(rows) == stats.items_read
@@ -75,7 +75,7 @@ async def test_a_page_without_statistics_has_the_same_rows_and_a_trace_of_all_ro
 async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
     selection: Selection, order: Order | None, size: int, backward: bool, reverse: bool
 ) -> None:
-    """This is also true for a page that is planned by row locations. A trace sends no request."""
+    """The second page is planned by row locations. The trace needs no request of its own."""
     selection = replace(selection, order=order)
     product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
@@ -90,7 +90,7 @@ async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
 def ordered(ratings: Callable[[int], int]) -> KnownProduct:
     """Return English comments.
 
-    ``ratings`` returns the rating of each, by its number from the newest.
+    ``ratings`` maps the number of a comment, from the newest, to its rating.
     """
     newest = sorted(ROWS, key=lambda row: row.created_at, reverse=True)
     rows = [one._replace(rating=ratings(n), language="en") for n, one in enumerate(newest)]
@@ -98,7 +98,7 @@ def ordered(ratings: Callable[[int], int]) -> KnownProduct:
 
 
 async def test_the_trace_has_the_dropped_rows_and_the_plan_of_the_rest() -> None:
-    """Most comments pass the filter, but the newest do not, which counts cannot show."""
+    """Most comments pass the filter, but the newest do not. The statistics do not contain this."""
     product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
     several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
     page = await product.read(several.query(), Slice(10, explain=True))

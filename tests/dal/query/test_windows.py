@@ -1,4 +1,4 @@
-"""Lists between dates: exact, and read in few Queries if few rows are between the dates."""
+"""Lists between two dates are exact, and need few Queries if few rows are between the dates."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -57,7 +57,7 @@ async def test_five_minutes_without_comments_take_one_query(start: datetime) -> 
 
 
 async def test_a_period_after_the_newest_known_row_uses_later_rows() -> None:
-    """A process caches a product's dates, and later comments are newer."""
+    """The process caches the date of the newest comment, and newer comments are added."""
     product = KnownProduct(COMMENT, ROWS)
     await product.read(replace(WIDE, created_before=FIRST + timedelta(hours=9)).query(), Slice(20))
     later = [row._replace(created_at=row.created_at + timedelta(hours=240)) for row in ROWS]
@@ -89,7 +89,7 @@ async def test_an_empty_period_takes_no_request(end: datetime) -> None:
 
 
 async def test_a_period_with_many_comments_is_read_from_finer_partitions() -> None:
-    """It has so many rows that reading other ratings too would cost more than several Queries."""
+    """Because of the many rows, reading other ratings too would cost more than several Queries."""
     product = KnownProduct(COMMENT, ROWS)
     few = Selection("42", frozenset({2}), None, FIRST, FIRST + timedelta(hours=200))
     page = await product.read(few.query(), Slice(20))
