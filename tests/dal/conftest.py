@@ -1,4 +1,4 @@
-"""Fixtures of several packages: the streams of a table's engine."""
+"""A client of the streams of a table's engine."""
 
 from collections.abc import AsyncIterator
 

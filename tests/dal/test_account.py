@@ -1,4 +1,4 @@
-"""An account counts only the requests of the task that opened it."""
+"""An account counts the requests of only the task that opened it."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ async def test_each_account_has_its_own_requests(table: Table) -> None:
     async def spend(gets: int) -> Account:
         with opened() as account:
             await asyncio.gather(*(table.get(KEY) for _ in range(gets)))
-        await table.get(KEY)  # after the account was closed
+        await table.get(KEY)  # not counted, because the account is closed
         return account
 
     accounts = await asyncio.gather(spend(1), spend(3))

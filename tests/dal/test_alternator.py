@@ -1,6 +1,6 @@
-"""Comments on an endpoint without transactions and without capacities in its responses.
+"""Comments on an endpoint that has no transactions and reports no consumed capacity.
 
-The imported tests run on this table too.
+The imported tests run on this endpoint too.
 """
 
 import uuid
@@ -167,7 +167,10 @@ async def test_an_operation_that_needs_transactions_is_refused_before_it_changes
 async def test_a_response_without_capacity_is_refused_from_endpoints_that_report_it(
     address: TableAddress, each_table: Table, endpoint: Proxy
 ) -> None:
-    """Only with ``--endpoint-url`` is ``{}`` a complete response to GetItem."""
+    """With ``--endpoint-url``, ``{}`` is a complete response to GetItem.
+
+    Otherwise capacity is missing.
+    """
     await each_table.put_many([{"PK": {"S": "a"}, "SK": {"S": "a"}}])
     embedded = TableAddress(address.table, endpoint.url, embedded=True)
     for asked, found in ((embedded, True), (address, False)):

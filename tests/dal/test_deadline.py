@@ -1,4 +1,4 @@
-"""One deadline for several requests to the store and the waits between them."""
+"""One deadline limits several requests to the store and the waits between them."""
 
 import asyncio
 import time
@@ -54,19 +54,23 @@ def proxy(opened: tuple[Table, Proxy]) -> Proxy:
 
 @pytest.fixture
 def beyond(opened: tuple[Table, Proxy], proxy: Proxy) -> Table:
-    """The table behind the proxy."""
+    """The table, reached through the proxy."""
     table, _ = opened
     return Table(table.service, table.name)
 
 
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Set a deadline, and check that the block ends before it, with a margin for slow machines."""
+    """Set a deadline, and check that the block ends soon after it.
+
+    Slow machines get 25 seconds more.
+    """
     end, began = Deadline(), time.monotonic()
     end.restart(seconds)
     with deadline(end):
         yield
-    assert time.monotonic() - began < seconds + 25  # without it, the retries alone may take sixty
+    # without the deadline, the retries alone may take 60 seconds
+    assert time.monotonic() - began < seconds + 25
 
 
 async def test_work_has_no_deadline_unless_one_is_set() -> None:
@@ -118,7 +122,7 @@ async def test_a_lost_response_is_retried_before_the_deadline(beyond: Table, pro
 async def test_a_write_without_a_response_is_sent_again_and_done_once(
     each_table: Table, fault: Fault
 ) -> None:
-    """The first attempt was executed, is in progress, or arrives after the second."""
+    """When the second attempt is sent, the first was executed, still runs, or has not arrived."""
     add = {
         "Key": KEY,
         "UpdateExpression": "ADD n :one",
@@ -158,13 +162,14 @@ async def test_the_deadline_ends_the_wait_for_a_lock() -> None:
 async def test_the_deadline_ends_a_slow_read_of_the_maintenance_mode(
     beyond: Table, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, takes: float
 ) -> None:
-    """The response is lost, or arrives too old to use."""
+    """The response is lost at the deadline, or arrives too old to use."""
     monkeypatch.setattr("dal.statistics.mode.KEPT_SECONDS", 0.2)
     proxy.choose = always(late(takes))
     async with within(1):
         with pytest.raises(errors.StoreUnavailableError):
             await MaintenanceStore(beyond).current()
-    await asyncio.sleep(0.3)  # requests sent at the last moment arrive
+    # until the requests that were sent just before the deadline have arrived
+    await asyncio.sleep(0.3)
     asked = len(proxy.seen)
     await asyncio.sleep(0.5)
     assert len(proxy.seen) == asked
@@ -206,7 +211,7 @@ async def test_a_group_of_writes_has_the_latest_deadline_of_its_clients(
 
 
 async def test_a_cancelled_write_is_not_begun(beyond: Table, proxy: Proxy) -> None:
-    """Its client disconnected while the maintenance mode was read."""
+    """The client disconnects while the server reads the maintenance mode."""
     store = Stores(beyond).comments
     proxy.choose = in_turn("GetItem", [late(0.2)])
     row = oracle.make_comments("43", 1, seed=6)[0]

@@ -1,4 +1,7 @@
-"""Shared reads in progress: each request gets a result that includes the process's writes."""
+"""Requests for the same page share a read.
+
+Its result includes all earlier writes of the process.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +24,7 @@ from tests.strategies import FEW, comment
 
 
 class Slow:
-    """Returns the number of the request when the test allows it."""
+    """A read that returns its own number when the test lets it continue."""
 
     def __init__(self, *faults: Exception) -> None:
         self.reads = 0
@@ -130,7 +133,10 @@ steps = st.lists(
 
 
 class Product:
-    """A comment with the number of its writes, and the number of acknowledged writes."""
+    """The comments of a product with their acknowledged versions and deletions.
+
+    A text is a version.
+    """
 
     def __init__(self, store: CommentRepository) -> None:
         self._store = store
@@ -182,7 +188,7 @@ async def test_a_read_sees_every_write_that_was_acknowledged_before_it_began(
 
 
 def _answering_late(table: Table) -> Table:
-    """Return a table whose responses to Queries arrive later than a write takes."""
+    """Return a table whose Queries respond later than a write."""
     late = copy(table)
 
     async def query(request: QueryRequest) -> QueryResponse:

@@ -52,6 +52,6 @@ def test_absent_optional_fields_are_not_stored() -> None:
 
 
 def test_an_item_whose_time_is_too_short_is_not_a_comment() -> None:
-    """Another program may have written any item under a comment's key."""
+    """Another program may have written any item under the key of a comment."""
     item = COMMENT.encode(comment("1")) | {"GSISK": {"S": "x#1"}}
     assert comment_in(item) is None

@@ -66,7 +66,7 @@ standings = identifiers.flatmap(
     )
 )
 BY_KEY: dict[int, st.SearchStrategy[Any]] = {id(CASE): cases, id(STANDING): standings}
-"""Entities that are read by their key: only some of their items are in an index."""
+"""Entities that are read by key, because only some of their items are in an index."""
 
 LISTED = [entity for entity in ENTITIES if id(entity) not in BY_KEY]
 
@@ -84,7 +84,7 @@ DRAWN = st.sampled_from(LISTED).flatmap(
 
 
 def lists(entity: Entity[Any], model: Any) -> list[Index]:
-    """Return the indexes that contain an object."""
+    """Return the indexes that contain the item of an object."""
     values = entity.values(model)
     return [
         index
@@ -94,7 +94,9 @@ def lists(entity: Entity[Any], model: Any) -> list[Index]:
 
 
 def row_of(entity: Entity[Any], index: Index, model: Any, item: Item) -> Row:
-    """Return a row as a segment of the index yields it: without keys of other indexes."""
+    """Return a row as a segment of the index yields it: with the values of the index's
+    partition.
+    """
     values = entity.values(model)
     fixed = {name: values[name] for name in index.fields}
     position = entity.positions[index.order](model)
@@ -125,7 +127,7 @@ def test_a_row_of_any_index_contains_the_whole_object(
     item = entity.encode(model)
     for index in lists(entity, model):
         projected = {name: item[name] for name in ("PK", "SK", *index.projects)}
-        shown = item if index.name is None else projected  # without the index's keys
+        shown = item if index.name is None else projected  # an index's rows lack its keys
         assert entity.decode_row(row_of(entity, index, model, shown)) == model
 
 

@@ -15,7 +15,7 @@ from tests.strategies import MORE, ORDINARY, TIES, comment, identifiers
 
 
 def keyed(one: Comment) -> Item:
-    """The item of a comment that was added under a key."""
+    """Return the item of a comment that was added with an idempotency key."""
     return COMMENT.encode(one) | idempotency.mark(one)
 
 

@@ -1,4 +1,4 @@
-"""Comments by author: pages compared with the oracle, also in a table older than the index."""
+"""Comments by author: pages compared with the oracle, even on a table older than the index."""
 
 import random
 from datetime import timedelta
@@ -44,7 +44,7 @@ def of(author: str, comments: list[Comment]) -> list[Comment]:
 
 
 async def check(store: CommentRepository, comments: list[Comment], size: int = 7) -> None:
-    """Read each author's comments from both ends. The last page is not full."""
+    """Compare the pages of each author, from both ends. The last page is not full."""
     for number, author in enumerate(NAMES):
         backward, reverse = bool(number & 1), bool(number & 2)
         read = partial(store.page_of_author, AuthorSelection(author))
@@ -65,7 +65,7 @@ async def test_an_authors_pages_equal_the_oracles(each_table: Table) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int) -> None:
-    """Between pages, comments are added, deleted and changed, including the cursor's comment."""
+    """Between the pages, comments are added, deleted and edited, and so is the cursor's comment."""
     store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
     await store.put_many(list(rows.values()))
@@ -96,7 +96,7 @@ async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int
 
 
 async def older_table(table: Table) -> Table:
-    """A counted table without the index. An older version wrote some of its comments."""
+    """Return a table without the index. An older version wrote some of its comments."""
     await Stores(table).comments.put_many(COMMENTS)
     older = [COMMENT.encode(one) for one in OLDER]
     added = {BY_AUTHOR.partition_key, "product", "createdAt"}
@@ -118,7 +118,7 @@ async def upgraded(table: Table) -> Upgraded:
 
 
 async def nobody() -> None:
-    """Return at once: there are no writers."""
+    """Do not wait: no other process writes."""
 
 
 async def test_a_table_in_use_gets_the_new_index_with_every_comment_and_keeps_its_counts(

@@ -1,4 +1,4 @@
-"""After every bulk write, even an interrupted one, the counters equal the stored rows."""
+"""After each bulk write, even an interrupted one, the counters equal the stored rows."""
 
 import asyncio
 from datetime import timedelta
@@ -35,12 +35,16 @@ CHANGED = [
 
 
 def by_id(*runs: list[Comment]) -> set[Comment]:
-    """Return the comments that are stored after several loads."""
+    """Return the comments that are stored after these loads, one after another."""
     return set({row.comment_id: row for run in runs for row in run}.values())
 
 
 class Watch:
-    """A store that a test can disturb: ``on[number]`` is called at this transaction."""
+    """A repository whose transactions a test can disturb.
+
+    ``on[number]`` is an error of transaction ``number``, or a comment that another client writes
+    before.
+    """
 
     def __init__(self, table: Table) -> None:
         self.client = FaultyClient(table.service)
@@ -91,7 +95,7 @@ def test_the_transactions_of_a_product_follow_one_after_the_other(
     for batch in (batch for chain in found for batch in chain):
         changes = [CommentChange(None, COMMENT.encode(one)) for one in batch]
         assert len(list(transactions(changes, names=False))) == 1
-    assert sum(map(len, found)) <= len(rows) / 40 + 2  # they are filled
+    assert sum(map(len, found)) <= len(rows) / 40 + 2  # the transactions are almost full
 
 
 async def test_rows_that_are_stored_already_are_not_written(each_table: Table) -> None:
@@ -103,7 +107,10 @@ async def test_rows_that_are_stored_already_are_not_written(each_table: Table) -
 
 
 async def test_rows_are_read_before_the_write_while_some_of_them_exist(each_table: Table) -> None:
-    """New comments are written without a read. After the first existing one, all are read first."""
+    """New comments are written without a read.
+
+    After the first existing comment, every batch is read first.
+    """
     reads = calls_of(each_table)
     watch = Watch(each_table)
     await watch.store.put_many(ROWS[:200])
@@ -127,7 +134,7 @@ async def test_rows_whose_write_failed_without_a_read_are_read_then(
     async def others_write(seconds: float) -> None:
         nonlocal slept
         slept += 1
-        if slept == 1:  # in the pause after the failure
+        if slept == 1:  # during the pause before the retry
             await watch.store.put_many(new[1:])
         await sleep(seconds)
 
@@ -173,7 +180,7 @@ async def test_a_cancelled_and_repeated_load_is_exact(each_table: Table) -> None
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(seconds):
                 await store.put_many(oracle.make_comments("42", 2_000, seed=6))
-        await each_table.drain()  # the writes that were sent have been executed
+        await each_table.drain()  # wait until all sent writes have ended
         await recount.check(each_table, "42")
     await store.put_many(ROWS)
     await recount.check(each_table, "42")
@@ -205,7 +212,7 @@ async def test_after_lost_responses_each_change_is_counted_once(each_table: Tabl
 async def test_concurrent_calls_for_equal_and_for_different_rows_are_exact(
     each_table: Table,
 ) -> None:
-    """Both calls have separate clients, as two processes have."""
+    """Each of two clients makes two of the calls, as two processes do."""
     stores = Stores(each_table).comments, Stores(each_table).comments
     runs = [ROWS[:150], ROWS[100:], CHANGED, ROWS]
     await asyncio.gather(*(stores[n % 2].put_many(run) for n, run in enumerate(runs)))
@@ -237,7 +244,7 @@ async def test_an_empty_load_writes_nothing(table: Table) -> None:
 
 
 async def test_missing_items_of_an_object_are_written(table: Table) -> None:
-    """For example, an order was written, but its proofs of purchase were not."""
+    """For example, an order is stored, but its proofs of purchase are not."""
     delivered = order("7", status=OrderStatus.DELIVERED)
     await table.put_many([ORDER.encode(delivered)])
     assert await Stores(table).orders.put_many([delivered, order("8")]) == Outcome(1, 1)

@@ -1,4 +1,4 @@
-"""The store's writes and look-ups, on both engines."""
+"""Writes and reads of comments, on both engines."""
 
 import asyncio
 from collections.abc import Sequence
@@ -100,7 +100,7 @@ async def test_a_retry_after_a_file_was_loaded_is_the_same_add(store: CommentRep
     loaded = stored._replace(text="from a file", created_at=stored.created_at - timedelta(days=99))
     assert await store.put_many([loaded]) == CHANGED
     known = edge_of(await store.add(ONE, "key")).node
-    assert known.updated_at is not None  # a changed text has the time of the load
+    assert known.updated_at is not None  # an edited text has the time of the load
     assert known._replace(updated_at=None) == loaded
     await store.delete(stored.comment_id, anybody)
     with pytest.raises(errors.NotFoundError, match="has been deleted"):
@@ -159,7 +159,9 @@ async def test_a_key_can_be_used_again_after_its_tombstone_has_expired(
 
 
 async def test_a_comment_without_a_date_gets_the_date_of_its_write(table: Table) -> None:
-    """The request's time would be wrong: newer comments may be written while the request waits."""
+    """The time of the request would be wrong, because newer comments may be written while
+    it waits.
+    """
     store = Stores(table).comments
     async with store._writes._locks.hold(["42"], deadline=10):
         waiting = asyncio.create_task(store.add(ONE._replace(rating=5), dated=False))

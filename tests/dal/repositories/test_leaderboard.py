@@ -1,4 +1,4 @@
-"""Leaderboards on both engines: numeric order, stable ties, exact ranks, paging."""
+"""Leaderboards on both engines: numeric order, stable order of ties, exact ranks, pages."""
 
 import uuid
 from collections.abc import Mapping
@@ -21,11 +21,11 @@ from tests.strategies import FEW, comment
 
 COUNTS = {"a": 9, "b": 10, "c": 100, "d": 1, "e": 10, "f/g": 10, "none": 0, "日本": 2}
 ORDER = ["c", "f/g", "e", "b", "a", "日本", "d"]
-"""Sorted by count, and equal counts in reverse order of the ids."""
+"""The products by count. Products with equal counts are in reverse order of their ids."""
 
 
 def rows_of(counts: Mapping[str, int], language: str = "en") -> list[Comment]:
-    """Return comments: the given number rated 5 for each product, and one rated 4."""
+    """Return comments of each product: the given number rated 5, and one rated 4."""
     return [
         comment(
             f"{product}-{language}-{number}",
@@ -95,7 +95,7 @@ async def test_each_language_has_its_own_leaderboard(store: Stores) -> None:
 
 
 async def test_a_rank_is_that_of_the_current_leaderboard(store: Stores) -> None:
-    """A rank includes products that moved up after the cursor was returned."""
+    """A product that moves up after the cursor was returned changes the ranks of the next page."""
     page = await store.leaderboard.page(None, Slice(2), ranked=True)
     risen = {"p1": 200, "p2": 50}
     await store.comments.put_many(rows_of(risen))
@@ -131,7 +131,7 @@ async def test_beyond_the_ranked_products_only_the_ranks_are_unknown(
 
 
 class Board:
-    """The board of a separate language, in the store and as plain counts, while both change."""
+    """A leaderboard in the store and the same counts in memory. The language is used only here."""
 
     def __init__(self, table: Table) -> None:
         self.store = Stores(table)
@@ -146,12 +146,12 @@ class Board:
         self.fives.setdefault(product, []).append(comment_id)
 
     async def take(self, product: str) -> None:
-        """Delete a comment rated 5, if there is any."""
+        """Delete a comment rated 5 if the product has one."""
         if self.fives.get(product):
             await self.store.comments.delete(self.fives[product].pop(), lambda _: None)
 
     async def check_page(self, cut: Slice) -> tuple[list[str], bool]:
-        """Read a page and compare it with the counts. Return it, and whether more rows follow."""
+        """Compare a page with the counts in memory. Return the page, and whether rows follow."""
         order = sorted(
             (rank_position(product, len(ids)) for product, ids in self.fives.items() if ids),
             reverse=True,
@@ -202,7 +202,7 @@ async def test_each_page_is_exact_while_products_rise_and_fall(
 async def test_a_rank_costs_at_most_a_thousand_rows(
     table: Table,
 ) -> None:
-    """The limit applies to every page. Without it, a page cost 128 RCU."""
+    """Every page has this limit. Without it, a page would cost 128 RCU."""
     places = [
         encode(StatisticsKey(f"product-{number:05}"), RatingCounts((0, 0, 0, 0, 1)))
         for number in range(RANKED + 200)

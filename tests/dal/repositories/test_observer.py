@@ -1,4 +1,4 @@
-"""An observer of comments receives each write once, and writes with an unknown outcome."""
+"""An observer of comments receives each write once, and each write whose outcome is unknown."""
 
 import asyncio
 

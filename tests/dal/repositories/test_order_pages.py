@@ -1,4 +1,4 @@
-"""Pages of a user's orders against a sorted list, while statuses change between the pages."""
+"""Pages of a user's orders, compared with a sorted list, while statuses change between pages."""
 
 import random
 import uuid
@@ -41,7 +41,7 @@ steps = st.lists(st.integers(0, 99), max_size=12)
 
 
 def listed(orders: Iterable[Order], selection: OrderSelection) -> list[str]:
-    """Return the oracle: the positions of the selected orders, newest first."""
+    """Return the expected positions of the selected orders, newest first."""
     since, before = selection.created_from, selection.created_before
     return sorted(
         (
@@ -57,14 +57,14 @@ def listed(orders: Iterable[Order], selection: OrderSelection) -> list[str]:
 
 
 class Shop:
-    """The orders of one user, in the store and in a plain dict. Their statuses change."""
+    """The orders of one user, in the store and in memory, while their statuses change."""
 
     def __init__(self, store: OrderRepository, orders: Iterable[Order]) -> None:
         self.store = store
         self.orders = {one.order_id: one for one in orders}
 
     async def step(self, number: int) -> None:
-        """Set an order to its next status, if it has one."""
+        """Change an order to one of its next statuses, if an order has one."""
         moving = [one for one in self.orders.values() if NEXT[one.status]]
         if moving:
             old = moving[number % len(moving)]
@@ -74,9 +74,7 @@ class Shop:
             self.orders[old.order_id] = replace(old, status=status)
 
     async def check_page(self, selection: OrderSelection, cut: Slice) -> tuple[list[str], bool]:
-        """Read a page, and compare it with the current list; return it, and whether more rows
-        follow.
-        """
+        """Compare a page with the orders in memory. Return the page, and whether rows follow."""
         page = await self.store.page(selection, cut)
         positions = [edge.position for edge in page.edges]
         wanted = page_of(listed(self.orders.values(), selection), cut)
@@ -110,7 +108,7 @@ async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - draw
     changes: list[int],
 ) -> None:
     username = uuid.uuid4().hex
-    # Ids are found by one index for all users.
+    # The index by id contains the orders of all users, so ids must be unique.
     mine = [replace(one, username=username, order_id=one.order_id + username) for one in orders]
     shop = Shop(Stores(table).orders, mine)
     await shop.store.put_many(mine)
@@ -135,7 +133,7 @@ async def test_each_page_is_exact_while_statuses_change(  # noqa: PLR0917 - draw
 async def test_open_orders_between_dates_are_read_in_both_orders(
     each_table: Table, backward: bool
 ) -> None:
-    """Four days, ten orders each, so that all shards have ties."""
+    """Four days with ten orders each, so that every shard has orders of the same time."""
     store = Stores(each_table).orders
     orders = [order(str(n), username=f"u{n}", created_at=DAYS[n % 4]) for n in range(40)]
     await store.put_many([*orders, order("gone", status=OrderStatus.SHIPPED)])

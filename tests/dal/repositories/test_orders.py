@@ -73,7 +73,8 @@ async def test_the_status_of_a_missing_order_cannot_change(table: Table) -> None
 async def test_an_order_is_found_for_its_owner_or_for_any_user(table: Table) -> None:
     store, calls = Stores(table).orders, calls_of(table)
     await store.place(order("7"))
-    for order_id in ("7", "8"):  # another user's order looks like a missing one
+    # a user who does not own the order gets the same error as for a missing order
+    for order_id in ("7", "8"):
         calls.clear()
         with pytest.raises(NotFoundError, match="Order not found"):
             await store.set_status(order_id, SHIPPED, owner="bob")
@@ -98,7 +99,7 @@ async def test_of_two_concurrent_changes_one_succeeds(each_table: Table, races: 
 
 
 async def _race(clients: list[OrderRepository]) -> OrderStatus:
-    """Ship and cancel an order concurrently. Return which change succeeded."""
+    """Ship and cancel an order concurrently. Return the status that was stored."""
     results = await asyncio.gather(
         *(
             client.set_status("7", status, owner="ana")
@@ -115,7 +116,7 @@ async def _race(clients: list[OrderRepository]) -> OrderStatus:
 async def test_a_change_of_status_of_an_order_that_a_load_replaced_is_a_conflict(
     table: Table,
 ) -> None:
-    """Otherwise the change would restore the old lines, because the status has not changed."""
+    """The status is the same in both, so the change would overwrite the loaded lines."""
     loaded = order("7", lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
 
     async def load_after(real: Operation, arguments: Answer) -> Answer:
@@ -163,7 +164,7 @@ async def test_pages_of_open_orders_are_exact_while_orders_are_shipped(each_tabl
     store = Stores(each_table).orders
     chance = random.Random(11)
     start = datetime(2023, 1, 1, tzinfo=UTC)
-    # A third of the orders have the same time as another order.
+    # About a third of the orders have the same time as another order.
     orders = [
         order(f"{chance.randrange(10**9):x}-{n}", username=f"u{n % 9}", created_at=start + when)
         for n, when in enumerate(timedelta(minutes=chance.randrange(800)) for _ in range(400))

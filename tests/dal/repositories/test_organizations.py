@@ -233,7 +233,7 @@ async def test_an_admin_is_found_among_many_users(
 async def test_if_two_admins_leave_concurrently_one_stays(
     each_table: Table, changes: tuple[Change, Change]
 ) -> None:
-    """One change happens completely between the other change's reads and its write."""
+    """The second change happens between the reads and the write of the first change."""
     store = Stores(each_table).organizations
     for first, second in (changes, changes[::-1]):
         await store.put_many(ROSTERS)

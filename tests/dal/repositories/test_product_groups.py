@@ -1,4 +1,4 @@
-"""Groups of products: a product's details and its group's members never contradict each other."""
+"""Groups of products: the details of a product always name the group that contains it."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ PRODUCTS = [f"grouped {number}" for number in range(6)]
 
 
 async def contents(products: ProductRepository) -> dict[str, tuple[str, ...]]:
-    """Return the members of each group, after comparing them with the details of each product."""
+    """Check each group against the details of its products. Return the members of each group."""
     details = await products.details(PRODUCTS)
     groups = await products.groups(GROUPS[1:])
     assert all(one.product_ids for one in groups.values())
@@ -94,7 +94,7 @@ async def test_a_group_has_at_most_sixty_products(table: Table) -> None:
     assert (await products.groups(["full"]))["full"].product_ids == tuple(names)
     with pytest.raises(InvalidArgumentError, match="'full' would have 61 products"):
         await products.put_many({"another": ProductDetails(group="full")})
-    # A product that leaves makes room in the same file.
+    # In one load, a product can leave a full group and another product can join it.
     swap = {"another": ProductDetails(group="full"), names[0]: ProductDetails(group="")}
     await products.put_many(swap)
     assert (await products.groups(["full"]))["full"].product_ids == ("another", *names[1:])

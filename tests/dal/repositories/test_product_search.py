@@ -1,4 +1,6 @@
-"""Products by the start of their title: pages against the oracle, also while titles change."""
+"""Products by the start of their title: pages compared with the oracle, even while titles
+change.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,7 +46,7 @@ TEXTS = ["r", "RED", "red ", "red k", "Red kettle", "strass", "re\u0301", "#", "
 
 
 def listed(titles: Mapping[str, str], text: str) -> list[str]:
-    """Return the products whose title begins with ``text``, by title and id."""
+    """Return the products whose title begins with ``text``, sorted by title and id."""
     folded = {one: fold(title) for one, title in titles.items() if title}
     found = [one for one, title in folded.items() if title.startswith(fold_prefix(text))]
     return sorted(found, key=lambda one: (folded[one], escape(one)))
@@ -121,7 +123,7 @@ async def test_each_page_is_exact_while_titles_are_set_changed_and_removed(
     backward: bool,
     changed: list[tuple[str, str]],
 ) -> None:
-    """Between two pages the cursor's own product may move or lose its title, too."""
+    """Between two pages, even the cursor's own product may get another title or none."""
     products, held = Stores(table).products, dict.fromkeys(["p", "p/1", "p#1", "q", "é"], "")
     for product_id, title in [*held.items(), *stored]:
         await products.update(product_id, {"title": title})
@@ -130,7 +132,7 @@ async def test_each_page_is_exact_while_titles_are_set_changed_and_removed(
     while True:
         cut = oracle.next_cut(size, end, backward=backward)
         places = [f"{fold(held[one])}\t{escape(one)}" for one in listed(held, text)]
-        # The oracle's positions descend.
+        # `page_of` expects descending positions
         shown, follows, precedes = oracle.page_of(places[::-1], replace(cut, reverse=True))
         page = await products.search(text, cut)
         assert [edge.position for edge in page.edges] == shown

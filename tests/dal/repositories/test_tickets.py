@@ -90,7 +90,7 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
     created: tuple[int | None, int | None],
     reverse: bool,
 ) -> None:
-    """Tickets are opened and closed between pages. The head item never counts as a row."""
+    """Tickets are opened and closed between pages. The head item is never counted as a row."""
     store = Stores(each_table).tickets
     name = uuid.uuid4().hex
     await Stores(each_table).organizations.put_many(
@@ -147,7 +147,7 @@ async def test_every_page_is_the_slice_of_the_sorted_list(
 async def test_open_tickets_of_all_users_are_read_in_both_orders(
     stores: Stores, *, backward: bool, reverse: bool
 ) -> None:
-    """A ticket leaves the list when it is closed."""
+    """A closed ticket leaves the list."""
     live = newest_first([one for one in TICKETS if one.status is OPEN])
     assert {one.organization for one in live} == {ACME.name, OTHER.name}
     closed = live.pop(3)

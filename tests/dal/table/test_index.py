@@ -52,11 +52,11 @@ def test_partition_keys_are_equal_only_for_equal_values(
 @MORE
 @given(filters, filters)
 def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[str, str]) -> None:
-    # byLang and byRating have keys of the same form, but a language tag is never one digit.
-    # byHelpful has another order, and no position in it is remembered under its partition.
+    # byLang and byRating have keys of the same form, but a language tag is never a digit. byHelpful
+    # has another order, so its rows' positions are not remembered.
     by_date = [index for index in COMMENT.indexes if index.order == BY_DATE]
-    # byVerified and withPhotos have equal texts of different fields. Positions are remembered by
-    # fields with their values.
+    # byVerified and withPhotos have equal partition keys, but the locations are remembered by field
+    # and value.
     assert len({frozenset(index.partition) for index in by_date}) == len(by_date)
     assert len({index.partition_of(one) for index in by_date}) == len(by_date) - 1
     assert len(by_date) == len(COMMENT.indexes) - 1
@@ -87,7 +87,7 @@ def test_keys_of_a_row(index: Index, keys: tuple[str, str]) -> None:
 def test_shards_are_stable_and_all_used() -> None:
     keys = [OPEN_ORDERS.keys_of({}, f"2020#{number}")["PlacedId"]["S"] for number in range(200)]
     assert set(keys) == {f"PLACED#{shard}" for shard in range(QUEUE_SHARDS)}
-    # An earlier version has written these keys. Another hash would read other partitions.
+    # An earlier version wrote these keys, so another hash would read the wrong partitions.
     assert keys[:4] == ["PLACED#1", "PLACED#7", "PLACED#5", "PLACED#3"]
 
 
@@ -178,7 +178,7 @@ def test_a_key_condition_selects_exactly_the_keys_of_its_range(span: Range, key:
 @MORE
 @given(ranges)
 def test_the_bounds_of_a_range_that_is_not_empty_do_not_cross(span: Range) -> None:
-    """DynamoDB refuses a BETWEEN with crossing bounds."""
+    """DynamoDB refuses a BETWEEN whose lower bound is above the upper one."""
     _, values = condition(span)
     if ":l" in values and ":h" in values and not span.empty:
         assert values[":l"].encode() <= values[":h"].encode()

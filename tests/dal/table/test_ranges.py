@@ -8,8 +8,8 @@ from dal.table.ranges import Range, just_above, just_below
 from tests.fakes import within
 from tests.strategies import MORE
 
-# Each end of the characters that identifiers, dates and cursors may hold, and of the surrogates'
-# gap; U+10FFFF is reserved.
+# The lowest and highest of the characters that keys may contain, and the two around the surrogates.
+# U+10FFFF is reserved.
 ALPHABET = "\0\x01#a\ud7ff\ue000\uffff\U00010000\U0010fffe"
 ALL_KEYS = sorted(
     "".join(letters) for size in range(4) for letters in product(ALPHABET, repeat=size)
