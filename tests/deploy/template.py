@@ -1,4 +1,4 @@
-"""``deploy/cloudformation.yaml`` and other templates, parsed."""
+"""``deploy/cloudformation.yaml`` and other CloudFormation templates, parsed."""
 
 from functools import cache
 from typing import Any
@@ -11,7 +11,9 @@ Resource = dict[str, Any]
 
 
 class Loader(yaml.SafeLoader):
-    """Reads CloudFormation's short forms, ``!Ref Table``, as ``{"Ref": "Table"}``."""
+    """A YAML loader that reads CloudFormation's short form ``!Ref Table`` as ``{"Ref":
+    "Table"}``.
+    """
 
 
 def _short_form(loader: Loader, name: str, node: yaml.Node) -> Any:
@@ -40,17 +42,20 @@ def resources() -> dict[str, Resource]:
 
 
 def of_type(end: str) -> list[Resource]:
-    """Return the resources whose type has this ending."""
+    """Return the resources whose type ends with ``end``."""
     return [one for one in resources().values() if one["Type"].endswith(end)]
 
 
 def sums_up(alarm: Resource) -> bool:
-    """Return whether an alarm uses several metrics."""
+    """Return whether an alarm combines several metrics."""
     return len(alarm["Properties"].get("Metrics", ())) > 1
 
 
 def policies() -> dict[str, dict[str, set[str]]]:
-    """Return the DynamoDB actions that each role may execute, by role and by the end of the ARN."""
+    """Return the DynamoDB actions that each role may execute.
+
+    The keys are the role and the end of the resource's ARN.
+    """
     found = {}
     for name, resource in resources().items():
         if resource["Type"] == "AWS::IAM::ManagedPolicy":

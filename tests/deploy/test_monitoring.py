@@ -1,4 +1,4 @@
-"""Documentation, dashboard and alert rules contain only existing metrics."""
+"""The documentation, the dashboard and the alert rules name only existing metrics."""
 
 import json
 import re
@@ -31,13 +31,13 @@ METRICS = every_metric()
 
 
 def shown_as(metric: MetricWrapperBase) -> str:
-    """Return the name under which Prometheus scrapes a metric."""
+    """Return a metric's name in Prometheus."""
     (family,) = metric.describe()
     return f"{family.name}_total" if family.type == "counter" else family.name
 
 
 def series_of(metric: MetricWrapperBase) -> set[str]:
-    """Return the names of a metric's series."""
+    """Return the names of the series of a metric."""
     name = shown_as(metric)
     if isinstance(metric, Histogram):
         return {f"{name}{suffix}" for suffix in ("_bucket", "_sum", "_count")}
@@ -64,7 +64,9 @@ def test_dashboard_and_alerts_use_existing_series_and_labels(text: str) -> None:
 
 
 def test_every_failure_of_the_store_has_an_alert() -> None:
-    """Readiness does not include throttling, a full disk and failed writes."""
+    """The readiness check does not fail during throttling, on a full disk or after failed
+    writes.
+    """
     named = re.findall(r'marginalia_dynamodb_requests_total\{outcome=~?"([^"]+)"', ALERTS)
     alerted = {outcome for one in named for outcome in one.split("|")}
     everyday = {"condition_failed"}

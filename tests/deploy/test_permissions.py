@@ -1,4 +1,4 @@
-"""Every command's recorded requests to DynamoDB, compared with the permissions of its role."""
+"""The requests that each command sends to DynamoDB, compared with the permissions of its role."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ from tests.integration.patterns import EXAMPLES, fill
 from tests.schema.conftest import ANN, STAFF, runner
 
 Asked = set[tuple[str, str]]
-"""A request: an action, and the kind of its resource."""
+"""Requests: each is an IAM action, and the kind of its resource."""
 
 ADD = """mutation { addComment(input: {productId: "42", rating: 4, language: "en", title: "Tea",
 text: "Good", idempotencyKey: "k"}) { userErrors { code } } }"""
@@ -55,7 +55,7 @@ OPERATIONS = [(one.pattern.operation, one.pattern.viewer) for one in EXAMPLES.va
     (ADD, ANN),
     (f"{{ nodes(ids: {json.dumps(TWO)}) {{ id }} }}", ANN),
 ]
-"""Every access pattern, and writes of each kind."""
+"""The examples of all access patterns, and a write of every other kind."""
 
 _TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem"}
 _OF_STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator"}
@@ -63,7 +63,7 @@ _OF_STREAMS = {"DescribeStream", "GetRecords", "GetShardIterator"}
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """The requests of all clients to DynamoDB from now on."""
+    """The requests that any client sends to DynamoDB during the test."""
     found: Asked = set()
     send = Table._send
 
@@ -76,7 +76,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
 
 
 def actions_of(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the actions that IAM must allow for a request."""
+    """Yield the IAM actions that a request needs, with the kinds of their resources."""
     if operation == "transact_write_items":
         for entry in arguments["TransactItems"]:
             (kind,) = entry
@@ -90,14 +90,14 @@ def actions_of(operation: str, arguments: dict[str, Any]) -> Iterator[tuple[str,
 
 
 def allowed(role: str) -> Asked:
-    """The actions that the template's policy allows."""
+    """Return the actions that the template's policy allows to a role."""
     kinds = {"": "table", "/index/*": "indexes", "/stream/*": "stream"}
     return {(one, kinds[end]) for end, actions in policies()[role].items() for one in actions}
 
 
 @pytest.fixture
 def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """A table with the settings of a server on AWS."""
+    """The settings of a server on AWS, with a table on dynoxide."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
@@ -106,7 +106,7 @@ def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 async def run(settings: Settings, *arguments: str) -> None:
-    """Run a command with these arguments."""
+    """Run a command of the command line."""
     store = ("--endpoint-url", str(settings.endpoint_url), "--table", settings.table)
     line = [*arguments, *store]
     await asyncio.to_thread(build(line), line, standalone_mode=False)
@@ -128,7 +128,7 @@ async def test_a_server_works_with_the_serve_policy_alone(
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             assert (await client.get("/health/ready")).status_code == 200
         await stores.documents.all()
-        await stores.comments.get_many(["1", "2"])  # BatchGetItem is sent for several ids
+        await stores.comments.get_many(["1", "2"])  # a request for several ids sends BatchGetItem
         await stores.documents.put({"1": "{ __typename }"})  # and with --apq
         ask = runner(build_schema(), stores)
         for operation, viewer in OPERATIONS:
@@ -246,7 +246,7 @@ async def test_a_rebuild_the_follower_and_the_function_work_with_their_policies(
     counted = set(asked)
     check(
         followed | counted, "Follow"
-    )  # the load also moves products on leaderboards some seconds later
+    )  # some seconds after the load, its products also move on leaderboards
 
     asked.clear()
     asked |= begun
@@ -270,5 +270,5 @@ async def test_a_table_is_created_and_upgraded_with_its_policy_alone(
     await run(replace(settings, table=older.name), "table", "upgrade")
     await run(replace(settings, table=f"{table.name}-new"), "table", "create")
     await run(replace(settings, table=older.name), "table", "one-per-person", "on")
-    asked.add(("BatchGetItem", "table"))  # for items that other clients change meanwhile
+    asked.add(("BatchGetItem", "table"))  # sent if other clients change items meanwhile
     check(asked, "Upgrade")

@@ -1,4 +1,4 @@
-"""deploy/photos.yaml: the bucket and the rights are those that the server uses."""
+"""deploy/photos.yaml: the bucket and the permissions that the server needs."""
 
 from tests.deploy.template import load, resources
 

@@ -1,4 +1,4 @@
-"""The template's resources equal those that the code reads, writes and expects."""
+"""The template's resources agree with what the code reads, writes and expects."""
 
 from dataclasses import fields
 from ipaddress import ip_address, ip_network
@@ -50,7 +50,8 @@ def test_the_stream_is_delivered_as_the_function_expects() -> None:
     mapping = resources()["Mapping"]["Properties"]
     assert mapping["MaximumRetryAttempts"] == mapping["MaximumRecordAgeInSeconds"] == -1
     assert mapping["StartingPosition"] == "TRIM_HORIZON"
-    assert mapping["MaximumBatchingWindowInSeconds"] > 0  # records share the write of counters
+    # many records share one write of their counters
+    assert mapping["MaximumBatchingWindowInSeconds"] > 0
     assert not mapping.keys() & {"TumblingWindowInSeconds", "FunctionResponseTypes"}
     assert mapping["DestinationConfig"]["OnFailure"]["Destination"] == {"GetAtt": "LostChanges.Arn"}
     assert resources()["Function"]["Properties"]["Timeout"] >= 60
@@ -94,7 +95,7 @@ def test_every_fault_that_readiness_ignores_has_an_alarm() -> None:
 
 
 def test_the_template_is_small_enough_to_be_sent_without_a_bucket() -> None:
-    """CloudFormation accepts a template body of 51,200 bytes."""
+    """CloudFormation accepts at most 51,200 bytes of a template in a request."""
     assert (ROOT / "deploy/cloudformation.yaml").stat().st_size < 51_200
 
 
@@ -107,7 +108,7 @@ def test_an_update_does_not_change_the_number_of_servers() -> None:
 
 
 def test_load_balancer_and_image_check_liveness_and_not_readiness() -> None:
-    """Both replace failed servers. With ``/health/ready``, they would replace all at once."""
+    """Both checks replace failed servers. ``/health/ready`` may fail on all servers at once."""
     (targets,) = of_type("ElasticLoadBalancingV2::TargetGroup")
     assert targets["Properties"]["HealthCheckPath"] == "/health/live"
     image = (ROOT / "Dockerfile").read_text("utf-8")
@@ -117,7 +118,7 @@ def test_load_balancer_and_image_check_liveness_and_not_readiness() -> None:
 
 @pytest.mark.parametrize("encrypted", [True, False])
 def test_no_two_listeners_have_the_same_port(encrypted: bool) -> None:
-    """An update deletes resources last, so no listener may change its port."""
+    """CloudFormation creates new resources before it deletes old ones, so ports must differ."""
     listeners = of_type("ElasticLoadBalancingV2::Listener")
     ports = [one["Properties"]["Port"] for one in listeners]
     assert all(isinstance(port, int) for port in ports), "a port that depends on a condition"
@@ -129,7 +130,7 @@ def test_no_two_listeners_have_the_same_port(encrypted: bool) -> None:
         for port, one in ((80, plain), (443, tls))
     }
     assert actions == {80: ["redirect" if encrypted else "forward"], 443: ["forward"]}
-    # The service waits for the listener that forwards, and the redirect for its target.
+    # The service is created after the listener that forwards to it, a redirect after its target.
     forwards = {"Ref": "HttpsListener" if encrypted else "HttpListener"}
     assert chosen(resources()["Service"]["Metadata"]["After"], encrypted) == forwards
     after = chosen(resources()["HttpListener"]["Metadata"]["After"], encrypted)
@@ -137,7 +138,7 @@ def test_no_two_listeners_have_the_same_port(encrypted: bool) -> None:
 
 
 def chosen(value: Any, condition: bool) -> Any:
-    """Return a branch of ``!If``; other values stay."""
+    """Return a branch of ``!If``, or any other value unchanged."""
     if isinstance(value, dict) and "If" in value:
         _, yes, no = value["If"]
         return yes if condition else no
@@ -145,7 +146,7 @@ def chosen(value: Any, condition: bool) -> Any:
 
 
 def environment() -> dict[str, Any]:
-    """Return the variables of a server's container."""
+    """Return the environment variables of a server's container."""
     (container,) = resources()["Task"]["Properties"]["ContainerDefinitions"]
     return {one["Name"]: one["Value"] for one in container["Environment"]}
 
@@ -185,7 +186,7 @@ def test_servers_receive_every_setting_for_sign_in() -> None:
 
 
 def holds(formula: Any, parameters: dict[str, str]) -> bool:
-    """Return whether a condition of ``Rules`` is true for the parameters."""
+    """Return whether the formula of a rule is true for the parameters."""
     ((function, operands),) = formula.items()
     match function:
         case "Equals":
@@ -215,7 +216,9 @@ def accepts(**given: str) -> bool:
 
 
 def test_sign_in_on_pages_requires_a_client_an_issuer_and_both_secrets() -> None:
-    """Every task verifies sessions that other tasks have signed, so all share one secret."""
+    """Every task verifies the sessions that other tasks have signed, so all tasks share
+    one secret.
+    """
     issuer = {"JwtIssuer": "https://login.shop.example", "JwtAudience": "shop"}
     client = {"SignInClientId": "pages", "SignInClientSecretArn": "arn:1", "JwtSecretArn": "arn:2"}
     assert accepts()
@@ -229,7 +232,7 @@ def test_sign_in_on_pages_requires_a_client_an_issuer_and_both_secrets() -> None
 
 
 def test_limits_of_throughput_are_set_together() -> None:
-    """DynamoDB refuses a limit of 0, and CloudFormation refuses -1, by which it removes a limit."""
+    """DynamoDB refuses a limit of 0. CloudFormation refuses -1, which would remove the limit."""
     assert accepts(MaxReadUnits="100", MaxWriteUnits="50")
     assert not accepts(MaxReadUnits="100")
     assert not accepts(MaxWriteUnits="50")
@@ -248,9 +251,9 @@ def test_a_limit_of_throughput_applies_to_the_table_and_each_index() -> None:
 
 @pytest.mark.parametrize("kind", ["Read", "Write"])
 def test_alarms_watch_throttling_of_the_table_and_of_every_index(kind: str) -> None:
-    """A query that names the table alone includes its indexes, with which metrics add a dimension.
+    """A metrics query by TableName also includes the metrics of the table's indexes.
 
-    A sum of metrics would name each index, and has room for nine.
+    A sum of metrics would have to name each index, and CloudWatch allows ten metrics in a sum.
     """
     (figure,) = resources()[f"Throttled{kind}sAlarm"]["Properties"]["Metrics"]
     query, names = figure["Expression"]["Sub"]
@@ -273,5 +276,6 @@ def test_alarms_watch_the_faults_of_every_operation_of_servers() -> None:
         for dimension in one["MetricStat"]["Metric"]["Dimensions"]
         if dimension["Name"] == "Operation"
     }
-    unknown = {"ConditionCheckItem", "DescribeTable"}  # to the units of CloudWatch's metric
+    # CloudWatch's metric does not have these operations
+    unknown = {"ConditionCheckItem", "DescribeTable"}
     assert watched == policies()["Serve"][""] - unknown | {"TransactWriteItems"}

@@ -1,4 +1,4 @@
-"""Fenced blocks, links and headings of Markdown pages."""
+"""Parses fenced blocks, links and headings of Markdown pages."""
 
 import re
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ _ANCHOR = re.compile(r"""<a (?:id|name)="([^"]+)">""")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A fenced block; ``line`` is the line of its first mark.
+    """A fenced block; ``line`` is the line of its opening fence.
 
-    ``note`` is the first word of the comment before it, ``not run`` or ``stopped``, and ``reason``
-    the rest; both are empty without a comment.
+    ``note`` is the first word of the HTML comment before the block: ``not run`` or ``stopped``.
+    ``reason`` is the rest of that comment. Both are empty if the block has no comment.
     """
 
     language: str
@@ -50,7 +50,7 @@ def fences(text: str) -> Iterator[Fence]:
 
 
 def prose(text: str) -> str:
-    """Return a page with its code replaced by spaces. Lines keep their lengths."""
+    """Return a page with its code replaced by spaces. The length of each line stays the same."""
     return _INLINE_CODE.sub(_blank, _FENCE.sub(_blank, text))
 
 
@@ -63,7 +63,7 @@ def links(text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the anchors of a page, as GitHub and the site name them."""
+    """Return the anchors of a page, as GitHub and the documentation's site name them."""
     plain = _FENCE.sub(_blank, text)
     named = set(_ANCHOR.findall(plain))
     seen: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The tested pages, and their blocks that do not run."""
+"""The pages of the documentation that tests execute, and their blocks that are not run."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from tests.docs.markdown import Fence, fences
 from tools.site.__main__ import sources
 
 HISTORY = ("docs/decisions/", "CHANGELOG.md")
-"""Pages about the past, which are not updated."""
+"""Pages about the past. They are not kept up to date, so they are not tested."""
 
 LANGUAGES = {
     "",
@@ -26,12 +26,12 @@ LANGUAGES = {
 
 
 def living() -> dict[str, str]:
-    """Return the current pages by path. README is first, because it needs empty caches."""
+    """Return the current pages by path. README is first, because its plans need empty caches."""
     return {path: text for path, text in sources().items() if not path.startswith(HISTORY)}
 
 
 def marked() -> Iterator[tuple[str, Fence]]:
-    """Yield the blocks with a comment ``not run``, with their pages."""
+    """Yield the blocks marked ``not run``, with their pages."""
     for path, text in living().items():
         for fence in fences(text):
             if fence.note == "not run":

@@ -1,9 +1,13 @@
 """Runs shell blocks as a reader does, in a directory like a clone with a running server.
 
-Bash runs each block. The programs that it calls send their arguments to this process, which saves
-the start of an interpreter. `marginalia` runs; if the command would not end or the block is marked,
-only its options are parsed, as those of `tools/` always are. Arguments of `make` and `pip` are
-checked against the Makefile and pyproject.toml. `aws`, `docker` and others do nothing.
+Bash runs each block. The programs that it calls send their arguments to this process, so that no
+interpreter has to start:
+
+- `marginalia` runs, but if the command would not end or the block is marked ``not run``, only its
+  options are parsed.
+- Commands of `tools/` are only parsed.
+- Arguments of `make` and `pip` are checked against the Makefile and pyproject.toml.
+- `aws`, `docker` and others do nothing.
 """
 
 import json
@@ -49,7 +53,7 @@ sys.stdout.write(said["stdout"]); sys.stderr.write(said["stderr"]); sys.exit(sai
 """
 
 
-# Stores variables and functions for the next block of the page.
+# Keeps variables and functions for the next block of the page.
 _BEFORE = """
 set +e; source session 2>/dev/null; set -e
 trap '{ declare -p; declare -f; } > session' EXIT
@@ -61,7 +65,8 @@ _HARMLESS = "kill() { :; }\n"
 class Shell:
     """Runs blocks in ``directory``.
 
-    With ``only_parse`` commands do not run: their options are parsed, and ``parsed`` lists them.
+    If ``only_parse`` is set, `marginalia` does not run. Its options are parsed, and ``parsed``
+    lists the command lines.
     """
 
     def __init__(self, directory: Path, **variables: str) -> None:
@@ -72,11 +77,11 @@ class Shell:
         self._there: set[Path] = set()
 
     def begin(self) -> None:
-        """Remember the files that exist now."""
+        """Remember the files in the directory, which ``tidy`` keeps."""
         self._there = set(self.directory.iterdir())
 
     def run(self, block: str, *, until_it_speaks: bool = False) -> subprocess.CompletedProcess[str]:
-        """Run a block to its end, or until its first line on stdout."""
+        """Run a block to its end, or until its first line of output."""
         command = [
             "bash",
             "-eo",
@@ -104,7 +109,7 @@ class Shell:
         return subprocess.CompletedProcess(command, process.returncode, said, complained)
 
     def tidy(self) -> None:
-        """Remove the files of blocks, and begin a new session of the shell."""
+        """Delete the files that blocks have created, and begin a new session of the shell."""
         for path in set(self.directory.iterdir()) - self._there:
             if path.is_dir():
                 shutil.rmtree(path)
@@ -112,7 +117,7 @@ class Shell:
                 path.unlink()
 
     def answer(self, call: dict[str, Any]) -> subprocess.CompletedProcess[str]:
-        """Return the result of a program that a block has called."""
+        """Return the result of a program that a block calls."""
         program, arguments = call["program"], call["arguments"]
         match program:
             case "marginalia":
@@ -149,7 +154,7 @@ class Shell:
 
 @contextmanager
 def shell(directory: Path, **variables: str) -> Iterator[Shell]:
-    """Open a shell that runs programs until the block ends."""
+    """Run a shell's programs until the ``with`` block ends."""
     programs = directory / ".venv/bin"
     programs.mkdir(parents=True)
     for name in (*_OURS, *IDLE):
@@ -174,7 +179,7 @@ def shell(directory: Path, **variables: str) -> Iterator[Shell]:
 
 
 def tool_complaint(arguments: list[str]) -> str:
-    """Return the fault in the arguments of `python -m tools.…`, or nothing."""
+    """Return the error in the arguments of `python -m tools.…`, or ""."""
     match arguments:
         case ["-m", module, *rest] if module in TOOLS:
             return usage_complaint(main.get_command(TOOLS[module]), rest)
@@ -182,7 +187,7 @@ def tool_complaint(arguments: list[str]) -> str:
 
 
 def usage_complaint(command: Any, arguments: list[str]) -> str:
-    """Return the fault in a command's arguments, or nothing. Do not run the command."""
+    """Return the error in a command's arguments, or "". Do not run the command."""
     context: click.Context | None = None
     try:
         while True:
@@ -208,7 +213,7 @@ def _command_line() -> Any:
 
 
 def make_complaint(arguments: list[str]) -> str:
-    """Return the target or the trial that does not exist, or nothing."""
+    """Return the error of a `make` target or trial that does not exist, or ""."""
     text = (ROOT / "Makefile").read_text("utf-8")
     targets = {
         line.partition(":")[0] for line in text.splitlines() if ": " in line or line.endswith(":")
@@ -221,7 +226,7 @@ def make_complaint(arguments: list[str]) -> str:
 
 
 def pip_complaint(arguments: list[str]) -> str:
-    """Return the extra or the file that does not exist, or nothing."""
+    """Return the error of an extra or a file that does not exist, or ""."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for one in arguments:
         if one.startswith(".[") and not set(one[2:-1].split(",")) <= set(

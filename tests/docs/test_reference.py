@@ -1,4 +1,4 @@
-"""The documentation names only existing codes, commands, settings and folders."""
+"""The documentation names only existing error codes, commands, settings and directories."""
 
 import re
 from functools import cache
@@ -24,10 +24,10 @@ _INLINE = re.compile(r"`([^`\n]+)`")
 _VARIABLE = re.compile(r"\bMARGINALIA_[A-Z_]+[A-Z]\b")
 
 OTHERS = {"--alternator-write-isolation", "--redis", "--writes"}
-"""Options of ScyllaDB and of the trials."""
+"""Options of ScyllaDB and of trials, which pages may name too."""
 
 BESIDE = {"MARGINALIA_ENGINE", "MARGINALIA_IMAGE"}
-"""Variables that are not options."""
+"""Environment variables that are not options of `marginalia`."""
 
 
 @cache
@@ -38,7 +38,7 @@ def commands() -> dict[str, Any]:
 
 @cache
 def leaves() -> dict[str, Any]:
-    """Return each command by its words."""
+    """Return each command by its full name, such as "table upgrade"."""
     found: dict[str, Any] = {}
     for name, command in commands().items():
         for inner, leaf in getattr(command, "commands", {"": command}).items():
@@ -48,7 +48,7 @@ def leaves() -> dict[str, Any]:
 
 @cache
 def tools() -> dict[str, Any]:
-    """Return each command of a tool by its words."""
+    """Return each command of `tools/` by its module and name."""
     apps = {module: main.get_command(app) for module, app in TOOLS.items()}
     return {
         f"{module} {name}".strip(): command
@@ -59,7 +59,7 @@ def tools() -> dict[str, Any]:
 
 @cache
 def options(words: str = "") -> set[str]:
-    """Return the options of a command, or of all commands that begin with these words."""
+    """Return the options of the commands whose names begin with ``words``."""
     every = leaves() | tools()
     chosen = [leaf for name, leaf in every.items() if f"{name} ".startswith(words)]
     params = [one for leaf in chosen for one in leaf.params]
@@ -68,12 +68,12 @@ def options(words: str = "") -> set[str]:
 
 @cache
 def variables() -> set[str]:
-    """Return every variable of an option, and the other variables."""
+    """Return the environment variables of all options, and the other variables."""
     return BESIDE | {str(one.envvar) for leaf in leaves().values() for one in leaf.params}
 
 
 def unknown(code: str) -> bool:
-    """Return whether code in prose names a command, option or variable that does not exist."""
+    """Return whether inline code names a command, option or variable that does not exist."""
     words = code.removeprefix(".venv/bin/").split()
     wrong = any(one not in variables() for one in _VARIABLE.findall(code))
     match words:

@@ -1,9 +1,9 @@
-"""Every snippet of the README and the documentation, run against one server with the demo's data.
+"""Every snippet of the README and the documentation, run against one server with the demo data.
 
-GraphQL executes, JSON is compared with the response to the block before it, shell runs in a
+GraphQL is executed, JSON is compared with the response to the block before it, shell runs in a
 directory like a clone (`tests/docs/shell.py`), and files are parsed. A block that cannot run here
-has a comment with the reason before it, `<!-- not run: … -->`; its options are parsed nevertheless.
-`python -m tests.docs.pages` lists these blocks.
+has a comment with the reason before it: `<!-- not run: … -->`. The options in such a block are
+still parsed. `python -m tests.docs.pages` lists these blocks.
 """
 
 import gzip
@@ -30,7 +30,7 @@ from tests.docs.shell import Shell, shell
 from tests.server.serving import SECRET, Served, bearer, served
 
 CLONE = "http://127.0.0.1:8000"
-"""The address of `make run`, which all snippets use."""
+"""The address of `make run` in all snippets."""
 
 FILES = {
     "Reviews.csv": (
@@ -55,20 +55,20 @@ FILES = {
         {"9d4b": "query Rating($id: String!) { product(productId: $id) { lastCommentedAt } }"}
     ),
 }
-"""Small versions of the files that snippets use."""
+"""Small files with the names that snippets use."""
 
 
 @dataclass
 class Reader:
-    """A reader of the documentation, with a clone and a server that runs in it."""
+    """A reader of the documentation, with a clone and a running server."""
 
     server: Served
     shell: Shell
     answer: Any = None
-    """The response to the block before."""
+    """The response to the previous block."""
 
     def follow(self, fence: Fence) -> None:
-        """Execute a block. Raise AssertionError if its result is wrong."""
+        """Execute a block. Raise AssertionError if the result is wrong."""
         before, self.answer = self.answer, None
         if fence.note == "not run":
             self._look_at(fence)
@@ -108,7 +108,7 @@ class Reader:
                 self._sh(Fence("sh", line[2:], fence.line))
 
     def _plain(self, fence: Fence) -> None:
-        """Check nothing: the block is a drawing, a usage or an output."""
+        """Check nothing: the block is a drawing, a usage line or an output."""
 
     def _toml(self, fence: Fence) -> None:
         path = self.shell.directory / "shop.toml"
@@ -122,19 +122,19 @@ class Reader:
         compile(fence.text, "snippet", "exec")
 
     def _js(self, fence: Fence) -> None:
-        """Parse a function of another program with Node.js."""
+        """Check the syntax of JavaScript with Node.js."""
         checked = self.shell.run(f"node --check - <<'END'\n{fence.text}\nEND")
         assert checked.returncode == 0, checked.stderr
 
     def _html(self, fence: Fence) -> None:
-        """Check that all elements of a part of a page end."""
+        """Check that every element of an HTML fragment is closed."""
         ET.fromstring(f"<body>{fence.text.replace(' async ', ' ')}</body>")
 
     def _jinja(self, fence: Fence) -> None:
         Environment(extensions=["jinja2.ext.i18n"], autoescape=True).parse(fence.text)
 
     def _diff(self, fence: Fence) -> None:
-        """Check nothing: tests/integration/test_recipe.py applies CONTRIBUTING's recipe."""
+        """Check the form only: tests/integration/test_recipe.py applies CONTRIBUTING's recipe."""
         assert {line[:1] or " " for line in fence.text.splitlines()} <= set("+-@ ")
 
     def _look_at(self, fence: Fence) -> None:
@@ -172,7 +172,10 @@ def reader(tmp_path_factory: pytest.TempPathFactory, demo_data: Path) -> Iterato
 
 
 def test_the_plans_of_the_readme_read_two_partitions_and_then_one(reader: Reader) -> None:
-    """README describes these plans in prose. They are read before its snippets run."""
+    """README describes these two plans in words.
+
+    This test runs before README's snippets fill the caches.
+    """
     page = """{ product(productId: "1") { comments(rating: %s, language: "en", first: 3) {
       plan { index segments { limit } } } } }"""
     seen = []

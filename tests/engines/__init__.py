@@ -1,4 +1,4 @@
-"""The real engines that the tests run against, each a process on a free loopback port."""
+"""The database engines that tests run, each as a process on a free loopback port."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ SECOND_IN_SOAK = pytest.mark.parametrize(
     ["dynoxide_url", pytest.param("ministack_url", marks=pytest.mark.soak)],
     indirect=True,
 )
-"""For tests with equal results on two engines: only `make soak` runs them on the second."""
+"""Marks a test with equal results on two engines: only `make soak` runs it on ministack too."""
 
 
 @contextlib.contextmanager
@@ -47,7 +47,7 @@ def ministack(services: str = "dynamodb,dynamodbstreams") -> Iterator[str]:
 
 
 CLICKHOUSE = shutil.which("clickhouse-server", path="/usr/bin:/usr/sbin:/usr/local/bin")
-"""The program of Debian's package. Without it, the tests of ClickHouse are skipped."""
+"""Debian's ClickHouse server. Without it, the tests of ClickHouse are skipped."""
 
 _CLICKHOUSE_CONFIG = """<yandex>
   <logger><level>warning</level><log>{folder}/log</log><errorlog>{folder}/errors</errorlog></logger>
@@ -70,7 +70,7 @@ _CLICKHOUSE_USERS = """<yandex>
 
 @contextlib.contextmanager
 def clickhouse(folder: Path) -> Iterator[str]:
-    """A server over files in ``folder``, in a time zone that is not UTC."""
+    """Run ClickHouse with its files in ``folder``. Its time zone is not UTC."""
     assert CLICKHOUSE is not None
     port = free_port()
     config = _CLICKHOUSE_CONFIG.format(folder=folder, port=port, tcp_port=free_port())

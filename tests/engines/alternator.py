@@ -1,7 +1,8 @@
-"""An endpoint in front of an engine that lacks the same features as ScyllaDB's Alternator.
+"""An endpoint in front of an engine that lacks the features that ScyllaDB's Alternator lacks.
 
-By Alternator's documentation these are transactions, ConsumedCapacity in responses, checksums and
-TableId. Unknown operations are refused as Alternator refuses them. Alternator itself was never run.
+According to Alternator's documentation, these are transactions, ConsumedCapacity in responses,
+checksums and TableId. The endpoint refuses unknown operations with Alternator's error. It was never
+compared with a running Alternator.
 """
 
 from collections.abc import AsyncIterator
@@ -15,13 +16,13 @@ from tests.proxy import JSON, Choose, Fault, Forward, Proxy, proxy_of, refuse
 
 LACKING = frozenset({"TransactWriteItems", "TransactGetItems"})
 EXPIRY = frozenset({"DescribeTimeToLive", "UpdateTimeToLive"})
-"""Operations that releases before 5 also lack."""
+"""Operations that releases before 5 lack too."""
 
 _UNTOLD = {"ConsumedCapacity", "TableId"}
 
 
 def lacking(operations: frozenset[str] = LACKING) -> Choose:
-    """Return the response of an endpoint without some operations."""
+    """Return a function that refuses these operations and strips the responses of others."""
     unknown = refuse(400, "UnknownOperationException")
 
     def choose(operation: str, _: bytes) -> Fault:
@@ -31,7 +32,7 @@ def lacking(operations: frozenset[str] = LACKING) -> Choose:
 
 
 async def _bare(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Return the response without the parts that Alternator omits."""
+    """Return the engine's response without the parts that Alternator omits."""
     answer = await forward()
     assert isinstance(answer.body, bytes)
     return web.Response(
@@ -49,7 +50,7 @@ def _without(told: Any) -> Any:
 
 @asynccontextmanager
 async def alternator(engine: str) -> AsyncIterator[Proxy]:
-    """Open such an endpoint in front of an engine."""
+    """Run the endpoint in front of an engine."""
     async with proxy_of(engine) as proxy:
         proxy.choose = lacking()
         yield proxy

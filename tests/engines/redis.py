@@ -22,7 +22,7 @@ NEEDS_REDIS = pytest.mark.skipif(
 
 
 class RedisServer:
-    """A Redis with the same address after each start. Each start begins without data."""
+    """A Redis server with the same address after each start. It starts without data."""
 
     def __init__(self, directory: Path) -> None:
         self.port = free_port()
@@ -47,7 +47,7 @@ class RedisServer:
             self._process.wait(60)
 
     def hang(self, *, hangs: bool) -> None:
-        """Stop responding without closing connections, or continue."""
+        """Suspend the process without closing its connections, or resume it."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP if hangs else signal.SIGCONT)
 

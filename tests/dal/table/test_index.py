@@ -53,7 +53,7 @@ def test_partition_keys_are_equal_only_for_equal_values(
 @given(filters, filters)
 def test_no_two_indexes_share_a_partition_key(one: dict[str, str], other: dict[str, str]) -> None:
     # byLang and byRating have keys of the same form, but a language tag is never a digit. byHelpful
-    # has another order, so its rows' positions are not remembered.
+    # has another order, so it is not compared.
     by_date = [index for index in COMMENT.indexes if index.order == BY_DATE]
     # byVerified and withPhotos have equal partition keys, but the locations are remembered by field
     # and value.
