@@ -1,6 +1,6 @@
 """Generates the tables of docs/access-patterns.md from the access patterns and their examples.
 
-`make docs` writes them. The text around the tables is written by hand.
+`make docs` writes the tables. The text around them is written by hand.
 """
 
 import re
@@ -27,12 +27,12 @@ _HEADING = ("Pattern", "Question", "Index", "Key condition", "Requests")
 
 
 def pattern_of(example: str) -> str:
-    """Return the access pattern of an example."""
+    """Return the name of an example's access pattern."""
     return example.partition(",")[0]
 
 
 def page(before: str) -> str:
-    """Return the page with new tables."""
+    """Return the page with its tables generated anew."""
 
     def made(section: re.Match[str]) -> str:
         heading, text = section[1], section[2]
@@ -56,7 +56,7 @@ def _rows(section: str) -> Iterator[str]:
             indexes = either.join(_code(named))
             conditions = example.reads.conditions
             if chosen and conditions:
-                # The optimizer's other plans read coarser partitions, and are named by their index.
+                # Other plans read coarser partitions, so the row names only their indexes.
                 key = conditions[0].partition(" ")[0]
                 conditions = [one for one in conditions if one.startswith(f"{key} ")]
             yield _row(

@@ -1,4 +1,4 @@
-"""Reads the lists that CONTRIBUTING's recipe adds, with a changed copy of the code."""
+"""Reads the lists that CONTRIBUTING's recipe adds, with a copy of the code after the recipe."""
 
 import asyncio
 import sys
@@ -35,7 +35,7 @@ def context_of(stores: Stores) -> Context:
 
 
 async def walk(stores: Stores, **wanted: Any) -> list[str]:
-    """Return the ids of a list, read page by page as a client does."""
+    """Return the ids of a list, which is read page by page."""
     ids: list[str] = []
     after = None
     while True:

@@ -1,4 +1,4 @@
-"""An example of each access pattern: a client's operation on a few items of all kinds.
+"""Examples of every access pattern: an operation of a client, on a few items of all kinds.
 
 The examples are in tests/fixtures/access_patterns.toml. `make docs` generates the tables of
 docs/access-patterns.md from them and from the access patterns.
@@ -46,7 +46,7 @@ DAYS = [datetime(2024, 1, day, tzinfo=UTC) for day in range(1, 11)]
 
 @dataclass(frozen=True)
 class Pattern:
-    """An operation and its user. ``shows`` is a part of the response."""
+    """A GraphQL operation and its user. The response must contain ``shows``."""
 
     operation: str
     shows: str
@@ -55,7 +55,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Reads:
-    """The requests of an example to DynamoDB. With ``up to``, some of them may be missing."""
+    """The requests of an example to DynamoDB. "up to" in ``requests`` is a maximum."""
 
     indexes: Sequence[str]
     conditions: Sequence[str]
@@ -64,7 +64,9 @@ class Reads:
 
 @dataclass(frozen=True)
 class Example:
-    """An access pattern as a client sends it, and the test that covers it in detail."""
+    """A client's operation of an access pattern, and the name of the test that covers it
+    in detail.
+    """
 
     pattern: Pattern
     reads: Reads
@@ -95,7 +97,7 @@ def _example(
 
 
 EXAMPLES = _read()
-"""The examples by access pattern. Text after a comma distinguishes examples of one pattern."""
+"""The examples by name: the access pattern, and after a comma what is special in the example."""
 
 
 def _comment(number: int) -> Comment:

@@ -1,4 +1,4 @@
-"""Each pattern of docs/access-patterns.md, sent by GraphQL on both engines."""
+"""Each example in docs/access-patterns.md, executed by GraphQL on both engines."""
 
 import json
 import re
@@ -49,7 +49,7 @@ async def test_an_example_sends_the_documented_requests(
     table: Table, calls: Calls, name: str
 ) -> None:
     pattern, reads = EXAMPLES[name].pattern, EXAMPLES[name].reads
-    stores = Stores(table)  # without caches from earlier examples
+    stores = Stores(table)  # without the caches of earlier examples
     await stores.comments.counted()  # is read every 30 seconds, not for every page
     run = runner(SCHEMA, stores)
     calls.clear()
@@ -69,7 +69,9 @@ async def test_an_example_sends_the_documented_requests(
 
 
 def _check_requests(calls: Calls, reads: Reads) -> None:
-    """The number of requests is exact. With ``up to``, there may be fewer."""
+    """Check the number of requests of each operation. "up to" in ``reads.requests`` is a
+    maximum.
+    """
     stated = re.findall(r"(up to )?(\d+) (\w+)", reads.requests)
     assert calls.operations.keys() <= {operation for *_, operation in stated}
     for fewer, most, operation in stated:

@@ -1,4 +1,4 @@
-"""Cases follow their comments: hidden and listed with them, and open while reports are open."""
+"""Cases of reported comments: hidden and listed with their comments, open while a report is."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
@@ -98,7 +98,7 @@ async def test_a_comment_that_reports_have_hidden_and_a_file_publishes_is_listed
 
 
 async def test_a_page_does_not_read_hidden_cases(table: Table) -> None:
-    """A page of reported comments costs the same after authors have edited 60 of them."""
+    """A page of reported comments costs the same after edits have hidden 60 other comments."""
     stores = Stores(table)
     rows = [comment(f"c{number:03}", username="ann") for number in range(65)]
     await stores.comments.put_many(rows)
@@ -164,7 +164,7 @@ async def test_the_removal_of_a_case_reads_consistently(table: Table) -> None:
 
 
 class Between:
-    """Runs ``step`` once, before or after the first write of a case or a report."""
+    """A fault that runs ``step`` once, before or after the first write of a case or a report."""
 
     def __init__(self, step: Callable[[], Awaitable[object]], *, after: bool) -> None:
         self._step, self._after, self.done = step, after, False
@@ -199,7 +199,7 @@ async def test_a_report_during_an_approval_is_listed(
         seen = version(held)
 
     async def report() -> None:
-        # Another server has read the comment while it was published.
+        # another server, which has read the comment before the edit hid it
         added = Report("one", "42", "cy", SPAM, "", datetime.now(UTC))
         await table.put_many([encode_report(added)])
         await stores.reports._act("one", 9, added)

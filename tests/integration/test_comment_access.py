@@ -1,6 +1,6 @@
-"""The users who see a comment in each state, by every path: fields, pages, exports.
+"""The users who see a comment in each state, by every path: fields, pages and exports.
 
-The paths are found by walking the schema and the routes. A path without a row in
+The tests find the paths in the schema and the routes. A path without a row in
 ``tests/fixtures/comment_access.toml`` fails.
 """
 
@@ -71,12 +71,12 @@ PARENTS = {
     "Mutation": "$FIELD",
     "Subscription": "$FIELD",
 }
-"""Types with fields that return comments, and an operation's path to each type."""
+"""Types with fields that return comments, and the start of an operation that selects each type."""
 NO_TEXT = {
     *("cursor", "edgeCursor", "eventCursor", "deletedId"),
     *("kind", "totalCount", "waitingSince"),
 }
-"""Scalar fields of lists, events and payloads that have no text of a comment."""
+"""Scalar fields of lists, events and payloads that never contain a comment's text."""
 
 SCHEMA = build_schema(federation=True, explain=True)
 Cells = dict[tuple[str, str], bool]
@@ -84,7 +84,7 @@ Cells = dict[tuple[str, str], bool]
 
 @dataclass(frozen=True)
 class Row:
-    """A path's arguments or address, and the users who see the text, by state."""
+    """A path's arguments or address, and the users who see the comment's text in each state."""
 
     path: str
     given: str
@@ -115,12 +115,12 @@ FIELDS, PAGES = rows("fields"), rows("pages")
 
 @dataclass(frozen=True)
 class SchemaPath:
-    """A field that returns comments, and the fields from there to the comment itself."""
+    """A field that returns comments, and the selection down to the comment's text."""
 
     name: str
     parent: str
     selection: str
-    """With ``$ARGUMENTS`` of the first field."""
+    """A selection with ``$ARGUMENTS`` in place of the first field's arguments."""
 
 
 TYPES: dict[str, GraphQLNamedType] = SCHEMA._schema.type_map
@@ -128,7 +128,9 @@ OBJECTS = [one for one in TYPES.values() if isinstance(one, GraphQLObjectType)]
 
 
 def targets(one: GraphQLObjectType) -> Iterator[tuple[str, str, bool]]:
-    """Yield each field with each of its object types, and whether it has several."""
+    """Yield the name of each field, each object type that it returns, and whether it is
+    abstract.
+    """
     for name, each in one.fields.items():
         target = get_named_type(each.type)
         if is_abstract_type(target):
@@ -139,7 +141,9 @@ def targets(one: GraphQLObjectType) -> Iterator[tuple[str, str, bool]]:
 
 
 def parts_of_comments() -> set[str]:
-    """Return the types that are parts of lists, events and payloads of comments."""
+    """Return the types between the fields of ``PARENTS`` and comments: lists, events and
+    payloads.
+    """
     parts = set(LEAVES)
     others = [
         one for one in OBJECTS if one.name not in PARENTS and TYPES["Node"] not in one.interfaces
@@ -162,7 +166,9 @@ SCALARS = {
 
 
 def ends(name: str, passed: frozenset[str]) -> Iterator[list[str]]:
-    """Yield the fields of each way from a part to a comment, a submission or another text."""
+    """Yield the fields of each path from a type of ``PARTS`` to a comment, a submission
+    or a scalar.
+    """
     part = TYPES[name]
     assert isinstance(part, GraphQLObjectType)
     if name in LEAVES:
@@ -177,9 +183,9 @@ def ends(name: str, passed: frozenset[str]) -> Iterator[list[str]]:
 
 
 def schema_paths() -> Iterator[SchemaPath]:
-    """Yield each path of the schema that ends at a comment, a submission or another text.
+    """Yield each path of the schema that ends at a comment, a submission or a scalar.
 
-    A path begins at a type that is no part of a list, event or payload of comments.
+    A path begins at a type outside ``PARTS``.
     """
     for parent in OBJECTS:
         for name, target, abstract in targets(parent):
@@ -201,7 +207,7 @@ PATHS = {path.name: path for path in schema_paths()}
 
 @dataclass
 class World:
-    """Comments of the user ann in each state, one of each for every product."""
+    """A table with comments of the user ann, for each product one in each state."""
 
     table: Table
     broker: InProcessBroker = field(default_factory=InProcessBroker)
@@ -212,7 +218,7 @@ class World:
         self.stores = Stores(self.table, self.broker)
 
     async def put(self, state: str, product: str, rating: int = 5) -> dict[str, str]:
-        """Store a comment and return the values of its templates."""
+        """Store a comment. Return the values that templates of operations and addresses need."""
         number = next(self.numbers)
         key, mark = f"key {number}", f"secret text {number}."
         new = comment(product_id=product, username="ann", rating=rating, text=mark)
@@ -262,7 +268,7 @@ async def shared(clients: Clients, dynoxide_url: str) -> World:
 
 @pytest.fixture
 async def world(shared: World) -> AsyncIterator[World]:
-    """The same table for each test, without the comments of other tests."""
+    """The module's only table, without the comments of other tests."""
     yield shared
     for comment_id in shared.added:
         with suppress(NotFoundError):
@@ -358,12 +364,14 @@ NO_OTHER_LIST = {
     "rating",
     "variants",
 }
-"""Parameters of addresses that select rows of the page's list, or no comments. ``variants`` has its
-own row, because its address contains the product."""
+"""Parameters of addresses that select rows of the same list, or no comments.
+
+``variants`` has its own row, because its address contains the product.
+"""
 
 
 def lists_in(html: str) -> Iterator[str]:
-    """Yield the addresses in a page that show another list than the page itself."""
+    """Yield the addresses in a page that lead to other lists of comments."""
     for address in re.findall(r'(?:href|action)="(/[^"#]*)"', html):
         path, _, query = unescape(address).partition("?")
         chosen = [one for one in parse_qsl(query) if one[0] not in NO_OTHER_LIST]

@@ -1,4 +1,4 @@
-"""Counters equal a recount after any history, on real engines."""
+"""After any history of writes, counters equal a recount, on real engines."""
 
 import asyncio
 import random
@@ -36,7 +36,10 @@ CLIENTS = 32
 
 @dataclass(frozen=True)
 class Step:
-    """One client's write. ``number`` determines the comment's id, and its key if ``keyed``."""
+    """A write of one client.
+
+    ``number`` is the comment's id, and ``keyed`` adds an idempotency key.
+    """
 
     kind: str
     number: int
@@ -103,7 +106,7 @@ def comment_of(step: Step, products: Sequence[str]) -> Comment:
 
 
 def moved(step: Step, products: Sequence[str]) -> Comment:
-    """Like ``comment_of``, but some rows of a load belong to another product."""
+    """Return ``comment_of`` a step. Some rows of a load belong to another product."""
     return comment_of(step, products)._replace(product_id=products[step.keyed])
 
 
@@ -127,7 +130,7 @@ async def do(store: CommentRepository, step: Step, products: Sequence[str]) -> N
 async def test_after_any_history_counters_equal_a_recount(
     each_table: Table, history: list[list[Step]], met: list[Fault]
 ) -> None:
-    """One of the two processes has faults. A failed write is counted if it was executed."""
+    """One of the two processes has faults. A write that fails is counted if it was executed."""
     faulty = FaultyClient(each_table.service, *met)
     stores = Stores(Table(faulty, each_table.name)).comments, Stores(each_table).comments
     products = [uuid.uuid4().hex for _ in range(PRODUCTS)]
@@ -140,7 +143,9 @@ async def test_after_any_history_counters_equal_a_recount(
 
 
 async def _check_board(table: Table, stored: dict[str, list[Comment]]) -> None:
-    """Exactly the products with fives are on the leaderboard, with their counts."""
+    """Check that the leaderboard has exactly the products with comments rated 5, with
+    their counts.
+    """
     page = await Stores(table).leaderboard.page(None, Slice(10_000), ranked=False)
     shown = {node.product.product_id: node.count for node in page.nodes}
     fives = {
@@ -204,7 +209,7 @@ async def test_concurrent_adds_of_many_clients_to_one_product_are_all_counted(
 async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     each_table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deadlines pass, clients disconnect and responses are lost. Then all clients retry."""
+    """Deadlines pass, clients disconnect, and responses are lost. Then every client retries."""
     monkeypatch.setattr(retries, "DEADLINE", 0.2)
     chance = random.Random(9)
     rows = oracle.make_comments("hot", 60, seed=9)
@@ -220,7 +225,7 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     await asyncio.gather(*map(add, rows))
     monkeypatch.undo()
     faulty._faults.clear()
-    await asyncio.gather(*store._writes._groups)  # wait for the requests of disconnected clients
+    await asyncio.gather(*store._writes._groups)  # wait for the writes of disconnected clients
     await recount.check(each_table, "hot")
     again = [row._replace(comment_id=f"again-{row.comment_id}") for row in rows]
     await asyncio.gather(
@@ -240,7 +245,7 @@ async def test_writes_of_disconnected_clients_are_counted_if_they_happened(
     indirect=["each_table"],
 )
 async def test_totals_of_every_selection_equal_the_oracles(each_table: Table, stride: int) -> None:
-    """`make soak` tries every selection, and `make test` every ``stride``-th."""
+    """`make soak` compares every selection, and `make test` every ``stride``-th."""
     products = ("42", "42/en")
     data = [row for n, one in enumerate(products) for row in oracle.make_comments(one, 60, seed=n)]
     store = Stores(each_table).comments

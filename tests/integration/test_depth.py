@@ -16,7 +16,7 @@ from tests.bulk import fill
 
 
 def deep(count: int) -> list[Comment]:
-    """Comments of one size, so that equal numbers of rows have equal numbers of bytes."""
+    """Return comments of equal size, so that equal numbers of rows consume equal capacity."""
     return [
         Comment(
             comment_id=f"deep-{number:05}",
@@ -52,11 +52,13 @@ SELECTIONS = (
 async def test_the_cost_of_a_page_does_not_depend_on_its_depth(
     table: Table, count: int, pages: int
 ) -> None:
-    """This is true for rows that are read for the first time or again."""
+    """The costs are equal for a process without caches, and for rows that the process has
+    read before.
+    """
     await fill(table, deep(count))
     start = Slice(20, next_page=True)
     for selection in SELECTIONS:
-        store = Stores(table).comments  # a server that has just started, without caches
+        store = Stores(table).comments  # as in a server that has just started
         first = page = await store.page(selection, start)
         for _ in range(pages - 1):
             cut = Slice(20, after=page.edges[-1].position, next_page=True)

@@ -1,10 +1,11 @@
 """Pages while indexes lag, on the fake of Amazon DynamoDB.
 
-A row that lists show before a walk, and that keeps its product, language and rating until after it,
-is returned exactly once and in its place. Other writes and the lag of each partition do not change
-this. No row is returned twice. A row whose rating or language changes may be missing between the
-times at which its old place and its new place change. It is never missing if the page is read from
-one partition that contains both places.
+Consider a row that indexes show before a walk, and that keeps its product, language and rating
+until the walk ends. The walk returns this row exactly once and in its place, whatever else is
+written and however long each partition lags. No row is returned twice. If the rating or language of
+a row changes, the row may be missing until both its old and its new partition show the change. It
+is never missing if the page is read from one partition that contains the row before and after the
+change.
 """
 
 import random
@@ -112,7 +113,10 @@ async def _write(
     kept: set[str],
     new_id: str,
 ) -> None:
-    """Add or delete a comment, change its rating, or change its text, which keeps its place."""
+    """Add or delete a comment, or change its rating or its text.
+
+    ``kept`` loses the comments that are deleted or rated.
+    """
     row = chance.choice(rows)
     match chance.choice(["add", "delete", "rate", "text"]):
         case "add":
@@ -133,7 +137,7 @@ async def _write(
 async def test_a_row_whose_rating_changes_may_be_missing_but_is_never_returned_twice(
     amazon: Amazon, table: Table
 ) -> None:
-    """A page of both ratings may lack the row, but never has it twice."""
+    """A page may lack the row, but never contains it twice."""
     writer, product = Stores(table).comments, "42"
     rows = oracle.make_comments(product, 40, seed=1)
     await writer.put_many(rows)
@@ -169,7 +173,9 @@ def _of(*ratings: int) -> Selection:
 async def test_a_page_of_one_partition_never_lacks_a_row_that_passes_before_and_after(
     amazon: Amazon, table: Table
 ) -> None:
-    """All comments of a product or a language, and most ratings if one partition is read."""
+    """Most comments have the four selected ratings, so the page is read from the index of
+    all ratings.
+    """
     writer = Stores(table).comments
     rows = [
         row._replace(rating=1 + n % 4)
@@ -211,7 +217,7 @@ async def test_counts_and_verify_do_not_depend_on_index_lag(amazon: Amazon, tabl
 async def test_a_cursor_of_a_row_that_the_index_lacks_continues_after_its_position(
     amazon: Amazon, table: Table
 ) -> None:
-    """A mutation's payload contains such a cursor, and a client's list continues from it."""
+    """A mutation's payload contains such a cursor, and the client's list may continue from it."""
     store = Stores(table).comments
     rows = oracle.make_comments("42", 12, seed=5)
     await store.put_many(rows)

@@ -1,4 +1,4 @@
-"""States of comments in files: loads over stored comments and during decisions of moderators."""
+"""States of comments in loaded files, over stored comments and during moderators' decisions."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -64,7 +64,9 @@ async def reject(table: Table) -> None:
 
 
 async def check(table: Table, stored: Stored) -> None:
-    """Check that lists, counts, leaderboards and the queue agree with the stored comments."""
+    """Check that lists, counts, leaderboards and the queue contain the comment if its
+    state requires it.
+    """
     shown = [stored] if isinstance(stored, Comment) else []
     assert await recount.check(table, "p") == shown
     assert (await Stores(table).comments.page(Selection("p"), Slice(9))).nodes == shown

@@ -1,4 +1,4 @@
-"""Loads during other loads and writes: all stored comments are counted, and none is lost."""
+"""Loads during other loads and writes: every stored comment is counted, and none is lost."""
 
 import asyncio
 import uuid
@@ -38,7 +38,7 @@ rows = st.tuples(
 )
 files = st.lists(rows, min_size=5, max_size=60)
 edits = st.lists(st.tuples(st.sampled_from(IDS), st.sampled_from([*RATINGS, None])), max_size=12)
-"""Writes of clients: a rating is an update, None is a deletion."""
+"""Writes of clients: a number is the new rating of a comment, None deletes the comment."""
 
 BUSY = client_error("ProvisionedThroughputExceededException")
 CONFLICT = client_error("TransactionCanceledException", reasons=("TransactionConflict",))
@@ -55,7 +55,7 @@ faults = st.lists(
 
 @pytest.fixture(autouse=True, scope="module")
 def small_batches() -> Iterator[None]:
-    """Load a file of a few rows in several batches, like a large file."""
+    """Make a file of a few rows load in several batches, like a large file."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("server.importer.writer._LEAST", 7)
         patch.setattr("server.importer.writer._MOST", 7)
@@ -79,7 +79,7 @@ def comments_of(prefix: str, file: Sequence[tuple[int, str, int, str, str]]) -> 
 
 
 async def load(table: Table, made: Sequence[Comment], rejects: Path) -> Tally:
-    """Load comments from a file as the command does, in a separate process."""
+    """Load comments from a file, with separate caches like a separate command."""
     cells = [row(one.comment_id, **_cells(one)) for one in made]
     opened = source(jsonl(cells))
     work = Load(
@@ -96,7 +96,7 @@ def _cells(one: Comment) -> dict[str, object]:
 
 
 async def edit(table: Table, prefix: str, todo: Sequence[tuple[int, int | None]]) -> None:
-    """Execute writes as clients of a server do, one after the other."""
+    """Execute writes one after another, as a server does."""
     store = Stores(table).comments
     for number, rating in todo:
         with suppress(errors.NotFoundError, errors.ConflictError):
@@ -119,7 +119,8 @@ async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
 ) -> None:
     prefix, rejects = uuid.uuid4().hex, tmp_path_factory.mktemp("loads")
     loads = [comments_of(prefix, first), comments_of(prefix, second)]
-    await Stores(each_table).comments.put_many(loads[1][::2])  # something to edit
+    # so that some loaded comments exist already
+    await Stores(each_table).comments.put_many(loads[1][::2])
     faulty = Table(FaultyClient(each_table.service, *met), each_table.name)
     tallies = await asyncio.gather(
         *(
@@ -137,7 +138,7 @@ async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
     written = last[0].keys() | last[1].keys()
     assert written - edited <= stored.keys() <= written
     for number in stored.keys() - edited:
-        text = stored[number]._replace(updated_at=None)  # a changed text has the load's time
+        text = stored[number]._replace(updated_at=None)  # an edited text has the load's time
         assert text in [of_file[number] for of_file in last if number in of_file]
     again = await load(each_table, loads[0], rejects / "again")
     assert again.outcome.new == len(last[0].keys() - stored.keys())
@@ -148,5 +149,5 @@ async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
 
 
 async def _stored(table: Table, prefix: str) -> list[Comment]:
-    """Return all comments, after checking that their counters equal a recount."""
+    """Check that the counters equal a recount. Return all comments."""
     return [one for product in PRODUCTS for one in await recount.check(table, f"{prefix}{product}")]

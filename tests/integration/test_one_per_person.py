@@ -1,4 +1,4 @@
-"""One comment per person and product: in every write, during writes, and after kills."""
+"""One comment per person and product: in every write, during concurrent writes, and after kills."""
 
 import asyncio
 from collections import Counter
@@ -42,14 +42,17 @@ FIRST, SECOND = comment("1", username="ann"), comment("2", username="ann")
 
 
 async def switched(table: Table, to: OnePerPerson = OnePerPerson.ON) -> Stores:
-    """Return the stores of a table without comments that allows one comment for each person."""
+    """Return the stores of an empty table whose mode allows one comment per person and product."""
     store = MaintenanceStore(table)
     await store.announce(await store.read(), one_per_person=to)
     return Stores(table)
 
 
 async def names(table: Table) -> dict[tuple[str, str], str]:
-    """Return the comment id of each record, after checking that the comment is that person's."""
+    """Return the comment id in each record of a person and product.
+
+    Check that the comment exists, and is by this person on this product.
+    """
     items: list[Item] = []
     await scan_all(table, ignore, items.extend)
     there = [one for item in items if (one := stored(item)) is not None]
@@ -225,7 +228,7 @@ async def test_the_error_names_the_existing_comment(table: Table) -> None:
 async def test_the_record_of_a_deleted_comment_does_not_prevent_a_new_comment(
     each_table: Table,
 ) -> None:
-    """The comment was deleted by a server that had not yet read the new rule."""
+    """A server that had not read the new rule yet deleted the comment without its record."""
     store = (await switched(each_table)).comments
     await each_table.put_many([commented(FIRST)])
     await store.add(SECOND)
@@ -267,7 +270,7 @@ async def test_the_newest_of_several_comments_is_recorded_and_the_others_are_lis
     further = await switch_on(each_table, at_once, ignore)
     assert sorted(one.comment_id for one in further) == ["c3", "c5"]
     assert await names(each_table) == {("ann", "42"): "c9", ("bob", "42"): "held"}
-    store = Stores(each_table).comments  # this read also reads the mode
+    store = Stores(each_table).comments  # new stores, because the old ones have cached the mode
     with pytest.raises(AlreadyCommentedError):
         await store.add(comment("new", username="ann"))
     await store.update("c3", {"rating": 1}, anybody)
@@ -340,7 +343,7 @@ async def test_during_the_switch_no_person_gets_a_second_comment(
 
 @pytest.mark.parametrize("kill", range(0, 42, 6))
 async def test_a_switch_killed_at_any_request_continues(table: Table, kill: int) -> None:
-    """At each kill, the request is executed and its response is lost."""
+    """Each kill happens after a request was executed. Its response is lost."""
     rows = [
         comment(f"c{number}", username=f"u{number % 23}", created_at=at(number % 50))
         for number in range(90)

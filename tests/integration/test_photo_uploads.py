@@ -1,4 +1,4 @@
-"""Uploads of photos by forms to the S3 bucket of ministack, which enforces the forms."""
+"""Uploads of photos with forms to a bucket of ministack, which enforces the forms."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ EDIT = """mutation ($id: ID!, $photos: [PhotoInput!]) { updateComment(input: {id
 
 
 class Shop:
-    """The API with a bucket, and the bucket's own HTTP interface."""
+    """The API with a bucket for uploads, and a client of the bucket."""
 
     def __init__(
         self, table: Table, uploads: PhotoUploads | None, bucket: httpx.AsyncClient
@@ -51,7 +51,7 @@ class Shop:
         return uploads
 
     async def send(self, form: dict[str, Any], content: bytes, **changes: str) -> httpx.Response:
-        """Send a form as a browser does: the fields, and the file last."""
+        """Send a form as a browser does: the fields first, the file last."""
         fields = {one["name"]: one["value"] for one in form["fields"]} | changes
         return await self.bucket.post(form["url"], data=fields, files={"file": ("a", content)})
 
@@ -77,7 +77,7 @@ def shop(table: Table, uploads: tuple[PhotoUploads, httpx.AsyncClient]) -> Shop:
 
 
 async def test_an_uploaded_file_becomes_the_photo_of_a_comment(shop: Shop) -> None:
-    """A retry returns the same comment. A later upload by the form does not change the photo."""
+    """A retry returns the same comment. Another upload with the form does not change the photo."""
     (form,) = await shop.forms("image/jpeg")
     assert (form["maxBytes"], form["photoUrl"][: len(URL)]) == (MAX_UPLOAD, URL)
     assert datetime.fromisoformat(form["expiresAt"]) > datetime.now(UTC)
@@ -95,7 +95,7 @@ async def test_an_uploaded_file_becomes_the_photo_of_a_comment(shop: Shop) -> No
 
 
 async def test_the_bucket_refuses_uploads_that_the_form_does_not_allow(shop: Shop) -> None:
-    """Too large, empty, another type, another key, a changed policy, and an expired form."""
+    """Too large, empty, another type, key or field, a changed policy, and an expired form."""
     (form,) = await shop.forms("image/png")
     refused = {
         "large": await shop.send(form, b"x" * (MAX_UPLOAD + 1)),

@@ -1,4 +1,4 @@
-"""With any statistics, pages equal the oracle's, and only the cost differs."""
+"""With any statistics, pages equal the oracle's. Only their cost differs."""
 
 import re
 import uuid
@@ -23,7 +23,7 @@ from tests.engines import ROOT
 from tests.strategies import FEW
 
 SELECTIONS = list(oracle.selections("42"))[::7]
-"""Each rating, each language, and most sets of ratings; the other sets are similar."""
+"""Each rating, each language, and most sets of ratings. The other sets are similar."""
 
 some_ratings = st.none() | st.sets(st.sampled_from(RATINGS), min_size=1).map(frozenset)
 some_languages = st.none() | st.sets(st.sampled_from(oracle.LANGUAGES), min_size=1, max_size=3).map(
@@ -36,7 +36,7 @@ wrong = st.fixed_dictionaries(
 
 
 async def lie(table: Table, product: str, said: dict[str | None, RatingCounts]) -> None:
-    """Write statistics that contradict the comments and themselves."""
+    """Store counts that contradict the comments and their own totals."""
     items = [
         counter_items.encode(StatisticsKey(product, language), counts)
         | {"count_total": {"N": str(counts.of() + 1)}}
@@ -68,7 +68,7 @@ async def test_wrong_statistics_do_not_change_a_page(
 
 @pytest.mark.parametrize("factor", [0, 3], ids=["too low", "too high"])
 async def test_statistics_changed_by_hand_do_not_change_a_page(table: Table, factor: int) -> None:
-    """Two ratings have a count of zero, and the totals differ from the sum of the counts."""
+    """Ratings 1 and 3 have a count of zero, and the totals differ from the sums of the counts."""
     data = oracle.make_comments("42", 60, seed=1)
     await Stores(table).comments.put_many(data)
     held = await StatisticsReader(table.query).read("42", consistent=True)
@@ -117,7 +117,9 @@ async def test_missing_statistics_do_not_change_a_page(table: Table) -> None:
 
 
 async def test_a_page_includes_a_comment_that_another_process_has_just_added(table: Table) -> None:
-    """The rating had no comment before, and the reader's statistics are older."""
+    """There was no comment with this rating, and the reading process has cached older
+    statistics.
+    """
     data = [one for one in oracle.make_comments("42", 80, seed=1) if one.rating in {1, 5}]
     here, there = Stores(table).comments, Stores(table).comments
     await here.put_many(data)
@@ -144,7 +146,9 @@ async def test_segments_are_skipped_if_exact_statistics_prove_them_empty(table: 
 
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
 async def test_a_read_that_drops_too_many_rows_is_planned_again(table: Table, share: float) -> None:
-    """The ratings of a product change suddenly: a frequent rating is now rare."""
+    """The newest comments do not pass the filter, so the first read drops more rows than
+    expected.
+    """
     rows = oracle.make_comments("42", 400, seed=2)
     newest = oracle.newest_first(rows)
     data: list[Comment] = [
@@ -217,7 +221,7 @@ GROUPS = [
         r"^\| (\d+) \| (\d+) \| ([\d.]+) \|$", (ROOT / "docs/costs.md").read_text(), re.MULTILINE
     )
 ]
-"""The rows of the table of groups in docs/costs.md."""
+"""The rows of the table of groups in docs/costs.md: products, Queries and capacity."""
 
 
 def test_the_costs_of_groups_of_five_sizes_are_documented() -> None:
@@ -228,7 +232,7 @@ def test_the_costs_of_groups_of_five_sizes_are_documented() -> None:
 async def test_a_page_of_a_group_costs_what_the_documentation_says(
     table: Table, products: int, queries: int, capacity: float
 ) -> None:
-    """The counts of the products are read first, so each Query reads a part of the page."""
+    """The process has read the counts of the products, so each Query reads a part of the page."""
     names = [f"variant-{number:02}" for number in range(products)]
     data = [
         comment._replace(text="x" * 300)
@@ -239,7 +243,8 @@ async def test_a_page_of_a_group_costs_what_the_documentation_says(
     await store.put_many(data)
     group = Selection(names[0], variants=frozenset(names))
     first = await Stores(table).comments.page(group, Slice(20))
-    assert first.stats.planning_requests == products + 1  # reads some rows for their sizes
+    # one request for each product's counts, and one for the size of some rows
+    assert first.stats.planning_requests == products + 1
     reader = Stores(table).comments
     await reader.page(group, Slice(20))
     page = await reader.page(group, Slice(20, after=first.edges[-1].position))

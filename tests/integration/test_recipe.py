@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipe for an access pattern, applied exactly to a copy of the code."""
+"""CONTRIBUTING's recipe for a new access pattern works, if it is applied to a copy of the code."""
 
 import os
 import re
@@ -17,14 +17,14 @@ _BLOCK = re.compile(
 
 
 def blocks() -> Iterator[tuple[str, str]]:
-    """Yield the files that the recipe changes, and the changes."""
+    """Yield each file that the recipe changes, with the diff."""
     recipe = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     for block in _BLOCK.finditer(recipe):
         yield block["path"], textwrap.dedent(block["diff"]).removeprefix("```diff\n")
 
 
 def carry_out(text: str, diff: str) -> str:
-    """Return a text after a diff. Each part of the diff must fit exactly one place."""
+    """Return a text after a diff. Each part of the diff must match exactly one place."""
     for part in diff.split("@@\n"):
         lines = part.splitlines(keepends=True)
         before = "".join(line[1:] or "\n" for line in lines if line[0] != "+")

@@ -1,4 +1,4 @@
-"""The shop's replies: permissions, edits that keep them, and concurrent writes."""
+"""The shop's replies: permissions, edits that keep replies, and concurrent writes."""
 
 import asyncio
 import logging
@@ -155,7 +155,7 @@ async def unknown(_: Stores) -> str:
 async def test_only_published_comments_can_be_replied_to(
     run: Run, schema: Schema, table: Table, missing: Callable[[Stores], Awaitable[str]]
 ) -> None:
-    """Every other comment looks missing, also in the cost."""
+    """For a comment in any other state, the error and the cost equal those of a missing comment."""
     node_id = await missing(Stores(table))
     operation = (
         f'mutation {{ removeReply(input: {{id: "{node_id}"}}) {{ userErrors {{ code }} }} }}'
@@ -200,7 +200,10 @@ async def test_a_reply_is_kept_by_edits_reviews_and_loads(
 
 
 async def test_each_reply_is_one_event(stores: Stores, table: Table) -> None:
-    """A listener receives each version once, and after a removal the comment without its reply."""
+    """A listener receives each version once.
+
+    After the removal, it receives the comment without a reply.
+    """
     broker = InProcessBroker()
     told = Stores(table, broker)
     await stores.comments.add(ONE)
@@ -248,7 +251,7 @@ async def test_events_that_arrive_in_the_wrong_order_lead_to_the_latest_reply(ta
 
 
 class Gate:
-    """A service whose calls wait until ``step`` lets the next one through."""
+    """A service whose calls wait until ``step`` lets the next one pass."""
 
     def __init__(self, table: Table) -> None:
         self._service = table.service
@@ -263,7 +266,7 @@ class Gate:
         return await self._service.call(operation, arguments)
 
     async def step(self, task: asyncio.Task[None]) -> None:
-        """Let a call through, and return when the next call waits or the task is done."""
+        """Let a call pass as soon as one waits, unless the task is done."""
         waits = asyncio.ensure_future(self._waits.wait())
         await asyncio.wait([task, waits], return_when=asyncio.FIRST_COMPLETED)
         waits.cancel()
@@ -272,7 +275,10 @@ class Gate:
 
 
 async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[bool]:
-    """Run ``WORKS`` concurrently, with calls in the given order. Return those that succeeded."""
+    """Run ``WORKS`` concurrently, with their calls in the given order.
+
+    Return whether each succeeded.
+    """
     done = [False] * len(WORKS)
 
     async def do(number: int, stores: Stores) -> None:
@@ -292,7 +298,7 @@ async def interleaved(table: Table, comment_id: str, order: list[int]) -> list[b
 
 
 async def hide_and_show(stores: Stores, comment_id: str) -> None:
-    """Reject a comment and approve it again."""
+    """Reject a comment, then approve it."""
     one = await stores.comments.get(comment_id)
     assert one is not None
     held = await stores.moderation.reject(comment_id, version(one), "mo", "No.")

@@ -1,4 +1,4 @@
-"""Reports of comments: one per person, review after several, the queue, and kills."""
+"""Reports of comments: one per person, review after several reports, the queue, and kills."""
 
 import asyncio
 import random
@@ -95,7 +95,7 @@ async def test_two_hundred_concurrent_reports_are_counted_once_each(
         person = f"person{number}"
         try:
             await servers[number % 2].reports.report("one", person, SPAM, "", 5)
-        except errors.NotFoundError:  # it waits already
+        except errors.NotFoundError:  # the comment is already hidden
             return None
         return person
 
@@ -236,7 +236,7 @@ async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_ch
     assert len(rows) == 50
     gone = {row.comment_id for row in chance.sample(rows, 25)}
     for number, comment_id in enumerate(sorted(gone)):
-        if number % 3 == 0:  # its row stays in the index
+        if number % 3 == 0:  # the case keeps its row in the index
             await stores.comments.update(comment_id, {"text": "x"}, anybody, _held_by_its_words)
         elif number % 3 == 1:
             await stores.comments.delete(comment_id, anybody)
@@ -245,7 +245,7 @@ async def test_the_queue_of_reported_comments_equals_the_oracles_while_states_ch
             await stores.moderation.approve(comment_id, one.created_at, "mo")
     left = [row for row in rows if row.comment_id not in gone]
     assert await oracle.walk_pages(stores.reports.queue, 7, backward=backward) == left
-    # Only a row that leaves between two pages is missing from the later page.
+    # While rows leave the queue between pages, later pages lack only these rows.
     seen: list[Any] = []
     end: str | None = None
     while True:
@@ -348,7 +348,10 @@ async def test_thousands_of_reports_of_an_approved_comment_do_not_exceed_a_limit
 @pytest.mark.soak
 @pytest.mark.parametrize("approved", [False, True])
 async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, approved: bool) -> None:
-    """They hide the comment once. If a moderator has approved its text, they list it once."""
+    """The reports hide the comment once.
+
+    If a moderator has approved it, they put it in the queue once.
+    """
     stores = Stores(table)
     await stores.comments.add(ONE)
     if approved:
@@ -356,7 +359,7 @@ async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, appro
         await stores.moderation.approve("one", ONE.created_at, "mo")
 
     async def report(number: int) -> bool:
-        with suppress(errors.NotFoundError):  # the comment waits already
+        with suppress(errors.NotFoundError):  # the comment is already hidden
             await stores.reports.report("one", f"person{number}", SPAM, "", 50)
             return True
         return False
@@ -372,7 +375,7 @@ async def test_ten_thousand_reports_are_counted_once_each(table: Table, *, appro
 
 
 class Asking:
-    """Executes operations with variables, and returns the data of the responses."""
+    """A client that executes operations and returns their data."""
 
     def __init__(self, schema: Schema, table: Table) -> None:
         self.schema, self.stores = schema, Stores(table)

@@ -1,4 +1,4 @@
-"""The exhaustive walk: every page of every product of the demo data, on the embedded engine."""
+"""Every page of every product of the demo data equals the oracle's, on the embedded engine."""
 
 import asyncio
 from collections import Counter
@@ -12,7 +12,7 @@ from tests import oracle
 LANGUAGES = ("en", "de", "fr", "es", "ja", "ar")
 CHOICES = [None, *(frozenset({one}) for one in LANGUAGES), frozenset({"en", "ar"})]
 SMALL = 500
-"""Products with more comments are not read row by row, which would take hours."""
+"""Products with more comments are not read with one row per page, which would take hours."""
 
 
 @pytest.mark.soak

@@ -1,4 +1,4 @@
-"""Submissions of users: pages equal the oracle's, and the moderation rule applies to texts."""
+"""Submissions of users: pages equal the oracle's, and the moderation rule applies to every text."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -84,7 +84,9 @@ async def test_the_queue_equals_the_oracles(each_table: Table) -> None:
 
 
 class Changing:
-    """Comments of a user that are continuously published, held for review and deleted."""
+    """A user's comments, which a test publishes, holds for review, rejects and deletes at
+    random.
+    """
 
     def __init__(self, table: Table) -> None:
         self.stores, self.chance = Stores(table), random.Random(5)
@@ -183,7 +185,7 @@ async def test_a_list_equals_the_oracles_while_states_change(
 
 
 class Client:
-    """Executes mutations under a moderation rule, and returns their payloads."""
+    """Sends mutations under a moderation rule, and returns their payloads."""
 
     def __init__(self, schema: Schema, table: Table, rule: Moderation) -> None:
         self.schema, self.stores, self.rule = schema, Stores(table), rule
@@ -350,7 +352,7 @@ async def test_only_moderators_decide_and_only_on_the_version_that_they_have_rea
 async def test_events_equal_the_differences_of_the_lists(
     table: Table, mode: MaintenanceMode
 ) -> None:
-    """After any change, the comments published by events equal the comments in the list."""
+    """After each event, the comments that events have published are those of the list."""
     store = MaintenanceStore(table)
     await store.announce(await store.read(), mode=mode)
     recorder = Recorder()
@@ -435,7 +437,10 @@ async def test_each_of_many_decisions_succeeds_or_fails_alone(client: Client) ->
 async def test_listeners_receive_an_event_when_a_comment_is_published_again(
     table: Table,
 ) -> None:
-    """The text is unchanged. The log must not mistake the event for a late event of the add."""
+    """The text is the same each time.
+
+    The log must not take the event for a late event of the add.
+    """
     broker = InProcessBroker()
     stores = Stores(table, broker)
     one = COMMENTS[0]

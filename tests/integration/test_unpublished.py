@@ -1,7 +1,7 @@
 """No read returns an unpublished comment as a comment.
 
-Each check is also tested to fail without the rule: ``comment_in`` then decodes submissions too, in
-one module at a time.
+Each check must also fail without the rule. So a second test lets one module at a time decode
+submissions as comments.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ def ignore(*_: object) -> None:
 
 
 async def hold(stores: Stores) -> Item:
-    """Add a published comment and an unpublished one. Return the item of the unpublished one."""
+    """Store a published and an unpublished comment. Return the item of the unpublished one."""
     await stores.comments.add(SHOWN)
     await stores.comments.add(HELD, cause=CAUSE)
     (item,) = await stores.comments._table.get_many([comment_key("held")])
@@ -146,13 +146,13 @@ async def analysed(table: Table, folder: Path) -> None:
 
 
 def leaky(item: Item | None) -> Comment | None:
-    """Decode submissions as comments, which no function may do."""
+    """Decode submissions as comments, which is wrong."""
     held = submission_in(item)
     return comment_in(item) if held is None else held.published()
 
 
 class LeakyEntity:
-    """Decodes submissions as comments, to add the keys of comments."""
+    """Decodes submissions as comments, so that an upgrade adds the keys of comments to them."""
 
     encode, unchanged = COMMENT.encode, COMMENT.unchanged
     recover = staticmethod(leaky)

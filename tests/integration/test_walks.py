@@ -1,4 +1,4 @@
-"""Every page of every selection equals the oracle's, on real engines."""
+"""On real engines, every page of every selection equals the oracle's."""
 
 import asyncio
 import itertools
@@ -32,14 +32,16 @@ DATES = [
     (None, None),
     (oracle.START + timedelta(hours=7), None),
     (None, oracle.START + timedelta(hours=19)),
-    # The first time belongs to two comments.
+    # Two comments have the first of these times.
     (oracle.START + timedelta(hours=1), oracle.START + timedelta(hours=18, microseconds=1)),
 ]
 
 
 def dated(selection: Selection, number: int) -> Selection:
-    """Return a selection between dates. A quarter has no dates, a third is of buyers only, and a
-    fifth of comments with photos only. Half of the selections are sorted by date.
+    """Return the selection with other filters and an order, by its number.
+
+    A quarter has no dates, a third is of buyers only, and a fifth is of comments with photos only.
+    Half of the selections are sorted by date.
     """
     start, end = DATES[number % 4]
     order = None if number % 2 else [*Order][number // 2 % len(Order)]
@@ -72,7 +74,7 @@ async def store(each_table: Table, data: list[Comment]) -> CommentRepository:
 
 
 WALKS = [
-    # A stride of seven includes each rating, each language, and most sets of ratings.
+    # Every seventh selection: each rating, each language, and most sets of ratings.
     *(("dynoxide_url", size, 7) for size in (1, 3, 20, 100)),
     ("ministack_url", 3, 21),
     *(
@@ -88,7 +90,7 @@ WALKS = [
 async def test_walks_over_every_selection_equal_the_oracles(
     store: CommentRepository, data: list[Comment], size: int, stride: int, *, backward: bool
 ) -> None:
-    """`make soak` tries every selection, and `make test` every ``stride``-th."""
+    """`make soak` compares every selection, and `make test` every ``stride``-th."""
 
     async def check(number: int, selection: Selection) -> int:
         reverse = number % 8 > 3
@@ -105,12 +107,12 @@ async def test_walks_over_every_selection_equal_the_oracles(
 
 
 dates = st.none() | st.integers(-1, 24).map(lambda hour: oracle.START + timedelta(hours=hour))
-"""Many dates are the times of one comment, and some of two comments."""
+"""Many of these dates are the time of one comment, and some the time of two."""
 
 
 @st.composite
 def changes(draw: st.DrawFn) -> list[list[tuple[str, int]]]:
-    """The changes before each page: rows that are added, hidden or changed."""
+    """Draw the changes before each page: comments that are added, hidden or changed."""
     kinds = ["insert", "delete", "rate", "vote", "load votes"]
     kinds += ["edit for review", "reject", "approve"]
     change = st.tuples(st.sampled_from(kinds), st.integers(0, 10**6))
@@ -153,7 +155,7 @@ async def test_rows_that_exist_during_the_whole_walk_are_returned_once_and_in_or
 ) -> None:
     """The lists are of one or several products, with and without row locations of an earlier read.
 
-    In another order than by date, a row whose rating or votes change may be missing or occur
+    In an order by rating or votes, a row whose rating or votes change may be missing or occur
     twice. Every other row occurs once.
     """
     stores = Stores(each_table)
@@ -216,7 +218,7 @@ async def _happen(
     place: int,
     new_id: str,
 ) -> None:
-    """Change, hide or publish a comment in the list."""
+    """Change, hide or publish a comment."""
     store, moderation = stores.comments, stores.moderation
     chosen = oracle.newest_first(live.values())[place % len(live)]
     always.discard(chosen.comment_id) if kind not in {"insert", "approve"} else None
@@ -248,7 +250,7 @@ async def _happen(
 
 
 async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comment:
-    """Vote for a comment, withdraw a vote, or load a number of votes."""
+    """Vote for a comment and withdraw a vote, or load a number of votes."""
     if loads:
         voted = of._replace(votes_before=votes)
         await stores.comments.put_many([LoadedComment(voted, {"votes_before": votes})])
@@ -264,7 +266,9 @@ async def _vote(stores: Stores, of: Comment, votes: int, *, loads: bool) -> Comm
 async def test_every_cursor_continues_after_its_row(
     store: CommentRepository, data: list[Comment], *, depth_first: bool
 ) -> None:
-    """With its own filter, other filters, dates and order, and after its row was deleted."""
+    """The cursor works with its own and other filters, dates and orders, even if its row
+    was deleted.
+    """
     mine = [comment for comment in data if comment.product_id == PRODUCTS[0]]
     narrow = Selection(PRODUCTS[0], frozenset({1, 4, 5}), frozenset({"en", "fr", "de"}))
     wide = Selection(PRODUCTS[0])

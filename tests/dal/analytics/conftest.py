@@ -1,4 +1,4 @@
-"""The two stores, new for each test. ClickHouse requires Debian's server."""
+"""Both analytics stores, new for each test. ClickHouse needs Debian's server."""
 
 import uuid
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Computes trends and movers in plain Python from a list of comments."""
+"""Computes trends and movers in plain Python from a list of comments, for comparison."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ Point = tuple[datetime, tuple[int, ...]]
 
 
 def day_of(interval: Interval, instant: datetime) -> date:
-    """The first day of an instant's period."""
+    """Return the first day of the period that contains an instant."""
     day = instant.astimezone(UTC).date()
     if interval is Interval.WEEK:
         return day - timedelta(days=day.weekday())

@@ -1,4 +1,4 @@
-"""Trends and movers equal the oracle's on both stores."""
+"""On both stores, trends and movers equal the oracle's."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ def asked_of(store: AnalyticsStore) -> Analytics:
 
 
 def spread(comment: Comment | None) -> Comment | None:
-    """Return a comment of a history with its hours spread over a year, and an unusual name."""
+    """Return a comment with its time spread over a year, and with an unusual product id."""
     if comment is None:
         return None
     apart = (comment.created_at - START) * 37 + timedelta(microseconds=999_999)

@@ -1,4 +1,4 @@
-"""ClickHouse's tables: comments of years that it cannot store, and exports that are replaced."""
+"""ClickHouse's tables: years that they cannot store, and exports that replace older exports."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -89,7 +89,7 @@ async def test_an_unreachable_server_is_reported_with_its_host() -> None:
 
 
 class SlowStore:
-    """A store whose answers wait for ``go``."""
+    """A store that responds only after the event ``go``."""
 
     name = "slow"
 
@@ -157,7 +157,7 @@ async def test_a_question_that_takes_too_long_is_interrupted(
     with pytest.raises(AnalyticsUnavailableError, match="too long"):
         await counts(duckdb_store)
     monkeypatch.undo()
-    assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]  # the thread can run another question
+    assert await counts(duckdb_store) == [(0, 0, 0, 0, 1)]  # the thread can run the next question
 
 
 async def test_a_full_disk_keeps_the_previous_export(
