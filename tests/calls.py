@@ -1,4 +1,4 @@
-"""Records the requests of a table to DynamoDB, as the client sends them."""
+"""Records the requests that a table sends to DynamoDB."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from dal.client.transport import Service
 
 @dataclass(frozen=True)
 class Call:
-    """One request: the operation's name in DynamoDB's API, and its arguments."""
+    """A request: the operation's name in DynamoDB's API, and its arguments."""
 
     operation: str
     arguments: dict[str, Any]
 
 
 class Calls(list[Call]):
-    """The requests of a table, in the order they were made."""
+    """The requests of a table, in the order in which they were sent."""
 
     @property
     def operations(self) -> dict[str, int]:
@@ -45,7 +45,7 @@ class _Noting:
 
 
 def calls_of(table: Table) -> Calls:
-    """Record the requests of ``table`` from now on. Other tables of its client are not recorded."""
+    """Record the requests of ``table`` from now on, but not those of other tables of its client."""
     calls = Calls()
     table.service = _Noting(table.service, calls)
     return calls

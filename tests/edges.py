@@ -1,4 +1,4 @@
-"""The edges that writes of published comments return."""
+"""The edge in the result of a write."""
 
 from dal.model import Comment
 from dal.query.pagination import Edge
@@ -6,6 +6,6 @@ from dal.repositories.comment_writes import Written
 
 
 def edge_of(written: Written) -> Edge[Comment]:
-    """Return the edge of a comment, which must be published."""
+    """Return the edge of a written comment, which must be published."""
     assert isinstance(written, Edge)
     return written

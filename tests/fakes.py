@@ -1,4 +1,4 @@
-"""Fakes that fail, lag or change on request, as no real engine does."""
+"""Fakes that fail, lag or change when a test wants it, as no real engine does."""
 
 import asyncio
 from collections import Counter
@@ -23,8 +23,9 @@ class FakeEngine:
     """DynamoDB's Query over items in memory. An instance is a ``dal.query.executor.RunQuery``.
 
     Requests are numbered from 0. ``most_rows`` ends a response early, as DynamoDB does at 1 MB.
-    With ``hollow``, a response with a last key and no row precedes each real one. ``delays`` are
-    seconds by partition. ``changes`` are called when the request with their number arrives.
+    With ``hollow``, a response without rows but with a last key precedes each real response.
+    ``faults`` are raised by the requests with their number. ``delays`` are seconds by partition.
+    ``changes`` are called when the request with their number arrives.
     """
 
     items: dict[tuple[str, str], Item] = field(default_factory=dict)
@@ -74,15 +75,17 @@ class FakeEngine:
         left = self._rows_left(request)
         most = min(request.limit, self.most_rows or request.limit)
         rows = left[:most]
-        # As in DynamoDB: a response that reaches the limit has a last key, even at the end of the
-        # range.
+        # As in DynamoDB, a response that reaches the limit has a last key, even if no row follows.
         ended = len(rows) < request.limit and len(rows) == len(left)
         last_key = None if ended else _keys_of(rows[-1], request)
         self.rows_answered += len(rows)
         return QueryResponse(rows, last_key, 0.5)
 
     def _projected(self, item: Item, request: QueryRequest) -> Item:
-        """Return an item's row in the request's index; for the table itself, the whole item."""
+        """Return an item's row in the request's index.
+
+        In the table itself, the row is the whole item.
+        """
         if request.index.name is None:
             return dict(item)
         kinds = [index for index in self.indexes if index.name == request.index.name]
@@ -110,7 +113,7 @@ def _primary(item: Item) -> tuple[str, str]:
 
 
 def within(span: Range, key: str) -> bool:
-    """Return whether a sort key is in a range, by the bytes that DynamoDB compares."""
+    """Return whether a sort key is in a range. As in DynamoDB, keys compare as bytes."""
     at = key.encode()
     if span.low is not None and (at < span.low.encode() or (span.low_open and key == span.low)):
         return False
@@ -133,7 +136,7 @@ def _keys_of(item: Item, request: QueryRequest) -> Item:
 
 
 def _edge_key(request: QueryRequest) -> Item:
-    """Return a last key that sorts before every row."""
+    """Return a last key that precedes every row in the order of the request."""
     edge = {"S": "\U0010ffff" if request.descending else ""}
     keys = {request.index.partition_key: {"S": request.partition}, request.index.sort_key: edge}
     return {"PK": edge, "SK": edge, **keys}
@@ -155,9 +158,9 @@ Fault = Callable[[Operation, Answer], Awaitable[Answer]]
 
 
 class FaultyClient:
-    """A service whose first calls have ``faults``, one each. Further calls reach the engine.
+    """A service with one fault in each of its first calls. Later calls reach the engine.
 
-    Reads of the maintenance mode and of the table's id can happen between any calls. They have no
+    Reads of the maintenance mode and of the table's id may happen between any calls. They have no
     fault and are not recorded.
     """
 
@@ -192,7 +195,7 @@ def error_response(code: str, status: int = 400, reasons: tuple[str, ...] = ()) 
 
 
 def refuse(error: Exception) -> Fault:
-    """Return a fault: raise ``error`` without executing the operation."""
+    """Return a fault that raises ``error`` and does not execute the operation."""
 
     async def fault(real: Operation, arguments: Answer) -> Answer:
         raise error
@@ -201,15 +204,15 @@ def refuse(error: Exception) -> Fault:
 
 
 async def let_pass(real: Operation, arguments: Answer) -> Answer:
-    """Execute the operation without a fault."""
+    """A fault that only executes the operation."""
     return await real(**arguments)
 
 
 def anybody(_: object) -> None:
-    """Allow every user to change a comment."""
+    """Permit every user to change a comment."""
 
 
 async def lose_answer(real: Operation, arguments: Answer) -> Answer:
-    """Execute the operation, but lose its response."""
+    """A fault that executes the operation, and loses its response."""
     await real(**arguments)
     raise unreachable("http://lost")

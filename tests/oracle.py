@@ -1,4 +1,4 @@
-"""The oracle: computes from a plain sorted list what pages must contain."""
+"""The oracle: computes the correct contents of pages from a sorted list in memory."""
 
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -52,24 +52,24 @@ def make_comments(product_id: str, count: int, *, seed: int) -> list[Comment]:
 
 
 def voted(comments: Iterable[Comment]) -> list[Comment]:
-    """Return the comments with votes. Some have equal numbers of votes."""
+    """Return the comments with votes. Many have equal numbers of votes."""
     votes = [0, 2, 0, 1, 11]
     return [one._replace(votes_before=votes[n % 5]) for n, one in enumerate(comments)]
 
 
 def with_photos(comments: Iterable[Comment]) -> list[Comment]:
-    """Return the comments, with a photo on every fourth."""
+    """Return the comments. Every fourth has a photo."""
     photos = (Photo("https://shop.example/kettle.jpg", "On my stove"),)
     return [one if n % 4 else one._replace(photos=photos) for n, one in enumerate(comments)]
 
 
 def newest_first(comments: Iterable[Comment]) -> list[Comment]:
-    """Return comments in the total order of a product's list."""
+    """Return comments in the order of a product's list."""
     return sorted(comments, key=comment_position, reverse=True)
 
 
 def position_in(order: Order | None, comment: Comment) -> str:
-    """Return the position of a comment in a product's list with this order."""
+    """Return the position of a comment in a product's list that is sorted by ``order``."""
     position = comment_position(comment)
     if order is None:
         return position
@@ -91,15 +91,17 @@ _KEPT_BY: dict[str, Callable[[Comment, Any], bool]] = {
     "created_before": lambda comment, wanted: wanted is None or comment.created_at < wanted,
     "order": lambda comment, wanted: True,
 }
-"""For each field of a selection, whether it selects a comment. A field that is missing here fails a
-test."""
+"""Each field of a selection with a function that returns whether the field selects a comment.
+
+A new field of ``Selection`` must be added here: ``selected`` asserts that none is missing.
+"""
 
 _PRODUCTS = {"product_id", "variants", "product_ids"}
-"""The two fields of products, and the property that has both."""
+"""The fields of ``Selection`` with products, and the property that combines them."""
 
 
 def selected(comments: Iterable[Comment], selection: Selection) -> list[Comment]:
-    """Return the comments that a selection selects, in its order."""
+    """Return the selected comments in the selection's order."""
     assert _KEPT_BY.keys() ^ {field.name for field in fields(selection)} == _PRODUCTS
     kept = (
         comment
@@ -118,7 +120,10 @@ def page(comments: Iterable[Comment], selection: Selection, cut: Slice) -> list[
 
 
 def page_of(positions: Sequence[str], cut: Slice) -> tuple[list[str], bool, bool]:
-    """Return a page of descending positions, whether rows follow, and whether rows precede it."""
+    """Return a page of a list, whether rows follow the page, and whether rows precede it.
+
+    ``positions`` descend.
+    """
 
     def behind(one: str, other: str) -> bool:
         return one > other if cut.reverse else one < other
@@ -140,13 +145,15 @@ def page_of(positions: Sequence[str], cut: Slice) -> tuple[list[str], bool, bool
 
 
 def next_cut(size: int, end: str | None, *, backward: bool, reverse: bool = False) -> Slice:
-    """Return the slice that continues from the cursor ``end``, with both flags."""
+    """Return the slice of the next page after the cursor ``end``, with both flags."""
     after, before = (None, end) if backward else (end, None)
     return Slice(size, backward, after, before, True, True, reverse)
 
 
 def selections(product_id: str) -> Iterator[Selection]:
-    """Yield every subset of ratings, and no rating filter, each with every choice of languages."""
+    """Yield selections of every subset of ratings, and of no filter, with each choice of
+    languages.
+    """
     for languages in LANGUAGE_CHOICES:
         for ratings in (None, *RATING_SUBSETS):
             yield Selection(product_id, ratings, languages)
@@ -172,7 +179,7 @@ async def walk_pages(
     backward: bool,
     reverse: bool = False,
 ) -> list[Row]:
-    """Read a list page by page. Check the flags and that pages are full.
+    """Read a list page by page, and check that pages are full and their flags correct.
 
     Return the rows in list order.
     """

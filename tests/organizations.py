@@ -1,4 +1,4 @@
-"""Organisations for tests, with names that need escaping and users of every kind."""
+"""Organisations for tests: their names need escaping, and they have users of every kind."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +8,7 @@ from dal.stores import Stores
 ACME = Organization("ac/me#1%", "Enterprise")
 OTHER = Organization("ac", "Pro")
 ADMIN, MEMBER, COLLEAGUE, OUTSIDER = "ann", "bob", "b/o#b%", "olga"
-"""Users by their role in Acme. The outsider is an admin of the other organisation."""
+"""Users in different roles. The outsider is an admin of the other organisation, not of Acme."""
 
 ROSTERS = (
     Roster(
@@ -31,7 +31,10 @@ NEWEST = datetime(2024, 5, 1, tzinfo=UTC)
 
 
 def ticket(number: int, username: str = MEMBER, organization: str = ACME.name) -> Ticket:
-    """Return a ticket. Lower numbers are newer. Every third ticket has its predecessor's time."""
+    """Return a ticket.
+
+    A higher number is older. Every third ticket has the time of the one before it.
+    """
     return Ticket(
         ticket_id=f"t/{number:03}",
         organization=organization,
@@ -51,6 +54,6 @@ TICKETS = (
 
 
 async def fill(stores: Stores) -> None:
-    """Store the rosters and the tickets."""
+    """Store the organisations, their users and the tickets."""
     await stores.organizations.put_many(ROSTERS)
     await stores.tickets.put_many(TICKETS)

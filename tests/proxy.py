@@ -13,23 +13,26 @@ from dal.client.table import Table, TableAddress, connect
 
 Spoil = Callable[[bytes], bytes]
 Forward = Callable[[], Awaitable[web.Response]]
-"""Passes the request on, and returns the engine's response."""
+"""Sends the request to the engine, and returns the engine's response."""
 
 Fault = Callable[[web.Request, Forward], Awaitable[web.StreamResponse]]
 Choose = Callable[[str, bytes], Fault | None]
-"""Returns the fault of a request, by its operation and body; None for no fault."""
+"""Returns the fault for a request with this operation and body, or None."""
 
 
 JSON = "application/x-amz-json-1.0"
 
 
 def nothing(_operation: str, _body: bytes) -> None:
-    """Let every request through."""
+    """Disturb no request."""
 
 
 @dataclass
 class Proxy:
-    """Passes requests on to ``engine``, with faults for the next requests of an operation."""
+    """Sends requests to ``engine``.
+
+    ``choose`` chooses the fault of each, ``spoils`` change responses.
+    """
 
     engine: str
     session: ClientSession
@@ -64,7 +67,7 @@ class Proxy:
         return web.Response(body=told, status=status, headers=checksum, content_type=JSON)
 
     def pass_all(self) -> None:
-        """Pass all requests on from now on, and forget the recorded requests."""
+        """Stop disturbing requests, and forget the recorded requests."""
         self.choose = nothing
         self.seen.clear()
 
@@ -74,13 +77,13 @@ class Proxy:
             await self.arrived.wait_for(lambda: self.asked(operation))
 
     def asked(self, operation: str) -> list[bytes]:
-        """Return the bodies of an operation's requests so far."""
+        """Return the bodies of the requests for an operation so far."""
         return [body for name, body in self.seen if name == operation]
 
 
 @asynccontextmanager
 async def proxy_of(engine: str) -> AsyncIterator[Proxy]:
-    """Open a proxy on a free port of this machine."""
+    """Run a proxy on a free port of this machine."""
     app = web.Application(client_max_size=0)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     async with ClientSession(auto_decompress=False) as session:
@@ -121,7 +124,7 @@ def in_turn(operation: str, faults: Iterable[Fault]) -> Choose:
 
 
 def refuse(status: int, code: str, **more: object) -> Fault:
-    """Return an error of DynamoDB. The engine does not receive the request."""
+    """Return a fault that responds with an error of DynamoDB. The engine gets no request."""
     return answer(status, error_body(code, **more))
 
 
@@ -132,7 +135,7 @@ def error_body(code: str, **more: object) -> bytes:
 
 
 def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -> Fault:
-    """Return this response. The engine does not receive the request."""
+    """Return a fault that responds with ``body``. The engine gets no request."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         return web.Response(body=body, status=status, content_type=content_type, headers=headers)
@@ -141,7 +144,7 @@ def answer(status: int, body: bytes, content_type: str = JSON, **headers: str) -
 
 
 async def reset_before(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Close the connection. The engine does not receive the request."""
+    """Close the connection. The engine gets no request."""
     return _reset(request)
 
 
@@ -163,7 +166,7 @@ async def half(request: web.Request, forward: Forward) -> web.StreamResponse:
 
 
 async def hang(request: web.Request, forward: Forward) -> web.StreamResponse:
-    """Never respond. The engine does not receive the request."""
+    """Never respond. The engine gets no request."""
     await asyncio.Event().wait()
     raise AssertionError
 
@@ -175,7 +178,7 @@ async def lose(request: web.Request, forward: Forward) -> web.StreamResponse:
 
 
 def slow(seconds: float) -> Fault:
-    """Wait before the request is sent to the engine."""
+    """Return a fault that sends the request to the engine after a delay."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         await asyncio.sleep(seconds)
@@ -185,7 +188,7 @@ def slow(seconds: float) -> Fault:
 
 
 def held(until: asyncio.Event) -> Fault:
-    """Respond after an event that follows the operation."""
+    """Return a fault that executes the operation, and responds once ``until`` is set."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         done = await forward()
@@ -196,7 +199,7 @@ def held(until: asyncio.Event) -> Fault:
 
 
 def late(seconds: float) -> Fault:
-    """Respond late, after the engine has executed the operation."""
+    """Return a fault that executes the operation, and responds after a delay."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         done = await forward()
@@ -207,7 +210,7 @@ def late(seconds: float) -> Fault:
 
 
 def spoilt(body: bytes) -> Fault:
-    """Respond with status 200 and another body after the engine has executed the operation."""
+    """Return a fault that executes the operation, and responds with status 200 and ``body``."""
 
     async def fault(request: web.Request, forward: Forward) -> web.StreamResponse:
         await forward()

@@ -1,6 +1,7 @@
-"""Recounts: computes the correct statistics items of a product from its comments.
+"""Computes the correct statistics items of a product from its comments.
 
-Leaderboards follow the counters, so ``check`` moves the product before it compares the ranks.
+Products move on leaderboards some time after their counters change. So ``check`` moves the product
+before it compares its leaderboard keys.
 """
 
 from collections import Counter
@@ -16,7 +17,7 @@ from dal.stores import Stores
 from dal.table.index import TABLE, QueryRequest
 
 Counts = dict[str, dict[str, str]]
-"""The attributes of each item by its sort key, as plain strings and without zeros."""
+"""Statistics items by sort key: each item's attributes as strings, without zeros."""
 
 
 async def comments_of(store: CommentRepository, product_id: str) -> list[Comment]:
@@ -32,7 +33,7 @@ async def comments_of(store: CommentRepository, product_id: str) -> list[Comment
 
 
 def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
-    """Return the correct items for these comments. ``product_id`` needs no escaping."""
+    """Return the correct items for these comments. ``product_id`` must not need escaping."""
     items: dict[str, Counter[str]] = {}
     for comment in comments:
         counts = items.setdefault(f"S#{comment.language}", Counter())
@@ -51,7 +52,7 @@ def expected(product_id: str, comments: Iterable[Comment]) -> Counts:
 
 
 async def stored(table: Table, product_id: str) -> Counts:
-    """The items as they are in the table, and as one item where a counter has shards."""
+    """Return the stored statistics items. The shards of a counter are added up."""
     request = QueryRequest(TABLE, f"PRODUCT#{product_id}", consistent=True)
     items: Counts = {}
     for item in (await table.query(request)).items:
@@ -63,7 +64,7 @@ async def stored(table: Table, product_id: str) -> Counts:
 
 
 async def check(table: Table, product_id: str) -> list[Comment]:
-    """Assert that the counters equal those of the comments. Return the comments."""
+    """Assert that the counters of a product are correct. Return its comments."""
     comments = await comments_of(Stores(table).comments, product_id)
     await Boards(table).correct([product_id])
     assert await stored(table, product_id) == expected(product_id, comments)

@@ -1,4 +1,4 @@
-"""The output of a build of the package."""
+"""Which builds of the package are refused, and with which message."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -12,7 +12,7 @@ from tests.engines import ROOT
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The build's hook; pip installs the builder in a separate environment."""
+    """The build hook. Its base class is faked, because the build library is installed elsewhere."""
     interface = ModuleType("interface")
     interface.__dict__["BuildHookInterface"] = object
     monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", interface)

@@ -1,4 +1,4 @@
-"""The examples' operations are valid for schema.graphql.
+"""The operations of the examples are valid for schema.graphql.
 
 `make trial NAME=examples` checks types, caches and pages. It installs npm packages.
 """
@@ -34,11 +34,11 @@ OPERATIONS = {
 }
 
 OF_COMPILED = {NoUndefinedVariablesRule, NoUnusedVariablesRule}
-"""Rules that refuse the arguments of Relay's fragments, and variables in Relay's directives."""
+"""Rules that refuse Relay's syntax: arguments of fragments, and variables in directives."""
 
 
 def documents(example: str) -> DocumentNode:
-    """Return all of an example's operations and fragments as one document."""
+    """Return the operations and fragments of an example as one document."""
     ((_, sent),) = documents_in(ROOT / "examples" / example)
     return sent
 

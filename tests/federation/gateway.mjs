@@ -1,5 +1,5 @@
-// Composes a server's subgraph with a shop's catalogue, and prints the results of queries through a
-// gateway, each with the number of its requests to the server. URL [QUERY AUTHORIZATION]...
+// Composes a server's subgraph with the subgraph of a shop's catalogue, and sends queries to a gateway.
+// Prints the results, each with the number of requests to the server. Arguments: URL [QUERY AUTHORIZATION]...
 import { composeServices } from '@apollo/composition'
 import { ApolloGateway, LocalGraphQLDataSource, RemoteGraphQLDataSource } from '@apollo/gateway'
 import { buildSubgraphSchema } from '@apollo/subgraph'

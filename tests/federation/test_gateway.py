@@ -1,4 +1,4 @@
-"""A gateway of Apollo composes the server with another subgraph, and queries both."""
+"""Apollo's gateway composes the server with another subgraph, and executes queries on both."""
 
 import asyncio
 import json
@@ -61,7 +61,7 @@ async def test_one_query_reads_two_subgraphs(table: Table) -> None:
 
 
 async def through_gateway(url: str, *queries: tuple[str, str]) -> list[dict[str, Any]]:
-    """Return the results of queries, each sent with an Authorization header or ""."""
+    """Return the results of queries. Each has a document, and an Authorization header or ""."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     process = await asyncio.create_subprocess_exec(
         "node",

@@ -1,4 +1,4 @@
-"""A repository that records its calls, with the real schema."""
+"""The real schema over a repository that records its calls."""
 
 from collections.abc import Hashable
 from typing import Any, cast
@@ -19,7 +19,7 @@ STORES = Stores(Table(NOBODY, "no table"))
 
 
 class RecordingStore(CommentRepository):
-    """Returns empty pages. A flag that was not requested is None, as in real pages."""
+    """Returns empty pages. As in real pages, a flag that the slice does not request is None."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Selection, Slice]] = []

@@ -13,7 +13,7 @@ PAGE: Page[str] = Page([], PageInfo(None, None, None, None), ExecutionStatistics
 
 
 class Store:
-    """Responds to each request, and records the requests."""
+    """Returns the arguments of each read, and records them."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
@@ -108,7 +108,7 @@ def test_a_prefetched_page_is_used_once_and_only_for_its_slice() -> None:
 
 
 def test_two_equal_owners_have_separate_pages() -> None:
-    """Two fields of one request have read the same organisation."""
+    """Two fields of a request may read the same organisation."""
     prefetched, owners = (
         PrefetchedPages(),
         (Organization("acme", "free"), Organization("acme", "free")),

@@ -19,7 +19,7 @@ EDGE = Edge(ORDINARY, comment_position(ORDINARY))
 
 @reported(CommentPayload)
 async def commenting(info: Info, fault: Exception | None = None) -> CommentPayload:
-    """Return the ordinary comment, or fail."""
+    """Return the payload of an ordinary comment, or raise ``fault``."""
     if fault is not None:
         raise fault
     return CommentPayload(EDGE)
@@ -86,6 +86,6 @@ async def test_a_successful_payload_is_returned_unchanged() -> None:
 
 
 def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:
-    """Strawberry reads both."""
+    """Strawberry needs both."""
     assert commenting.__name__ == "commenting"
     assert commenting.__doc__ == "Return the ordinary comment, or fail."

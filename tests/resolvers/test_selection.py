@@ -1,4 +1,4 @@
-"""A field's arguments become a slice and a selection. Flags are computed if selected."""
+"""A field's arguments become a slice and a selection. A page computes only the selected flags."""
 
 import pytest
 
@@ -116,7 +116,7 @@ async def test_cursors_are_passed_to_the_repository_as_positions() -> None:
     assert cut == Slice(3, backward=True, after=POSITION, before=POSITION)
 
 
-# what is selected of a product's comments -> hasNextPage asked for, hasPreviousPage asked for
+# selected fields of a page: (hasNextPage is computed, hasPreviousPage is computed)
 CASES = {
     "edges { cursor }": (False, False),
     "nodes { commentId }": (False, False),
@@ -150,7 +150,7 @@ fragment Flag on PageInfo { hasNextPage }
 
 
 def used(body: str) -> str:
-    """Return the fragments that ``body`` spreads, because GraphQL refuses unused fragments."""
+    """Return only the fragments that ``body`` uses, because GraphQL refuses unused fragments."""
     parts = [f"fragment{part}" for part in FRAGMENTS.split("fragment") if part.strip()]
     named = {"Both": parts, "Page": parts[1:], "Flag": parts[2:]}
     return next(("".join(named[name]) for name in named if f"... {name}" in body), "")

@@ -30,25 +30,25 @@ def schema() -> Schema:
 
 @pytest.fixture
 def run(schema: Schema, table: Table) -> Run:
-    """Return a function that executes an operation and returns its ``data`` and ``errors``."""
+    """A function that executes an operation and returns its ``data`` and ``errors``."""
     return runner(schema, Stores(table))
 
 
 @pytest.fixture
 def run_each(schema: Schema, each_table: Table) -> Run:
-    """Execute operations as ``run`` does, on each engine in turn."""
+    """Like ``run``, on each engine in turn."""
     return runner(schema, Stores(each_table))
 
 
 async def looks_missing(
     schema: Schema, table: Table, operation: str, viewer: Viewer | None, missing: Mapping[str, str]
 ) -> None:
-    """Check that a viewer's result for an existing object equals that for a missing one.
+    """Check that a hidden object and a missing one have the same result, cost and requests.
 
-    Results, costs and calls are equal. ``missing`` maps existing ids to missing ones.
+    ``missing`` maps ids of the operation to ids of missing objects.
     """
     noted = Table(table.service, table.name)
-    await noted.id()  # a client reads it only once
+    await noted.id()  # otherwise only the first operation would read the table's id
     calls = calls_of(noted)
 
     async def answer(text: str) -> tuple[object, ...]:
@@ -73,7 +73,7 @@ def explaining() -> Schema:
 
 
 def runner(schema: Schema, stores: Stores) -> Run:
-    """Return a function that executes operations over ``stores``, with plans if ``explain``."""
+    """Return a function that executes an operation and returns its ``data`` and ``errors``."""
 
     async def run(
         operation: str,

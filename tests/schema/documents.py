@@ -2,7 +2,10 @@
 
 
 def chain(fragments: int, comment: str = "") -> str:
-    """Return a document of fragments that each spread the next. A comment makes the text new."""
+    """Return a document with a chain of fragments.
+
+    ``comment`` distinguishes it from other documents.
+    """
     of = 'product(productId: "1") { ...f0 }'
     links = [f"fragment f{n} on Product{{id title ...f{n + 1}}}" for n in range(fragments - 1)]
     last = f"fragment f{fragments - 1} on Product{{id}}"

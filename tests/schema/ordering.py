@@ -55,7 +55,7 @@ def codes(answer: Answer) -> list[str]:
 
 
 async def placed(run: Run, **fields: Any) -> dict[str, Any]:
-    """Place an order of the user ann, as the shop does."""
+    """Place an order for the user ann, and return it."""
     answer = await run(PLACE, STAFF, input={"username": "ann", "lines": LINES, **fields})
     assert answer["errors"] == []
     assert answer["data"]["placeOrder"]["userErrors"] == []

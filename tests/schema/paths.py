@@ -1,4 +1,4 @@
-"""Fields of the schema that return private objects, and the fields that operations select."""
+"""Finds the fields of the schema with given types, and the fields that operations select."""
 
 from collections.abc import Iterable
 
@@ -15,11 +15,11 @@ from graphql import (
 from strawberry import Schema
 
 Field = tuple[str, str]
-"""The type that has the field, and its name."""
+"""A field: the name of its type, and its own name."""
 
 
 def leading_to(schema: Schema, private: set[str]) -> set[Field]:
-    """Return the fields with a type among ``private``."""
+    """Return the fields whose type is among ``private``."""
     return {
         (parent.name, name)
         for parent in schema._schema.type_map.values()

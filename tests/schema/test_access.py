@@ -1,4 +1,4 @@
-"""The rights of every role, by every field and path that leads to private objects.
+"""The permissions of each role, by every field and path that leads to private objects.
 
 An object that a role may not see looks missing, at the same cost. A new type of object needs rows
 in ``tests/fixtures/access.toml``: its root field, its global id, and each path that leads to it.
@@ -54,7 +54,7 @@ ROLES: dict[str, dict[str, Viewer | None]] = {
         "staff": STAFF,
     },
 }
-"""The owner has the orders, the member the tickets. A colleague is in the same organisation."""
+"""The viewer in each role. The owner has the orders and submissions, the member the tickets."""
 STRANGERS = {
     "orders": ("nobody", "other", "moderator"),
     "submissions": ("nobody", "other", "staff"),
@@ -71,9 +71,9 @@ PRIVATE = {
     *("CommentReports", "CommentReport", "ReportReasonCount"),
 }
 OWN_PAYLOADS = {"PlaceOrderPayload", "UpdateProfilePayload", "AddCommentPayload"}
-"""These payloads contain what the mutation itself has written."""
+"""Payloads with only what the mutation itself has written."""
 TO_ONESELF = {("Query", "viewer"), ("OrganizationUser", "user")}
-"""Fields that return the viewer or null. Each has its own test below."""
+"""Fields that return the viewer's own data or null. Each has its own test below."""
 
 TICKET = TICKETS[0]
 IDS = {
@@ -104,7 +104,10 @@ REJECTED = replace(
     reason="secret-reason",
     decided_at=TIES[1],
 )
-"""Both rows are larger than one read unit: a cost must not reveal that."""
+"""Both items are larger than 4 KB, so reading them costs more than reading a missing item.
+
+Costs must not show this.
+"""
 MISSING = {
     "submissions": {
         IDS["REJECTED_ID"]: to_base64("Submission", "none"),
@@ -125,13 +128,13 @@ MISSING = {
         IDS["TICKET_ID"]: to_base64("Ticket", "gone"),
     },
 }
-"""Replacements of ids, so that an operation looks up missing objects."""
+"""Ids of hidden objects, and the ids of missing objects that replace them."""
 SECRETS = ("secret-", "Ann Secret", '"12.50"', '"25.00"', TICKET.subject)
 
 
 @dataclass(frozen=True)
 class Row:
-    """An operation, its roles, and a text of its result that no refusal shows."""
+    """An operation, its permitted roles, and a text in its result that no refusal may contain."""
 
     world: str
     path: str
@@ -141,7 +144,7 @@ class Row:
     forbidden: frozenset[str]
 
     def refusal(self, role: str) -> list[str]:
-        """Return the codes of the errors of a refusal; a missing object has none."""
+        """Return the error codes of a refusal. There are none if the object looks missing."""
         if ROLES[self.world][role] is None:
             return ["UNAUTHENTICATED"]
         return ["FORBIDDEN"] if role in self.forbidden else []
@@ -167,7 +170,7 @@ NAME = f'organizationName: "{ACME.name}"'
 
 @dataclass
 class World:
-    """A table with the same content for each test; writes are undone before the next test."""
+    """A table with the same items for each test. Changes are undone before the next test."""
 
     table: Table
     intact: bool = False
@@ -201,7 +204,7 @@ async def world(clients: Clients, dynoxide_url: str) -> World:
 
 @pytest.fixture
 async def run(schema: Schema, world: World) -> Run:
-    """Restore the world, and return a function that executes an operation over it."""
+    """Restore the items, and return a function that executes an operation."""
     await world.restore()
     execute = runner(schema, Stores(world.table))
 
@@ -262,7 +265,7 @@ PUBLIC_READS = {
     "author": '{ author(username: "ann") { name comments { nodes { text } } } }',
     "leaderboard": "{ leaderboard { nodes { product { comments { nodes { text } } } } } }",
 }
-"""Reads of comments. A submission is not a comment."""
+"""Reads of comments, which must not return a submission."""
 
 
 @pytest.mark.parametrize("path", PUBLIC_READS)

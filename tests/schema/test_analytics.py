@@ -1,4 +1,4 @@
-"""Trends and movers by GraphQL: together with the table's data, their limits and their errors."""
+"""Trends and movers in GraphQL: next to the table's data, with their limits and errors."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""An author's comments, as a client reads them."""
+"""An author's comments in GraphQL."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Clients of the last release continue to work, except for intended breaking changes.
 
-A release copies schema.graphql to the fixture and empties ``INTENDED``.
+At each release, copy schema.graphql to the fixture and empty ``INTENDED``.
 """
 
 import re
@@ -29,7 +29,7 @@ INTENDED: Mapping[str, str] = {
     r"Field Author\.comments changed type from \w+ to AuthorCommentConnection\.": "its "
     "totalCount was always null",
 }
-"""The reason for each intended breaking change, by a pattern of its description."""
+"""The reason for each intended breaking change. The keys are patterns of the descriptions."""
 
 
 def breaks(released: str, sdl: str) -> list[BreakingChange]:

@@ -43,7 +43,7 @@ DELETE = "mutation ($id: ID!) { deleteComment(input: {id: $id}) { deletedId } }"
 
 
 class Api:
-    """A schema over a table, with a broker."""
+    """The schema over a table, with a broker of events."""
 
     def __init__(self, table: Table, broker: Broker | None = None) -> None:
         self.broker = broker or InProcessBroker()
@@ -58,12 +58,12 @@ class Api:
         return result.data
 
     async def add(self, rating: int = 5) -> str:
-        """Return the id of a new comment."""
+        """Add a comment and return its id."""
         added = await self.run(ADD, rating=rating)
         return str(added["addComment"]["comment"]["id"])
 
     async def page(self, **filters: Any) -> tuple[set[str], str]:
-        """Return the ids of a page and its event cursor."""
+        """Return the ids of a page's comments, and the page's event cursor."""
         page = (await self.run(PAGE, **filters))["product"]["comments"]
         return {node["id"] for node in page["nodes"]}, page["eventCursor"]
 
@@ -81,7 +81,7 @@ def api(table: Table) -> Api:
 
 
 async def told(answers: AsyncGenerator[EventResult, None], count: int) -> list[dict[str, Any]]:
-    """Return the next events."""
+    """Return the next ``count`` events."""
     found = [(await anext(answers)).result for _ in range(count)]
     assert [result.errors for result in found] == [None] * count
     return [result.data["commentEvents"] for result in found if result.data]
@@ -198,9 +198,10 @@ async def test_a_subscription_at_another_process_continues_after_a_page(table: T
 
 
 async def assert_nothing_is_lost(api: Api, other: Api) -> None:
-    """Write before, after and during a page of ``api``, and while its client listens to ``other``.
+    """Write comments before, during and after a client's page, and while the client listens.
 
-    Writes of other ratings fill the log. The list is read once.
+    The client reads the page at ``api`` and listens at ``other``. The page and the events together
+    must contain every comment. Comments with other ratings are in the log too.
     """
     first = await api.add()
     (shown, cursor), during = await asyncio.gather(api.page(rating=[4, 5]), other.add())
@@ -216,7 +217,7 @@ async def assert_nothing_is_lost(api: Api, other: Api) -> None:
 
 
 async def test_a_change_during_a_read_is_an_event_and_on_the_next_page(table: Table) -> None:
-    """Another process writes, so this one does not know that the read in progress is outdated."""
+    """Another process writes, so this one does not know that its read in progress is outdated."""
     slow, read, go_on = copy(table), asyncio.Event(), asyncio.Event()
 
     async def query(request: QueryRequest) -> QueryResponse:

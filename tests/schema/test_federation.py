@@ -1,4 +1,4 @@
-"""A subgraph of Apollo Federation: its SDL, and entities, which are read like ``nodes``."""
+"""The subgraph of Apollo Federation: its SDL, and entities, which are read like ``nodes``."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def node(type_name: str, own_id: str) -> tuple[dict[str, object], str]:
 
 
 async def asked(table: Table, text: str, of: object) -> tuple[Answer, dict[str, int]]:
-    """Return the response, and its requests to DynamoDB in a process with warm caches."""
+    """Return the response, and its requests to DynamoDB if the caches are filled."""
     noted = Table(table.service, table.name)
     calls, run = calls_of(noted), runner(SUBGRAPH, Stores(noted))
     await run('{ product(productId: "p0") { statistics { total } } }')

@@ -14,7 +14,7 @@ from tests.schema.conftest import ANN, STAFF, Run, runner
 from tests.strategies import comment, order
 
 PAIRS = list(product(("never", "stored", "removed"), repeat=2))
-"""The state of a product's details, and of its comment."""
+"""What happened to a product's details, and to its only comment."""
 
 
 async def test_a_product_is_known_by_details_or_comments(schema: Schema, each_table: Table) -> None:
@@ -69,7 +69,7 @@ USERS = {
     "comment": (True, True),
     "deleted comment": (False, False),
 }
-"""For the data of a user: whether the author and the user are known."""
+"""For each kind of data: whether ``author`` and ``user`` return isKnown."""
 
 
 @pytest.fixture

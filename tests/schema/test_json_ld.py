@@ -99,7 +99,7 @@ async def test_a_page_without_comments_has_no_json_ld(schema: Schema, stores: St
 async def test_json_ld_needs_only_the_read_of_statistics(
     schema: Schema, table: Table, stores: Stores
 ) -> None:
-    await linked(schema, stores, "p1")  # the reads that a process sends once
+    await linked(schema, stores, "p1")  # so that reads that a process sends once are not counted
     calls = calls_of(table)
     await linked(schema, stores, "p1")
     assert calls.operations == {"Query": 2}

@@ -13,7 +13,7 @@ SCHEMA = build_schema()
 
 
 def test_each_field_that_may_fail_is_nullable() -> None:
-    """A field that reads the store can fail, and so can a field with arguments."""
+    """A field can fail if it reads the store or has arguments."""
     graphql_name = SCHEMA.config.name_converter.get_graphql_name
     taking_arguments = {
         f"{name}.{graphql_name(field)}"
@@ -31,8 +31,8 @@ def test_each_field_that_may_fail_is_nullable() -> None:
         assert isinstance(owner, GraphQLObjectType)
         if isinstance(owner.fields[field_name].type, GraphQLNonNull):
             required.add(name)
-    # Comments and orders have their user's name. It is read only below fields of Query that are
-    # nullable.
+    # Comments and orders contain their user's name. Elsewhere it is below a nullable field of
+    # Query.
     assert required == {"Author.name", "User.name"}
 
 

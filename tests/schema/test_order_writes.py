@@ -1,4 +1,4 @@
-"""The mutations of orders and profiles, and the effect of a delivery on comments."""
+"""The mutations of orders and profiles, and what a delivery means for comments."""
 
 from typing import Any
 
@@ -155,5 +155,5 @@ async def test_a_comment_on_a_delivered_product_is_a_verified_purchase(run_each:
     after = await commented("7/8")
     assert after["verifiedPurchase"]
     assert not (await commented("7"))["verifiedPurchase"]
-    # It is determined when the comment is added, and kept.
+    # verifiedPurchase is determined when the comment is added, and an edit keeps it
     assert [await edited(before), await edited(after)] == [False, True]

@@ -1,4 +1,4 @@
-"""Orders by GraphQL: each access pattern with its number of Queries, and boundary values."""
+"""Orders in GraphQL: each access pattern with its number of Queries, and boundary values."""
 
 import pytest
 
@@ -120,7 +120,7 @@ async def test_a_range_whose_end_precedes_its_start_is_refused(run: Run) -> None
     )
     assert codes(answer) == ["BAD_ARGUMENT"]
     assert answer["errors"][0]["extensions"]["argument"] == "createdFrom"
-    # The same two dates in other time zones are in order.
+    # With another time zone, the same clock times are in order.
     answer = await run(
         ORDERS,
         ANN,

@@ -64,7 +64,7 @@ async def payload(run: Run, operation: str, *who: Any, **given: object) -> dict[
 
 
 def faults(shown: dict[str, Any]) -> list[tuple[str | None, str]]:
-    """Return the path below the input, and the code, of each user error."""
+    """Return the field below the input, and the code, of each user error."""
     assert all(one["field"] is None or one["field"][0] == "input" for one in shown["userErrors"])
     return [
         (error["field"] and ".".join(error["field"][1:]), error["code"])
@@ -155,7 +155,7 @@ async def test_users_are_added_once_and_only_to_existing_organisations(run: Run)
 
 
 async def test_a_request_reads_the_users_that_it_has_added(run: Run) -> None:
-    """A viewer's permissions are cached for a request, until the request changes them."""
+    """Permissions are cached within a request, until the request itself changes them."""
     answer = await run(
         """mutation {
             before: addOrganizationUser(input: {organizationName: "x", username: "c"}) {

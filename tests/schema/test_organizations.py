@@ -1,4 +1,4 @@
-"""Organisations and tickets as a client reads them, with the number of requests."""
+"""Organisations and tickets in GraphQL, with the number of requests to DynamoDB."""
 
 from base64 import b64encode
 from dataclasses import replace
@@ -82,7 +82,8 @@ def names(page: dict[str, Any]) -> list[str]:
 
 async def test_an_organisation_with_its_users_is_one_query(run_each: Run, calls: Calls) -> None:
     page = await users(run_each)
-    assert calls.operations == {"GetItem": 1, "Query": 1}  # the user, and the selected fields
+    # the viewer's membership, and the organisation with its users
+    assert calls.operations == {"GetItem": 1, "Query": 1}
     assert names(page) == USERNAMES
     assert page["plan"] == {"accessPattern": "T1", "index": "table", "requests": 1}
     assert page["pageInfo"]["hasNextPage"] is False
@@ -107,7 +108,7 @@ def ids(page: dict[str, Any]) -> list[str]:
 
 async def test_a_user_with_the_newest_tickets_is_one_query(run_each: Run, calls: Calls) -> None:
     page = await tickets(run_each, Viewer(MEMBER))
-    # the viewer, the organisation, and the user with the tickets
+    # the viewer's membership, the organisation, and the user with the tickets
     assert calls.operations == {"GetItem": 2, "Query": 1}
     assert ids(page) == MINE[:20]
     assert page["plan"] == {"accessPattern": "T2", "index": "GSI1", "requests": 1}
@@ -209,7 +210,8 @@ async def test_the_viewers_tickets_are_those_of_all_organisations(
         {"organizationName": name, "type": "MEMBER"} for name in (OTHER.name, ACME.name)
     ]
     assert viewer["comments"]["nodes"] == [{"commentId": "c1"}]
-    # Comments, orders, twice the organisations, tickets of two; membership and item of each.
+    # Queries: comments, orders, twice the organisations, tickets of two. GetItem: two items for
+    # each of two organisations.
     assert calls.operations == {"Query": 6, "GetItem": 4}
     first = await run_each(VIEWER, Viewer(MEMBER), status="CLOSED", first=9)
     cut = first["data"]["viewer"]["tickets"]["pageInfo"]
@@ -228,7 +230,7 @@ async def test_the_viewers_tickets_are_those_of_all_organisations(
 async def test_the_tickets_of_a_user_of_many_organisations_are_those_of_the_first(
     run: Run, stores: Stores
 ) -> None:
-    """Other users can add a user to organisations. This must not break the user's list."""
+    """Other users can add a user to any number of organisations. The user's list must not fail."""
     names = [f"o{number:02}" for number in range(MAX_SEGMENTS + 1)]
     rosters = [Roster(Organization(name, "Pro"), [OrganizationUser(name, "zed")]) for name in names]
     await stores.organizations.put_many(rosters)
@@ -261,7 +263,7 @@ async def test_the_predicted_cost_of_tickets_is_that_of_all_organisations(
 async def test_a_user_is_read_together_with_the_newest_tickets_only(
     run_each: Run, calls: Calls, order: str | None, operations: dict[str, int]
 ) -> None:
-    """The user's item is next to the newest ticket."""
+    """The user's item directly follows the newest ticket in the index."""
     page = await tickets(run_each, Viewer(ADMIN), order=order)
     assert calls.operations == operations
     assert ids(page) == (MINE[:-21:-1] if order == "OLDEST" else MINE[:20])

@@ -1,4 +1,4 @@
-"""While a large result is completed, the event loop runs other tasks."""
+"""The event loop runs other tasks while it completes a large result."""
 
 import asyncio
 from collections.abc import Hashable
@@ -32,7 +32,7 @@ LARGE = {
 
 
 class FullStore(RecordingStore):
-    """Returns every page with the requested number of rows, without waiting."""
+    """Returns pages with the requested number of rows, without waiting."""
 
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         edges = [Edge(one, comment_position(one)) for one in ROWS[: cut.limit]]
@@ -40,7 +40,7 @@ class FullStore(RecordingStore):
 
 
 async def turns_beside(text: str) -> int:
-    """Execute an operation. Return the number of turns of another task meanwhile."""
+    """Execute an operation. Return the number of turns that another task had meanwhile."""
     turns = 0
 
     async def beside() -> None:

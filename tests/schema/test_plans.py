@@ -1,4 +1,4 @@
-"""The plan's rows and alternatives, as the API returns them over a real engine."""
+"""The rows and alternatives of a page's plan in the API, on a real engine."""
 
 from collections import Counter
 from typing import Any
@@ -48,7 +48,7 @@ async def stored(comments: CommentRepository) -> None:
 
 
 def adds_up(page: dict[str, Any]) -> Counter[str]:
-    """Compare the plan's rows with its counts. Return the number of rows by outcome."""
+    """Check that the plan's rows agree with its counts. Return the number of rows by outcome."""
     plan = page["plan"]
     by_segment = Counter(row["segment"] for row in plan["rows"])
     assert len(plan["rows"]) == plan["itemsRead"]
@@ -83,7 +83,7 @@ def adds_up(page: dict[str, Any]) -> Counter[str]:
 )
 @pytest.mark.usefixtures("stored")
 async def test_the_rows_and_figures_of_a_plan_agree(run: Run, filters: dict[str, Any]) -> None:
-    for _ in range(2):  # the second time by row locations
+    for _ in range(2):  # the second page is planned by row locations
         answer = await run(COMMENTS, explain=True, **filters)
         assert not answer["errors"]
         adds_up(answer["data"]["product"]["comments"])
@@ -93,7 +93,7 @@ async def test_the_rows_and_figures_of_a_plan_agree(run: Run, filters: dict[str,
 async def test_the_capacity_of_full_pages_equals_that_of_reading_them(
     run: Run, table: Table
 ) -> None:
-    """A process without statistics of a product reads a full page from each partition."""
+    """Without statistics of the product, a process reads a full page from each partition."""
     answer = await run(COMMENTS, explain=True, rating=[1, 5], language=["en", "de"])
     told = answer["data"]["product"]["comments"]["plan"]["fullPages"]
     took = 0.0

@@ -1,4 +1,4 @@
-"""Groups of products: one list and one sum of counts for all variants."""
+"""Groups of products: one list of comments and one sum of counts for all variants."""
 
 from collections.abc import Sequence
 
@@ -115,7 +115,9 @@ async def test_a_groups_list_has_no_event_cursor(table: Table, schema: Schema) -
 async def test_an_operation_may_read_a_limited_number_of_groups_products(
     table: Table, run: Run, lists: Sequence[int], codes: list[str]
 ) -> None:
-    """The prediction, which assumes ten products per group, accepts the operation."""
+    """The prediction assumes ten products per group, so only the execution can refuse the
+    operation.
+    """
     many = {f"large {n}": ProductDetails(group="large") for n in range(60)}
     await Stores(table).products.put_many(many)
     fields = " ".join(f"s{n}: statistics {{ total }}" for n in lists)

@@ -1,4 +1,4 @@
-"""The shop's details of products: read with their statistics, set by staff."""
+"""The shop's details of products: staff set them, and a product's statistics are read with them."""
 
 from collections.abc import Mapping
 
@@ -44,7 +44,7 @@ async def test_details_are_read_by_the_query_of_the_statistics(
     schema: Schema, table: Table, selected: str, calls: Mapping[str, int]
 ) -> None:
     stores = Stores(table)
-    await stores.maintenance.current()  # every process sends this request now and then
+    await stores.maintenance.current()  # each process sends this request at times
     seen = calls_of(table)
     answer = await runner(schema, stores)(f'{{ product(productId: "p1") {{ {selected} }} }}')
     product = answer["data"]["product"]
@@ -75,7 +75,7 @@ async def test_details_without_statistics_are_one_request_for_all_products(
 async def test_the_statistics_of_twenty_products_are_one_query_each(
     schema: Schema, table: Table
 ) -> None:
-    """Titles, pictures and facets are selected, also of repeated and unknown products."""
+    """Titles, pictures and facets are selected, even of repeated and unknown products."""
     stores = Stores(table)
     await stores.comments.put_many(
         [comment(f"{n}/{m}", product_id=f"p{n}", rating=4) for n in range(3, 15) for m in range(n)]
@@ -222,7 +222,7 @@ async def test_all_errors_of_an_input_are_returned_at_once(run: Run, stores: Sto
 
 
 async def test_a_mutation_reads_the_changes_of_an_earlier_mutation_of_the_request(run: Run) -> None:
-    """This is also true if statistics have already read the details."""
+    """The second mutation returns the new title, even if statistics have read the old details."""
     answer = await run(
         """mutation {
           a: updateProduct(input: {productId: "p1", title: "One"}) {

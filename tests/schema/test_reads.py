@@ -1,4 +1,4 @@
-"""The queries of the contract, as a client sends them."""
+"""The queries of the documentation, as clients send them."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -98,7 +98,7 @@ async def dated(run: Run, **variables: object) -> tuple[list[str], dict[str, Any
 async def test_comments_are_filtered_by_dates_and_sorted_in_both_orders(
     run: Run, order: str | None
 ) -> None:
-    """The first date is the time of two comments, and the second date is the time of one."""
+    """Two comments have the start date as their time, and one comment the end date."""
     start, end = oracle.START + timedelta(hours=7), oracle.START + timedelta(hours=29)
     selection = Selection(PRODUCT, None, None, start, end)
     wanted = ids(oracle.selected(DATA, selection))[:: -1 if order == "OLDEST" else 1]
@@ -115,7 +115,7 @@ async def test_comments_are_filtered_by_dates_and_sorted_in_both_orders(
 
 @pytest.mark.parametrize("order", ["HIGHEST_RATING", "LOWEST_RATING", "MOST_HELPFUL"])
 async def test_comments_are_sorted_by_rating_and_by_votes(run: Run, order: str) -> None:
-    """With each filter and in both directions. Other orders refuse the cursors."""
+    """The rows are right in both directions, with filters. Other orders refuse the cursors."""
     start = oracle.START + timedelta(hours=3)
     selection = Selection(PRODUCT, frozenset({1, 2, 5}), None, start, order=Order[order])
     wanted = ids(oracle.selected(DATA, selection))
@@ -141,7 +141,7 @@ async def test_a_cursor_is_valid_in_the_reverse_order_and_with_other_dates(run: 
     start = oracle.newest_first(DATA)[14].created_at
     shown, page = await dated(run, **{"from": start.isoformat(), "after": cursor})
     assert shown == newest[10:15]
-    # The cursor is after all rows between the dates.
+    # All rows between the dates precede the cursor.
     start = oracle.newest_first(DATA)[4].created_at
     shown, page = await dated(run, **{"from": start.isoformat(), "after": cursor})
     assert shown == []
@@ -170,7 +170,7 @@ async def test_a_total_with_dates_is_known_only_if_it_is_zero(run: Run) -> None:
 async def test_a_start_date_after_the_end_date_is_refused(
     run: Run, field: str, viewer: Viewer | None
 ) -> None:
-    """A start after the end is refused. If start and end are equal, the period is empty."""
+    """If start and end are equal, the period is empty, which is valid."""
     close = "}" if "{" in field else ""
 
     async def ask(start: str, end: str) -> Answer:

@@ -1,4 +1,4 @@
-"""Scalars: instants are formatted like ``isoformat``, and every scalar has a specification."""
+"""Scalars: instants are formatted as by ``isoformat``, and every scalar has a specification."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""The SDL: linters find no fault in it, and find faults in a changed copy."""
+"""The SDL: linters find no fault in it, but find faults in a changed copy."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from tests.schema.conftest import Run
 LINT = Path(__file__).with_name("sdl") / "lint.mjs"
 SCHEMA = ROOT / "schema.graphql"
 CONNECTIONS_THAT_COUNT = {"CommentConnection", "ModerationQueueConnection"}
-"""Other lists have no counters: a total would need a read of the whole list."""
+"""Only these lists have a total. In others, a total would need a read of the whole list."""
 
 
 def linted(*schemas: Path) -> list[list[dict[str, object]]]:
@@ -66,7 +66,7 @@ NAMED = {"productId": "String", "username": "String", "organizationName": "Strin
     "ids": "ID",
     "productIds": "ID",
 }
-"""The arguments and input fields that identify an object, with their types."""
+"""The types of arguments and input fields that identify an object, by name."""
 
 LOOKED_UP = {
     "Query.comment.commentId",
@@ -93,7 +93,7 @@ def test_the_schema_has_its_declared_description(schema: Schema) -> None:
 
 
 def test_arguments_look_up_objects_by_the_documented_kind_of_id(schema: Schema) -> None:
-    """The rule is in docs/front-ends.md: the shop's own id, or else the global id."""
+    """docs/front-ends.md has the rule: the shop's own id if there is one, else the global id."""
     ends = ("id", "ids", "username", "usernames", "organizationname", "organizationnames")
     naming = {one for one in given(schema) if one[2] == "ID" or one[1].lower().endswith(ends)}
     assert {path for path, name, of in naming if NAMED.get(name) != of} == LOOKED_UP

@@ -1,4 +1,4 @@
-"""Statistics, totals and leaderboards, as a client reads them."""
+"""Statistics, totals and leaderboards in GraphQL."""
 
 from collections import Counter
 
@@ -105,7 +105,8 @@ async def test_the_total_includes_the_latest_write(run: Run) -> None:
 
 async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
     plans = []
-    await run('{ product(productId: "none") { comments { nodes { id } } } }')  # planning is ready
+    # fills the caches of the optimizer
+    await run('{ product(productId: "none") { comments { nodes { id } } } }')
     for selected in ("", "totalCount"):
         operation = f"comments(first: 5) {{ {selected} plan {{ consumedCapacity }} }}"
         answer = await run(f'{{ product(productId: "none") {{ {operation} }} }}', explain=True)

@@ -1,4 +1,4 @@
-"""Helpful votes by the API: one per person, not for own comments, shown in every list."""
+"""Helpful votes in the API: one per person, none for own comments, shown in every list."""
 
 import random
 from collections.abc import Callable
@@ -31,7 +31,7 @@ async def test_a_person_votes_once_and_withdraws_the_vote(table: Table, run: Run
     await Stores(table).comments.add(ONE)
     for operation, count, found in (
         (MARK, 1, True),
-        (MARK, 0, True),  # a repeated vote, before the first one is folded
+        (MARK, 0, True),  # repeated before the first vote is folded
         (UNMARK, 0, False),
         (UNMARK, 0, False),
     ):
@@ -108,7 +108,9 @@ async def test_the_viewers_votes_of_a_page_are_read_by_one_query(table: Table) -
 
 
 def most_helpful(rows: list[Comment], fits: Callable[[int], bool]) -> str | None:
-    """Return the id of the most helpful comment among the 40 with the most votes."""
+    """Return the id of the fitting comment with the most votes, among the 40 with the
+    most votes.
+    """
     voted = [one for one in oracle.newest_first(rows) if one.helpful_count]
     voted.sort(key=lambda one: one.helpful_count, reverse=True)
     return next((one.comment_id for one in voted[:40] if fits(one.rating)), None)
@@ -116,7 +118,7 @@ def most_helpful(rows: list[Comment], fits: Callable[[int], bool]) -> str | None
 
 @pytest.mark.parametrize("critical", [0, 5, 50, 85, 110], ids=str)
 async def test_highlights_equal_the_oracles(table: Table, run: Run, critical: int) -> None:
-    """``critical`` comments rated 1 have fewer votes than all others."""
+    """``critical`` comments are rated 1, and have fewer votes than all others."""
     rng = random.Random(critical)
     rows = [
         one._replace(

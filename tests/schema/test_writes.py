@@ -1,4 +1,4 @@
-"""The mutations: permissions, payloads, and the stored items."""
+"""The mutations of comments: permissions, payloads, and stored items."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""Every field of the schema has equal results compiled and with graphql-core, on a real engine."""
+"""On a real engine, every field of the schema has the same results compiled and with
+graphql-core.
+"""
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -65,7 +67,7 @@ ROOTS = {
 }
 DOCUMENTS = 60
 REQUIRED = {"username": 'username: "olga"', "interval": "interval: MONTH"}
-"""The values of required arguments below the root fields, by the argument's name."""
+"""Required arguments of fields below the root fields, by name, with values."""
 
 FAULTS = (
     '{ product(productId: "") { id } comment(commentId: "c1") { commentId } }',
@@ -78,9 +80,10 @@ FAULTS = (
 def everything(
     of: Any, schema: Schema, seen: set[tuple[str, str]], within: frozenset[str] = frozenset()
 ) -> str:
-    """Return a selection of all fields of a type and below it, without recursion.
+    """Return a selection of all fields of a type and of the types below it, without recursion.
 
-    Each list is selected once. ``seen`` has the lists so far. Otherwise documents would be huge.
+    Each list is selected only once, because documents would be huge otherwise. ``seen`` contains
+    the lists so far.
     """
     if is_interface_type(of):
         possible = schema._schema.get_possible_types(of)
@@ -102,7 +105,7 @@ def everything(
 
 
 def operations(schema: Schema) -> dict[str, str]:
-    """Return an operation for each root field. It selects all fields below the root field."""
+    """Return an operation for each root field, which selects all fields below it."""
     query = schema._schema.query_type
     assert query is not None
     assert ROOTS.keys() == query.fields.keys()
@@ -114,7 +117,7 @@ def operations(schema: Schema) -> dict[str, str]:
 
 
 parsed = cache(parse)
-"""Parsing the largest documents takes a quarter of a second."""
+"""Parses each document once: the largest take a quarter of a second."""
 
 
 def operation(schema: Schema, text: str, *, plainly: int) -> CompiledOperation:
@@ -123,7 +126,7 @@ def operation(schema: Schema, text: str, *, plainly: int) -> CompiledOperation:
 
 
 compiled_once = cache(partial(operation, plainly=0))
-"""One compiled operation serves all viewers, as in a server."""
+"""Compiles each document once, for all viewers, as a server does."""
 
 
 async def told(compiled: CompiledOperation, context: Context) -> tuple[str, Any]:
@@ -132,7 +135,10 @@ async def told(compiled: CompiledOperation, context: Context) -> tuple[str, Any]
 
 
 def differences(first: Any, second: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths at which two results differ, with both values. The order counts."""
+    """Yield the paths at which two results differ, with both values.
+
+    Results with fields in another order differ.
+    """
     if isinstance(first, dict) and isinstance(second, dict) and [*first] == [*second]:
         for name in first:
             yield from differences(first[name], second[name], f"{path}.{name}")
@@ -177,7 +183,7 @@ async def test_all_fields_have_equal_results_compiled_and_by_graphql_core(
 
     for text in (*operations(schema).values(), *FAULTS):
         compiled = compiled_once(schema, text)
-        for _ in range(2):  # the remembered rows and counts do not change from now on
+        for _ in range(2):  # after these reads, the process has all counts and row locations
             await told(compiled, context())
         expected = await told(operation(schema, text, plainly=1), context())
         assert_same(await told(compiled, context()), expected, text)

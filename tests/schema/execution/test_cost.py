@@ -215,7 +215,7 @@ def test_costs_with_variables_in_lists_are_not_cached(asked: list[dict[str, Any]
 async def test_the_prediction_uses_the_coerced_variables(
     table: Table, sent: dict[str, Any], meant: dict[str, Any]
 ) -> None:
-    """GraphQL accepts 100.0 for 100, and one value for a list of one value."""
+    """GraphQL accepts 100.0 for an Int, and one value for a list."""
     text = (
         'query ($n: Int, $r: [Int!], $ids: [ID!]! = []) { product(productId: "1") {'
         " comments(first: $n, rating: $r) { nodes { id product { lastCommentedAt } } } }"
@@ -266,7 +266,7 @@ def test_every_field_that_reads_has_a_cost() -> None:
     declared = {
         name for name, reads in READS.items() if reads.rows is None and name.count(".") == 1
     }
-    # Their object already has the value. The page's resolver has read it, or reads it if missing.
+    # The resolver of their parent object has read these values.
     known = {"Author.name", "CommentConnection.totalCount", "User.name"}
     assert reading == declared - known - {"ModerationQueueConnection.totalCount"}
 
@@ -332,7 +332,7 @@ async def test_an_operation_above_the_cost_limit_is_refused_before_its_first_rea
     ],
 )
 def test_the_predicted_capacity_depends_on_rows_and_consistency(text: str, rcu: float) -> None:
-    """A row counts as 500 bytes. 4 KB cost 0.5 RCU, or 1 RCU if read consistently."""
+    """A row counts as 500 bytes. 4 KB consume 0.5 RCU, or 1 RCU if read consistently."""
     document = parse(text)
     (operation,) = document.definitions
     assert isinstance(operation, OperationDefinitionNode)
@@ -487,7 +487,7 @@ async def test_staff_see_all_costs_and_other_clients_only_costs_of_impersonal_re
 
 
 def test_operations_whose_cost_every_client_sees_read_no_private_object() -> None:
-    """Other fields of Query return orders, tickets, users and organisations."""
+    """All other fields of Query return orders, tickets, users or organisations."""
     assert SCHEMA._schema.query_type is not None
     fields = SCHEMA._schema.query_type.fields
     waiting = [get_named_type(fields[name].type) for name in _IMPERSONAL]

@@ -1,4 +1,4 @@
-"""A client's view of an error: a code, one sentence, and nothing internal."""
+"""The errors that clients receive: a code, one sentence, and nothing internal."""
 
 import logging
 

@@ -1,4 +1,6 @@
-"""A hidden schema: no query returns it, and errors contain only names that the client sent."""
+"""A hidden schema: no query returns it, and errors contain only names from the client's
+document.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Small requests that would cost much: each is refused at once, in one sentence."""
+"""Small requests that would cost much are refused at once, with one sentence."""
 
 import time
 from itertools import pairwise
@@ -28,13 +28,13 @@ NAMES = [f"a{number}" for number in range(31)]
 
 
 def doubling(last: str, *, of: str = "Query") -> str:
-    """A kilobyte of fragments that spread each other a billion times."""
+    """Return a kilobyte of fragments that spread the last one a billion times."""
     chain = [f"fragment {one} on {of}{{...{two} ...{two}}}" for one, two in pairwise(NAMES)]
     return "\n".join([f"{{...{NAMES[0]}}}", *chain, f"fragment {NAMES[-1]} on {of}{{{last}}}"])
 
 
 def everyone(count: int) -> str:
-    """Twelve fragments that each spread all others: 1.3 kB."""
+    """Return fragments that each spread all others. Eleven have about a kilobyte."""
     names = [f"f{number}" for number in range(count)]
     spread = {one: " ".join(f"...{name}" for name in names if name != one) for one in names}
     return "{...f0}" + " ".join(f"fragment {one} on Query{{{spread[one]}}}" for one in names)
@@ -111,7 +111,7 @@ def test_documents_at_each_limit_are_allowed() -> None:
 
 @given(st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=5), max_size=9))
 def test_fragments_that_spread_themselves_are_refused_first(spread: list[list[str]]) -> None:
-    """The message is that of GraphQL's own rule, which takes longer."""
+    """The message is that of graphql-core's rule, which would take longer."""
     text = "{...a __typename}"
     for name, inner in zip("abcdefghi", spread, strict=False):
         spreads = " ".join(f"...{one}" for one in inner)
@@ -142,7 +142,7 @@ def test_the_number_of_lexical_units_equals_the_parsers(text: str) -> None:
 
 
 async def test_of_several_operations_only_a_named_one_is_executed() -> None:
-    """A mutation before a query must not run if the client wants the query."""
+    """If the client wants the query, the mutation before it must not be executed."""
     document = 'mutation a{deleteComment(input:{id:"x"}){deletedId}} query b{__typename}'
     answer = await SCHEMA.execute(document)
     assert answer.data is None

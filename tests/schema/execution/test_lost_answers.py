@@ -1,4 +1,4 @@
-"""A write that was executed without a response, and the response to its retry."""
+"""A write that was executed but whose response was lost, and the response to its retry."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ RETRIES: dict[str, Fault] = {
     "half a failed condition": answer(400, _CANCELLED[: len(_CANCELLED) // 2]),
 }
 NO_PERMISSION = refuse(400, "AccessDeniedException")
-"""A valid refusal. It does not show the outcome of an earlier attempt."""
+"""An error that does not show whether an earlier attempt was executed."""
 
 ADD = "mutation ($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
 UPDATE = (
@@ -37,7 +37,7 @@ READ = """{
 COMMENT = {"productId": "42", "rating": 5, "language": "en", "text": "So it is"}
 
 Done = tuple[list[int], str]
-"""The ratings of the comments, and the order's status."""
+"""The ratings of the product's comments, and the status of the order."""
 
 DONE: dict[str, tuple[Done, list[str]]] = {
     "add": (([5, 5], "PLACED"), ["ADDED"]),
@@ -45,12 +45,12 @@ DONE: dict[str, tuple[Done, list[str]]] = {
     "delete": (([], "PLACED"), ["DELETED"]),
     "order status": (([5], "SHIPPED"), []),
 }
-"""The result of each write, and the events that listeners receive."""
+"""The state after each write, and the events that listeners receive."""
 
 
 @pytest.fixture
 async def inputs(run: Run) -> dict[str, tuple[str, dict[str, object]]]:
-    """Store one comment and one order. Return the document and the input of each write."""
+    """Store a comment and an order. Return the document and the input of each write."""
     added = await run(ADD, MODERATOR, input=COMMENT)
     placed = await run(PLACE, STAFF, input={"username": "ann", "lines": LINES})
     comment = added["data"]["addComment"]["comment"]["id"]
@@ -94,7 +94,7 @@ async def test_after_a_lost_response_the_result_of_a_write_is_unknown_until_a_re
 
 
 def _of_writes(faults: Iterable[Fault]) -> Choose:
-    """Return a function that returns ``faults`` in turn for the next writes of any operation."""
+    """Return a function that returns ``faults`` in turn for writes of any operation."""
     left = iter(faults)
     operations = {"TransactWriteItems", "PutItem", "DeleteItem"}
     return lambda operation, _: next(left, None) if operation in operations else None

@@ -1,4 +1,4 @@
-"""Messages about clients' input are plain sentences: they contain nothing of Python."""
+"""Messages about a client's input are plain sentences, without words of Python."""
 
 import json
 import re
@@ -129,7 +129,7 @@ async def test_an_error_has_the_argument_the_type_and_the_literal(operation: str
 
 
 WRONG = {"Int": '"a"', "ID": "1.5", "Decimal": "1.5", "DateTime": '"2024-12-01T00:00"'}
-"""A value that each scalar refuses, in JSON and in GraphQL. The default is 5."""
+"""For each scalar, a value that it refuses in JSON and in GraphQL. For all others, it is 5."""
 
 LEAVES = [
     one.name
@@ -238,7 +238,7 @@ JUNK = st.recursive(
 
 
 def near(type_: GraphQLInputType) -> st.SearchStrategy[Any]:
-    """Return a strategy for a client's input: a value of the type or any other value."""
+    """Return a strategy for a client's input, which draws values of the type and other values."""
     match type_:
         case GraphQLNonNull():
             return near(type_.of_type)

@@ -1,4 +1,4 @@
-"""The work on a document before execution: limited, charged, without garbage collection."""
+"""The work on a document before its execution: limited, charged, without garbage collection."""
 
 import gc
 from itertools import count
@@ -16,7 +16,7 @@ SCHEMA = build_schema()
 
 @pytest.fixture
 def charges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Advance the clock by a second at each read. Return the list of charges."""
+    """An empty list for charges. Each read of the processor time returns one second more."""
     monkeypatch.setattr(documents, "thread_time", count().__next__)
     return []
 
@@ -32,7 +32,7 @@ def test_a_new_document_is_charged_and_a_cached_one_is_not(text: str, charges: l
             except GraphQLError:
                 kept = False
     assert charges == ([1.0] if kept else [1.0, 1.0])
-    cache.trusted("{ __typename }")  # nothing is charged here
+    cache.trusted("{ __typename }")  # outside ``charging``, nothing is charged
     assert len(charges) <= 2
 
 
@@ -52,7 +52,7 @@ def test_garbage_collection_is_off_while_a_document_is_checked() -> None:
             collections.append(info["generation"])
 
     with charging(lambda _: collections.append(-1)):
-        gc.collect()  # otherwise a collection may be due before the work begins
+        gc.collect()  # so that no collection is due when the work begins
         gc.callbacks.append(note)
         try:
             cache.checked(chain(60))
@@ -74,7 +74,7 @@ def test_a_document_with_many_comparisons_is_refused_in_a_sentence() -> None:
 
 
 def test_a_page_of_many_fragments_is_allowed() -> None:
-    """Components of a page, each with fragments on the product and on objects below it."""
+    """Many components of a page, each with fragments on the product and on objects below it."""
     below = "comments(first: 3) { nodes { ...c0 ...c1 ...c2 ...c3 } }"
     parts = [f"fragment p{n} on Product {{ id productId title {below} }}" for n in range(15)]
     parts += [f"fragment c{n} on Comment {{ id rating title text createdAt }}" for n in range(4)]

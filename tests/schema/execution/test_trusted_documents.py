@@ -1,4 +1,4 @@
-"""Trusted documents: registered ones, and the sentence that explains a refusal."""
+"""Trusted documents: registered documents run, and an error explains why another is refused."""
 
 import pytest
 

@@ -45,7 +45,7 @@ MUTATIONS = 0.2
 
 
 class Writer:
-    """Writes one document."""
+    """Writes one random document."""
 
     def __init__(self, schema: GraphQLSchema, random: Random) -> None:
         self.root = ""
@@ -55,7 +55,10 @@ class Writer:
         self._keys: dict[str, str] = {}
 
     def document(self) -> str:
-        """Return an operation, which may be invalid. ``root`` is the name of its type."""
+        """Return the text of an operation, which may be invalid.
+
+        ``root`` becomes its root type's name.
+        """
         mutates = self._random.random() < MUTATIONS
         root = self._schema.mutation_type if mutates else self._schema.query_type
         assert root is not None
@@ -68,7 +71,7 @@ class Writer:
         return f"{root.name.lower()}{declared} {text}"
 
     def variables(self) -> dict[str, Any]:
-        """Return variables, most of them of the right types."""
+        """Return variables, most of which have the right type."""
         random = self._random
         return {
             name: values[0] if random.random() < 0.9 else random.choice(values)
@@ -116,9 +119,10 @@ class Writer:
         return f"{head} {self._selection(inner, depth - 1) if depth else '{ __typename }'}"
 
     def _alias(self, name: str, called: str) -> str:
-        """Return an alias, or none. Two calls rarely get the same response key.
+        """Return an alias or "".
 
-        If their parent objects are the same, such a document is invalid.
+        Most fields with different arguments get different response keys. With the same key, a
+        document is invalid if the fields have the same parent.
         """
         key = self._random.choice([name, name, "same", f"a{len(self._keys)}", "class"])
         if self._keys.setdefault(key, called) != called and self._random.random() < PARTED:

@@ -1,7 +1,7 @@
 """Random schemas of Strawberry types: fields of every kind, on objects of any content.
 
-A row is a seed. Each read of an attribute creates the value again from the seed, so that two
-executions get equal values, including coroutines and generators.
+A row is a seed. Each read of an attribute computes the value from the seed again. So two executions
+get equal values, even if the values are coroutines or generators.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ class Kind:
 
 
 class Later:
-    """An awaitable that may be awaited at most once."""
+    """An awaitable that yields to the event loop once."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -133,11 +133,11 @@ class Row:
 
 
 KINDS: dict[tuple[str, str], Kind] = {}
-"""The kind of each field of the latest schema, by type and attribute."""
+"""The type of each field of the latest schema, by the type's name and the attribute."""
 
 
 def _resolver(random: Random, kind: Kind, name: str) -> Callable[..., Any]:
-    """Return a resolver in one of the forms that Strawberry supports."""
+    """Return a resolver in one of the forms that Strawberry supports, chosen at random."""
     waits = random.randint(0, 2)
 
     def plain(root: Any) -> Any:
@@ -218,7 +218,7 @@ def _type(random: Random, name: str, below: list[type]) -> type:
 
 
 def schema_of(random: Random) -> strawberry.Schema:
-    """Return a random schema. ``KINDS`` describes its fields."""
+    """Return a random schema. ``KINDS`` then contains its fields."""
     KINDS.clear()
     types: list[type] = []
     for name in ("Stem", "Branch", "Tree"):

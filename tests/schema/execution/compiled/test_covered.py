@@ -1,4 +1,4 @@
-"""Which operations are compiled, and that all others have graphql-core's results."""
+"""Which operations are compiled. All others have graphql-core's results."""
 
 import asyncio
 from itertools import product
@@ -147,7 +147,7 @@ async def awaited(value: Any) -> Any:
 async def test_objects_of_an_interface_have_equal_results(name: Any, later: bool) -> None:
     schema = strawberry.Schema(Found, types=[First])
     both = Both(schema, "{ found { __typename a ...F } } fragment F on First { b }")
-    for value in ("w", "x"):  # an object of the interface's type, and another object
+    for value in ("w", "x"):  # an object of the interface's type First, and one of no type
         one = SimpleNamespace(a="v", b=value, of=lambda: name, later=later)
         found, expected = await both.answers({}, SimpleNamespace(found=one))
         assert found == expected

@@ -1,4 +1,4 @@
-"""Unusual leaves have the same results as with graphql-core, row by row."""
+"""Unusual values of leaves have the same results compiled and with graphql-core."""
 
 from types import SimpleNamespace
 from typing import Any, NewType

@@ -1,7 +1,7 @@
-"""A compiled operation has the same result as graphql-core, to the byte, and the same errors.
+"""A compiled operation has the same bytes and the same errors as with graphql-core.
 
-An example is a schema with ten valid documents, each executed on four rows with different
-variables. `make soak` compares 40,000 results of 10,000 documents of 1,000 schemas.
+An example is a schema with ten valid documents. Each document is executed on four rows with
+different variables. `make soak` compares 40,000 results of 10,000 documents of 1,000 schemas.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tests.schema.execution.compiled.documents import Writer
 from tests.schema.execution.compiled.schemas import Row, awaited, schema_of
 
 RATES = (0.0, 0.01, 0.05, 0.3)
-"""The frequencies of unusual values in a row."""
+"""The frequencies of unusual values in rows."""
 DOCUMENTS = 10
 SCHEMAS = settings(max_examples=1_000 if settings().max_examples >= 1_000 else 12)
 
@@ -33,13 +33,13 @@ Told: TypeAlias = tuple[bytes, list[Any]]
 
 
 def told(result: Any) -> Told:
-    """Return the bytes of a result that a client receives."""
+    """Return the data as a client receives it, and the errors."""
     errors = [(dict(one.formatted), repr(one.original_error)) for one in result.errors or []]
     return orjson.dumps(result.data), errors
 
 
 class Both:
-    """Executes one document with graphql-core and compiled."""
+    """A document that graphql-core and the compiled operation execute."""
 
     def __init__(self, schema: Any, text: str, **options: bool) -> None:
         self._schema = schema._schema
@@ -50,7 +50,7 @@ class Both:
     async def answers(
         self, variables: dict[str, Any], root: Any, context: Callable[[], Any] = lambda: None
     ) -> tuple[Told, Told]:
-        """Return the compiled result at the second of two requests, and the expected result."""
+        """Return the compiled result of the second of two requests, and graphql-core's result."""
         expected = await awaited(
             execute(
                 self._schema,
@@ -75,7 +75,7 @@ class Both:
 
 
 def valid(schema: Any, random: Random) -> Iterator[tuple[str, Writer]]:
-    """Yield valid documents, each with the strategy for its variables."""
+    """Yield valid documents, each with the writer that also draws its variables."""
     while True:
         writer = Writer(schema._schema, random)
         text = writer.document()
@@ -84,7 +84,7 @@ def valid(schema: Any, random: Random) -> Iterator[tuple[str, Writer]]:
 
 
 async def compared(seed: int) -> Counter[str]:
-    """Compare the results of the documents of one schema. Return their number."""
+    """Compare the results of the documents of one schema. Return the number of each kind."""
     random = Random(seed)
     schema, counts = schema_of(random), Counter(schemas=1)
     for number, (text, writer) in enumerate(islice(valid(schema, random), DOCUMENTS)):
@@ -102,15 +102,15 @@ async def compared(seed: int) -> Counter[str]:
 
 @pytest.fixture
 def counts(record_property: Callable[[str, object], None]) -> Iterator[Counter[str]]:
-    """Check at the end how many results were compared, and that both kinds of results occurred."""
+    """The number of compared results. Some must have errors, and some none."""
     found: Counter[str] = Counter()
     yield found
     record_property("compared", ", ".join(f"{n:,} {what}" for what, n in found.items()))
     assert 0 < found["answers with errors"] < found["answers"]
 
 
-# If an item of a list fails, graphql-core leaves other items of the list unawaited. If they are
-# collected while a named tuple is created, Python cannot import the module that warns.
+# If an item of a list fails, graphql-core does not await the other items. If they are collected
+# while a named tuple is created, Python cannot import the module that warns about them.
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.filterwarnings(
     "ignore:Exception ignored in. <coroutine:pytest.PytestUnraisableExceptionWarning"
