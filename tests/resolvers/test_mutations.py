@@ -19,7 +19,7 @@ EDGE = Edge(ORDINARY, comment_position(ORDINARY))
 
 @reported(CommentPayload)
 async def commenting(info: Info, fault: Exception | None = None) -> CommentPayload:
-    """Return the payload of an ordinary comment, or raise ``fault``."""
+    """Return the ordinary comment, or raise ``fault``."""
     if fault is not None:
         raise fault
     return CommentPayload(EDGE)
@@ -88,4 +88,4 @@ async def test_a_successful_payload_is_returned_unchanged() -> None:
 def test_the_wrapper_keeps_the_name_and_the_docstring() -> None:
     """Strawberry needs both."""
     assert commenting.__name__ == "commenting"
-    assert commenting.__doc__ == "Return the ordinary comment, or fail."
+    assert commenting.__doc__ == "Return the ordinary comment, or raise ``fault``."
