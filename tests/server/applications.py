@@ -1,4 +1,4 @@
-"""The application over a table, called without a socket."""
+"""The application with a test's table, called without a socket."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ def app_of(
     documents: Mapping[str, str] | None = None,
     **settings: Any,
 ) -> ASGIApp:
-    """Return the application with these settings; JWTs are signed with ``SECRET``."""
+    """Return the application with these settings. It accepts JWTs signed with ``SECRET``."""
     authenticator = authenticator or Authenticator(secret=lambda: SECRET)
     return create_app(
         Settings(**settings), table=table, authenticator=authenticator, documents=documents
@@ -38,7 +38,7 @@ async def serving(
     site: str = "http://localhost",
     **settings: Any,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of the application, which accepts every media type."""
+    """Yield a client of the application that accepts every media type."""
     app = app_of(table, authenticator, documents, **settings)
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app, root_path=root_path),

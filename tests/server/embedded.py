@@ -17,16 +17,16 @@ from tests.engines import DYNOXIDE
 
 
 def engine_pid(data_dir: Path) -> int:
-    """Return the recorded process id."""
+    """Return the process id of the engine that a data directory records."""
     record = DataDirectory(data_dir).record()
     assert record is not None
     return record.engine
 
 
 async def successor(data_dir: Path, pid: int, *, died: asyncio.Future[str] | None = None) -> int:
-    """Wait until an engine other than ``pid`` is recorded, and return its process id.
+    """Wait until another engine than ``pid`` is recorded. Return its process id.
 
-    Fail at once if the engine cannot be restarted.
+    If ``died`` is done, the engine could not be restarted, and this fails at once.
     """
     for _ in range(6000):
         if (now := engine_pid(data_dir)) != pid:
@@ -40,7 +40,7 @@ async def successor(data_dir: Path, pid: int, *, died: asyncio.Future[str] | Non
 
 
 async def refusal(data_dir: Path) -> str:
-    """Return the error message for starting an engine in ``data_dir``."""
+    """Return the error message of an engine that cannot start in ``data_dir``."""
     with pytest.raises(CommandError) as caught:
         async with embedded_engine(data_dir, share=False):
             pass
@@ -49,7 +49,7 @@ async def refusal(data_dir: Path) -> str:
 
 @contextmanager
 def abandoned(data_dir: Path, database: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run an engine for ``database``. ``data_dir`` has a record of it, and no process owns it."""
+    """Run an engine that is recorded in ``data_dir``, and whose server has ended."""
     command = [str(DYNOXIDE), "serve", "--port", str(free_port()), "--db-path", str(database)]
     with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
@@ -63,7 +63,7 @@ def abandoned(data_dir: Path, database: Path) -> Iterator[subprocess.Popen[bytes
 
 @contextmanager
 def mounted(path: Path, options: str) -> Iterator[Path]:
-    """Mount a file system in memory at ``path``. Skip the test if this is not allowed."""
+    """Mount a file system in memory at ``path``. Skip the test without the permission to mount."""
     path.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -76,7 +76,7 @@ def mounted(path: Path, options: str) -> Iterator[Path]:
 
 
 def fill(path: Path) -> None:
-    """Write until the disk is full."""
+    """Write to a file until the disk is full."""
     with path.open("wb", buffering=0) as file:
         try:
             while True:

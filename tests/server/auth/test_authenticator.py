@@ -54,7 +54,7 @@ def authenticator() -> Authenticator:
 
 @pytest.fixture(scope="module")
 def serve_body() -> Iterator[Callable[[bytes], str]]:
-    """Give a URL to each body."""
+    """Return a function that serves a body, and returns its URL."""
     bodies: list[bytes] = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -85,7 +85,7 @@ def jwks_url(serve_body: Callable[[bytes], str]) -> str:
 
 @pytest.fixture
 def either(jwks_url: str) -> Authenticator:
-    """Knows a secret and a key set."""
+    """An authenticator with both a secret and a key set."""
     return Authenticator(secret=lambda: SECRET, issuer=Issuer(jwks_url=jwks_url))
 
 
@@ -104,7 +104,7 @@ async def test_a_jwt_without_roles_has_no_roles(authenticator: Authenticator) ->
 
 
 class Noon(datetime):
-    """A clock for the JWT library that always shows the same time."""
+    """A ``datetime`` for the JWT library whose ``now`` is always noon."""
 
     @classmethod
     def now(cls, tz: Any = None) -> "Noon":
@@ -217,7 +217,7 @@ async def test_a_jwt_that_the_key_set_does_not_verify_is_refused(
 
 @pytest.mark.parametrize("secret", [SECRET, None])
 async def test_a_public_key_cannot_verify_hs256(jwks_url: str, secret: str | None) -> None:
-    """A known attack: sign with HS256, with the bytes of the published key as the secret."""
+    """A known attack: sign with HS256, and use the bytes of the published key as the secret."""
     pem = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     head = base64.urlsafe_b64encode(b'{"alg":"HS256","kid":"rsa"}').rstrip(b"=")
     body = base64.urlsafe_b64encode(b'{"sub":"ada","exp":32503680000}').rstrip(b"=")

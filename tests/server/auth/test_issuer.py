@@ -1,4 +1,4 @@
-"""Discovery and keys of a real issuer: a small OpenID Connect server."""
+"""Discovery and key sets of a running issuer, a small OpenID Connect server."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""JWTs as documented by identity providers, and forged JWTs."""
+"""JWTs in the form that identity providers document, and forged JWTs."""
 
 import time
 from datetime import timedelta
@@ -104,7 +104,7 @@ TOKENS: dict[str, dict[str, Any]] = {
 
 
 def provider(name: str) -> Authenticator:
-    """Return the verifier of a documented provider. Its key set is already fetched."""
+    """Return the authenticator for a documented provider, with the provider's key set."""
     settings = Settings(jwt_issuer=str(TOKENS[name]["iss"]), **SETTINGS[name])  # type: ignore[arg-type]
     made = authenticator_of(settings, lambda: SECRET)
     assert made.issuer is not None

@@ -1,4 +1,4 @@
-"""ID tokens of issuers for the pages' sign-in, and forged ID tokens."""
+"""ID tokens of providers for the pages' sign-in, and forged ID tokens."""
 
 from typing import Any
 
@@ -24,13 +24,13 @@ ID_TOKENS: dict[str, dict[str, Any]] = {
     "supabase": {},
     "entra": {},
 }
-"""The claims that differ from the access token, except ``aud`` and ``nonce``."""
+"""The claims of each provider that differ from its access token, except ``aud`` and ``nonce``."""
 
 
 async def finish(
     monkeypatch: pytest.MonkeyPatch, name: str, changes: dict[str, Any] | None = None
 ) -> Viewer:
-    """Return the user of the session for a provider's ID token."""
+    """Sign in with a provider's ID token. Return the user of the session."""
 
     async def answer(*_: Any) -> dict[str, str]:
         given = {"aud": CLIENT, "azp": None, "nonce": "nonce", **ID_TOKENS[name], **(changes or {})}

@@ -1,4 +1,4 @@
-"""Maintenance commands on a store that stalls, is unreachable, or has wrong counts."""
+"""Maintenance commands on a store that stalls, cannot be reached, or has wrong counters."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The command line: its help, and its error messages."""
+"""The command line: its help and its error messages."""
 
 import gc
 import os
@@ -200,7 +200,7 @@ def test_the_same_commands_work_with_an_endpoint(tmp_path: Path, dynoxide_url: s
 
 
 def test_an_endpoint_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "DEADLINE", 2)  # seconds during which the request is retried
+    monkeypatch.setattr(retries, "DEADLINE", 2)  # seconds after which the command gives up
     outcome = called("table", "describe", "--endpoint-url", "http://127.0.0.1:9", **AWS)
     assert outcome.returncode == 3
     assert outcome.stderr == (
@@ -217,7 +217,7 @@ def test_missing_aws_settings_are_reported(tmp_path: Path) -> None:
 
 
 class Kept:
-    """An object that only garbage collection can free."""
+    """An object in a reference cycle, which only garbage collection can free."""
 
     def __init__(self) -> None:
         self.itself = self
@@ -226,7 +226,7 @@ class Kept:
 def test_objects_of_a_command_that_runs_in_this_process_are_collected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Otherwise a property that runs a thousand commands would fill the memory."""
+    """Otherwise a test that runs a thousand commands would run out of memory."""
     left: list[weakref.ref[Kept]] = []
 
     def command() -> None:

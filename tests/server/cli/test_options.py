@@ -1,4 +1,4 @@
-"""Options of settings: each reaches its setting, from the command line and the environment."""
+"""Options of settings: each is read from the command line and from the environment."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -38,10 +38,13 @@ TEXTS = {
     "rate_limit": ("off", "off"),
     "trusted_proxies": ("10.0.0.0/8 ::1", ["10.0.0.0/8", "::1"]),
 }
-"""For each setting, the text of its variable and the value. Others are flags, numbers or names."""
+"""For some settings, the text of the environment variable and the value.
+
+All other settings are flags, numbers or names.
+"""
 
 EXCLUDED = {"aws", "apq", "federation"}
-"""Flags that exclude others."""
+"""Flags that cannot be combined with some other settings."""
 
 
 def settings_of(arguments: Sequence[str] = (), **variables: str) -> Settings:
@@ -58,7 +61,7 @@ def settings_of(arguments: Sequence[str] = (), **variables: str) -> Settings:
 
 
 def other_than_default(name: str, default: Any) -> tuple[str, Any]:
-    """Return the text of a setting that is not its default, and its value."""
+    """Return a setting's text and value that differ from its default."""
     if name in TEXTS:
         return TEXTS[name]
     if isinstance(default, bool) or name in {"exit_when_blocked", "explain"}:
@@ -77,12 +80,12 @@ CHANGED = {
 
 def test_without_options_every_setting_has_its_default() -> None:
     assert asdict(settings_of()) == asdict(
-        Settings(trusted_proxies=["127.0.0.1", "::1"])  # Typer makes a list of them
+        Settings(trusted_proxies=["127.0.0.1", "::1"])  # Typer returns lists
     )
 
 
 def test_an_empty_environment_variable_is_ignored() -> None:
-    """A CloudFormation stack passes missing parameters as empty variables."""
+    """A CloudFormation stack sets the variable of a missing parameter to ""."""
     variables = {
         f"MARGINALIA_{option_name(one)[2:].replace('-', '_').upper()}": "" for one in CHANGED
     }

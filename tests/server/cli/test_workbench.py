@@ -1,4 +1,6 @@
-"""``marginalia table workbench``: the model equals the table, and its samples are stored."""
+"""``marginalia table workbench``: the model agrees with the table, and its samples can be
+stored.
+"""
 
 import json
 from typing import Any

@@ -1,4 +1,6 @@
-"""Commands in a directory without data, for example after a wrong ``cd``: all are refused."""
+"""Commands in a directory without data, as after a wrong ``cd``: those that need data are
+refused.
+"""
 
 import re
 from pathlib import Path
@@ -52,7 +54,7 @@ REFUSED = {
     "backup": ("monday.db", NO_DATA),
     "restore": ("monday.db", r"monday\.db does not exist: name a backup\."),
 }
-"""The arguments of each command, and its error message."""
+"""For each refused command, its arguments and its error message."""
 
 ANSWERED = {
     "serve": (
@@ -64,7 +66,7 @@ ANSWERED = {
     "table workbench": ("", r"\{.*\}"),
     "schema": ("", r".*type Query \{.*\}"),
 }
-"""The same for commands that create data or need none. `serve` has --check here."""
+"""For each other command, its arguments and its output. They create data or need none."""
 
 FILES = {
     "known.json": '{"a": "{ __typename }"}',
@@ -80,7 +82,7 @@ def test_every_command_has_a_row_in_this_test() -> None:
 
 @pytest.fixture
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, with the files that commands read."""
+    """The current directory, with the files that commands load."""
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
@@ -120,7 +122,7 @@ async def test_a_wrong_table_name_creates_no_table(tmp_path: Path) -> None:
 
 
 async def test_a_command_waits_for_a_server_that_creates_its_data(tmp_path: Path) -> None:
-    """A server locks its directory some milliseconds before the engine creates the file."""
+    """The server locks the directory some milliseconds before the engine creates the data file."""
     async with (
         embedded_engine(tmp_path, share=False) as ours,
         embedded_engine(tmp_path, share=True, create=False) as shared,

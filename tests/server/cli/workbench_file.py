@@ -1,4 +1,4 @@
-"""Writes docs/nosql-workbench.json from the definition of the table, for `make docs`."""
+"""Writes docs/nosql-workbench.json from the definition of the table. `make docs` runs it."""
 
 import json
 from datetime import UTC, datetime
@@ -11,7 +11,7 @@ _DATES = ("DateCreated", "DateLastModified")
 
 
 def made(before: str) -> str:
-    """Return the new file. Its dates do not change if its content equals ``before``."""
+    """Return the text of the file. If only its dates differ from ``before``, they stay the same."""
     model = workbench_model("marginalia", sample_items(), datetime.now(UTC))
     old = json.loads(before) if before else {"ModelMetadata": {}}
     dates = {name: old["ModelMetadata"].get(name) for name in _DATES}

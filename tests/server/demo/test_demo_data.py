@@ -1,4 +1,4 @@
-"""The content of the demo's files, and that they load once."""
+"""The content of the demo's files, and their load at a server's first start."""
 
 from collections import Counter
 from datetime import UTC, datetime, time
@@ -23,18 +23,18 @@ def made() -> list[Comment]:
 
 @pytest.fixture
 def some(made: list[Comment], monkeypatch: pytest.MonkeyPatch) -> list[Comment]:
-    """A part of the comments, for a shorter load."""
+    """An eighth of the comments, for a shorter load."""
     some = made[::8]
     monkeypatch.setattr("server.demo.demo_data.demo_comments", lambda: some)
     return some
 
 
 def ignore(comment: object) -> None:
-    """Allow everyone to delete a comment."""
+    """Permit every user to delete a comment."""
 
 
 def ignore_progress(written: int, total: int) -> None:
-    """Ignore the progress."""
+    """Show no progress."""
 
 
 def test_products_differ_in_size_and_languages_in_frequency(made: list[Comment]) -> None:

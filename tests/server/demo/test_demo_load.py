@@ -31,7 +31,10 @@ def some() -> list[Comment]:
 
 @dataclass
 class Held:
-    """A load in two batches: the first sets ``begun``, the second waits for ``go_on``."""
+    """The state of a load in two batches.
+
+    ``begun``: the first is stored. ``go_on``: the second may start.
+    """
 
     begun: asyncio.Event = field(default_factory=asyncio.Event)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
@@ -39,7 +42,7 @@ class Held:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch, some: list[Comment]) -> Held:
-    """A load with a second batch that waits for ``go_on``."""
+    """Make the load's second batch wait for ``go_on``."""
     held = Held()
     put_many = CommentRepository.put_many
 

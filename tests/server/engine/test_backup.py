@@ -32,7 +32,7 @@ from tests.server.serving import (
 )
 
 COMMENTS = 400
-"""The minimum number of comments. Writes continue until the backup has ended."""
+"""The minimum number of comments. Clients write until the backup has ended."""
 
 CLIENTS = 16
 
@@ -42,12 +42,12 @@ def client_of(server: Served) -> httpx.AsyncClient:
 
 
 async def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command while the event loop continues."""
+    """Run a command in a thread, while the event loop continues."""
     return await asyncio.to_thread(called, *arguments)
 
 
 def refused(*arguments: str | Path, **settings: str) -> str:
-    """Return the error message of a command, which is one line."""
+    """Return a command's error message, which must be one line."""
     outcome = called(*arguments, **settings)
     assert outcome.returncode == 2, outcome
     (line,) = outcome.stderr.splitlines()
@@ -107,7 +107,7 @@ async def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(sample: Path, tmp_path: Path) -> Path:
-    """A copy of the sample without an engine."""
+    """A copy of the sample. No engine uses it."""
     return shutil.copytree(sample, tmp_path / "data")
 
 
@@ -117,7 +117,7 @@ async def write(data_dir: Path, items: list[dict[str, dict[str, str]]]) -> None:
 
 
 def holds(data_dir: Path, name: str) -> bool:
-    """Return whether the data file has the item, without starting an engine."""
+    """Return whether a data file contains an item. This starts no engine."""
     with closing(sqlite3.connect(data_dir / "marginalia.db")) as opened:
         query = "SELECT 1 FROM marginalia WHERE pk = ?"
         return opened.execute(query, (f"S:{name}",)).fetchone() is not None
@@ -127,7 +127,7 @@ async def test_a_restore_keeps_the_old_data_as_a_backup(data: Path, tmp_path: Pa
     backup = tmp_path / "backup.db"
     database = data / "marginalia.db"
     outcome = await command("backup", backup, "--data-dir", data)
-    # The table's own items, such as the maintenance mode, count too.
+    # The item of the maintenance mode is counted too.
     assert outcome.stdout == f"{backup}: {ITEMS + 1} items of {database}.\n"
     await write(data, [item("second")])
     outcome = await command("restore", backup, "--data-dir", data)
@@ -147,7 +147,7 @@ async def test_writes_in_a_killed_engines_log_are_backed_up_and_kept(
     killed = tmp_path / "killed"
     async with open_table(Settings(data_dir=data), share=False) as table:
         await table.put_many([item("late")])
-        # Without writers, a copy by hand equals the files that a kill leaves.
+        # As long as no client writes, a copy equals the files that a killed engine leaves.
         shutil.copytree(data, killed, ignore=shutil.ignore_patterns("engine.json"))
     assert (killed / "marginalia.db-wal").stat().st_size
     assert (await command("backup", tmp_path / "late.db", "--data-dir", killed)).returncode == 0
@@ -337,12 +337,12 @@ def test_backups_and_restores_killed_at_any_moment_lose_nothing(data: Path, tmp_
 
 
 def working(tmp_path: Path) -> bool:
-    """Return whether a backup or restore has begun to copy."""
+    """Return whether a backup or a restore has begun to copy the data file."""
     return any(tmp_path.glob(".*.partial")) or any(tmp_path.glob("data/*.restoring"))
 
 
 def counted(database: Path) -> int:
-    """Return the number of items in an undamaged database."""
+    """Return the number of items in a database, which must not be damaged."""
     with closing(sqlite3.connect(database)) as opened:
         assert opened.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         (items,) = opened.execute("SELECT count(*) FROM marginalia").fetchone()

@@ -1,4 +1,4 @@
-"""Directories that cannot hold data, and disks that are full."""
+"""Directories in which no data can be stored, and full disks."""
 
 import asyncio
 import os
@@ -76,7 +76,8 @@ async def test_after_a_full_disk_and_a_killed_engine_the_server_waits_for_free_s
             await asyncio.to_thread(fill, data_dir / "ballast")
             with pytest.raises(StoreFullError):
                 await write_much(store.table)
-            for time in (1, 2):  # with a full disk, the engine may end twice within a minute
+            # On a full disk, an engine that ends twice within a minute does not end the server.
+            for time in (1, 2):
                 await asyncio.to_thread(fill, data_dir / "ballast")
                 assert await store.table.get(KEPT) == KEPT
                 pid = engine_pid(data_dir)

@@ -1,4 +1,4 @@
-"""The embedded engine over real directories, files and processes."""
+"""The embedded engine with real directories, files and processes."""
 
 import asyncio
 import errno
@@ -51,7 +51,7 @@ async def test_an_exception_in_the_block_stops_the_engine(tmp_path: Path) -> Non
 async def test_a_command_uses_the_engine_of_a_running_server_and_leaves_it_running(
     tmp_path: Path,
 ) -> None:
-    """This is also true for another path to the directory."""
+    """The command reaches the directory by another path than the server."""
     (tmp_path / "link").symlink_to(tmp_path / "data")
     async with embedded_engine(tmp_path / "data", share=False) as engine:
         pid = engine_pid(tmp_path / "data")
@@ -126,11 +126,11 @@ async def test_an_engine_that_cannot_be_restarted_is_reported_with_a_reason(
 
 @contextmanager
 def stolen(endpoint_url: str) -> Iterator[None]:
-    """Listen on the port of a killed engine, as another program might."""
+    """Listen on the port of a killed engine, as another program could."""
     port = urlsplit(endpoint_url).port
     assert port is not None
     until = time.monotonic() + 60
-    while True:  # without a turn of the event loop, in which the engine would be restarted first
+    while True:  # does not await, because the event loop would restart the engine first
         try:
             listener = socket.create_server(("127.0.0.1", port))
             break
@@ -144,7 +144,7 @@ def stolen(endpoint_url: str) -> Iterator[None]:
 async def test_the_restart_of_an_engine_waits_for_its_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The table's clients use only this port."""
+    """Clients of the table know only this port."""
     attempts = 0
     start = EngineProcess.start
 
@@ -219,7 +219,7 @@ async def test_a_broken_record_counts_as_a_missing_record(tmp_path: Path) -> Non
 
 
 async def test_a_directory_whose_lock_file_was_deleted_cannot_be_used_twice(tmp_path: Path) -> None:
-    """Another program may delete files of the directory while a server runs."""
+    """Another program may delete files of the directory while the server runs."""
     async with embedded_engine(tmp_path, share=False):
         pid = engine_pid(tmp_path)
         for name in ("marginalia.lock", "engine.json"):

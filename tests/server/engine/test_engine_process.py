@@ -1,4 +1,4 @@
-"""The engine's process: binaries that do not start, taken ports, guards and orphans."""
+"""The engine's process: programs that do not start, ports in use, guards and orphans."""
 
 import asyncio
 import contextlib
@@ -82,7 +82,7 @@ asyncio.Runner(loop_factory=uvloop.new_event_loop).run(main())
 
 
 def sleepers(seconds: str) -> list[psutil.Process]:
-    """Return the engines that a test has started, and their guards."""
+    """Return the running programs of a test and their guards."""
     return [
         one
         for one in psutil.process_iter(["cmdline", "status"])
@@ -94,7 +94,7 @@ def sleepers(seconds: str) -> list[psutil.Process]:
 
 @pytest.mark.parametrize("said", [True, False])
 def test_a_program_ends_when_the_process_that_started_it_is_killed(said: bool) -> None:
-    """This is true while the program runs, and at any moment of its start."""
+    """The process is killed while the program runs, or at some moment of the program's start."""
     for number in range(3):
         seconds = f"{600 + random.random()}"
         with subprocess.Popen(
@@ -145,16 +145,16 @@ async def test_a_killed_guard_does_not_kill_its_program(tmp_path: Path) -> None:
 
 
 def opened(pid: int) -> set[str]:
-    """Return the pipes that a process has open."""
+    """Return the pipes and sockets that a process has open."""
     found = set()
     for one in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # the new program has just closed it
+        with contextlib.suppress(FileNotFoundError):  # the process has just closed it
             found.add(str(one.readlink()))
     return {one for one in found if one.startswith(("pipe:", "socket:"))}
 
 
 def test_a_program_does_not_inherit_the_guards_pipe() -> None:
-    """A copy would keep the guard's pipe open. The program inherits only standard error."""
+    """Otherwise the program would keep the guard's pipe open. It inherits only standard error."""
 
     async def descriptors() -> set[str]:
         guard = await guarded(Path("/bin/sleep"), "600")

@@ -1,4 +1,4 @@
-"""SIGKILL ends the engine or the server during writes."""
+"""The engine or the server is killed during writes."""
 
 import asyncio
 import signal
@@ -16,7 +16,7 @@ COMMENTS = 64
 CLIENTS = 16
 
 Acknowledged = dict[int, str]
-"""The id of the comment that each mutation returned, by the mutation's number."""
+"""The id of the comment that each acknowledged mutation added, by the mutation's number."""
 
 
 def client_of(server: Served) -> httpx.AsyncClient:
@@ -26,7 +26,10 @@ def client_of(server: Served) -> httpx.AsyncClient:
 async def add_all(
     client: httpx.AsyncClient, numbers: list[int], at: dict[int, Callable[[], object]]
 ) -> Acknowledged:
-    """Add comments from several clients. ``at`` has functions by the number of acknowledgements."""
+    """Add comments from several clients. Return those that the server acknowledged.
+
+    ``at`` contains functions, each called after this number of acknowledgements.
+    """
     waiting = iter(numbers)
     acknowledged: Acknowledged = {}
 
@@ -42,13 +45,16 @@ async def add_all(
 
 
 async def verify(server: Served, acknowledged: Acknowledged) -> None:
-    """Check that each acknowledged comment is stored once, and that retries add only the others."""
+    """Check that each acknowledged comment is stored once. Then retry all mutations.
+
+    The retries must return the stored comments, and add only those that are missing.
+    """
     async with client_of(server) as client:
         kept = await all_comments(client)
         assert {(comment, f"comment {n}") for n, comment in acknowledged.items()} <= set(kept)
         assert len({text for _, text in kept}) == len(kept)
         again = await add_all(client, list(range(COMMENTS)), {})
-        # On a busy machine, a request that reaches its deadline is retried.
+        # On a busy machine, some requests reach their deadline, so these are sent again.
         again |= await add_all(client, [n for n in range(COMMENTS) if n not in again], {})
         assert len(again) == COMMENTS
         assert acknowledged.items() <= again.items()

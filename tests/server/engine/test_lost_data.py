@@ -1,4 +1,4 @@
-"""Lost and damaged data files are refused and not changed."""
+"""A server refuses lost and damaged data files, and does not change them."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ async def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def used(sample: Path, tmp_path: Path) -> Path:
-    """A copy of the sample that a test damages."""
+    """A copy of the sample, which the test damages."""
     return shutil.copytree(sample, tmp_path / "used")
 
 
@@ -82,7 +82,7 @@ async def test_a_deleted_file_is_reported(used: Path) -> None:
 
 
 async def test_a_file_without_its_tables_is_reported(used: Path) -> None:
-    """A copy of the file made while the engine runs may contain only its first page."""
+    """A copy that is made while the engine runs may contain only the file's first page."""
     database = used / "marginalia.db"
     database.unlink()
     with closing(sqlite3.connect(database)) as empty:

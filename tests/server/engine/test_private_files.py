@@ -1,4 +1,4 @@
-"""Only the owner can read data, backups and exports, with any umask."""
+"""Only their owner can read data, backups and exports, whatever the umask is."""
 
 import stat
 from pathlib import Path
@@ -9,20 +9,20 @@ from tests.server.serving import called, served
 
 
 def open_to_others(*paths: Path) -> list[Path]:
-    """Return the files and directories at and below some paths that other users can open."""
+    """Return the files and directories at and below these paths that other users can open."""
     below = [one for path in paths for one in (path, *path.rglob("*"))]
     return [one for one in below if stat.S_IMODE(one.stat().st_mode) & 0o077]
 
 
 def ran(*arguments: str | Path) -> str:
-    """Run a command with the usual umask of a shell. Return its standard error."""
+    """Run a command, which must succeed. Return its standard error."""
     ended = called(*arguments)
     assert ended.returncode == 0, ended.stderr
     return ended.stderr
 
 
 def opened_up(data_dir: Path) -> Path:
-    """Give a data directory the permissions of earlier versions."""
+    """Give the files of a data directory the permissions of earlier versions."""
     data_dir.chmod(0o755)
     for file in data_dir.iterdir():
         file.chmod(0o644)

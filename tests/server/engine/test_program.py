@@ -1,4 +1,4 @@
-"""The places of the engine's program, and the message if there is none."""
+"""Where the engine's program is found, and the message if there is none."""
 
 import platform
 import subprocess
@@ -15,7 +15,7 @@ from tests.engines import ROOT
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clone without the engine, on a machine without one."""
+    """A clone without an engine, on a machine without one."""
     monkeypatch.delenv("MARGINALIA_ENGINE", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(program, "_ROOT", tmp_path)

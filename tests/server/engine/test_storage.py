@@ -1,4 +1,4 @@
-"""Messages for opening a table that an older version or another program created."""
+"""The messages about tables that an older version or another program has created."""
 
 import uuid
 
@@ -42,7 +42,7 @@ async def test_a_table_without_the_local_indexes_is_refused(
         async with open_store(settings, share=True):
             pass
     assert "\n" not in str(fault.value)
-    # Reading its description is allowed.
+    # A command that only describes the table may open it.
     async with open_store(settings, share=True, usable=False) as store:
         assert (await admin.describe(store.table))["TableName"] == settings.table
 

@@ -1,4 +1,4 @@
-"""Strategies for stores with objects of every kind."""
+"""Strategies for tables with objects of every kind."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,9 +68,9 @@ comments = st.builds(
     st.none() | _INSTANTS,
     st.booleans(),
     _NAMES,
-    st.none(),  # an export omits the time at which a moderator published a comment
+    st.none(),  # an export does not contain the time of a publication by a moderator
     st.none() | st.builds(Reply, _STATED, _INSTANTS),
-    votes=st.just(0),  # folds change this number
+    votes=st.just(0),  # the votes below determine this number
     votes_before=st.integers(0, 3),
     photos=st.lists(_PHOTOS, max_size=3).map(tuple),
 )
@@ -78,7 +78,7 @@ comments = st.builds(
 
 @st.composite
 def rows(draw: st.DrawFn) -> CommentRow:
-    """A comment in any state, with the decision that the state allows."""
+    """Draw a comment in any state, with a decision that this state allows."""
     one = draw(comments)
     given: dict[str, Any] = {
         "state": draw(st.sampled_from(CommentState)),
@@ -142,7 +142,7 @@ products = st.builds(ProductDetails, title=_TEXTS, picture_url=_ADDRESSES, url=_
 
 @dataclass(frozen=True)
 class Stock:
-    """The objects of one store, each with a unique id."""
+    """The objects of one table. The ids of each kind are distinct."""
 
     comments: list[CommentRow]
     orders: list[Order]
@@ -165,12 +165,12 @@ class Stock:
         await stores.reports.put_many(self.reports)
         await stores.reports.put_cases(self.cases)
         await stores.votes.put_many(self.votes)
-        await table.drain()  # leaderboards are up to date then
+        await table.drain()  # waits until the leaderboards are up to date
 
 
 @st.composite
 def stocks(draw: st.DrawFn) -> Stock:
-    """Stores with objects of every kind. Reports, cases and votes belong to the comments."""
+    """Draw tables with objects of every kind. Reports, cases and votes belong to the comments."""
     of_all = st.lists(rows(), max_size=30, unique_by=lambda one: loaded(one).comment.comment_id)
     there = draw(of_all)
     comments_there = [loaded(one).comment for one in there]
@@ -195,7 +195,7 @@ def stocks(draw: st.DrawFn) -> Stock:
 
 
 async def everything(table: Table) -> dict[tuple[str, str], Item]:
-    """Return all items of a table by key, except the maintenance mode."""
+    """Return the items of a table by key, without the maintenance mode."""
     items: list[Item] = []
     await scan_all(table, lambda _: None, items.extend)
     found = {(one["PK"]["S"], one["SK"]["S"]): one for one in items}
@@ -204,7 +204,7 @@ async def everything(table: Table) -> dict[tuple[str, str], Item]:
 
 
 class SmallPages(Service):
-    """A service whose Scans return a few items each. ``before`` is called before each Scan."""
+    """A service whose Scans return only a few items each. It calls ``before`` before each Scan."""
 
     def __init__(self, table: Table, limit: int, before: Any = None) -> None:
         self._client = table.service

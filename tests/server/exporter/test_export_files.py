@@ -1,4 +1,4 @@
-"""Exports that fail or are interrupted at any point, or run while other programs write."""
+"""Exports that fail or are interrupted at any step, or run while other programs write."""
 
 import errno
 import os
@@ -56,7 +56,10 @@ class StoppedError(Exception):
 
 
 def stop_at(step: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Stop an export at a step that flushes, moves or deletes files. Return the executed steps."""
+    """Stop an export before one of the calls that flush, move or delete files.
+
+    Return a list, to which each call appends its name.
+    """
     steps: list[str] = []
 
     def watch(owner: object, name: str) -> None:
@@ -192,7 +195,7 @@ async def test_an_export_requires_new_writable_files(
 
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
-    """Limit the size of files. As on a full disk, a write beyond the limit is incomplete."""
+    """Limit the size of files. As on a full disk, a longer write is incomplete."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -205,7 +208,7 @@ def files_up_to(size: int) -> Iterator[None]:
     ("written_in", "rows", "message"),
     [
         ("jsonl", ROWS, r"cannot be written \(File too large\): name another"),
-        # One row is shorter in JSONL, so DuckDB's write fails.
+        # One row as JSON is below the limit, so it is DuckDB's write that fails.
         ("parquet", ROWS[:1], r"The Parquet file of the comments cannot be written \(IO Error: "),
     ],
 )
@@ -236,7 +239,10 @@ async def test_comments_that_are_not_published_are_left_out_and_counted(
 
 
 async def test_items_of_other_programs_are_reported(table: Table, tmp_path: Path) -> None:
-    """Items that cannot be decoded are counted. Some invalid ratings fit into an INTEGER."""
+    """Items that cannot be decoded are counted.
+
+    Parquet's INTEGER can contain some invalid ratings.
+    """
     await Stores(table).comments.put_many(ROWS[:1])
     (item,) = await table.get_many([comment_key(ROWS[0].comment_id)])
     organization = primary_key("ORG#a", "METADATA#a")

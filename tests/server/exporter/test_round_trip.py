@@ -53,7 +53,8 @@ async def test_a_load_of_an_export_creates_an_equal_table(
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
     await stock.fill(first)
-    assert await verify(first, lambda _: None) == []  # this opens cases, as in the second table
+    # the verification opens cases, as it does below in the second table
+    assert await verify(first, lambda _: None) == []
     with tempfile.TemporaryDirectory() as directory:
         target = directory_of(Path(directory), KINDS, Layout(written_in, all_states=True))
         await export(first, target, "here", lambda _: None)
@@ -86,13 +87,13 @@ async def test_the_commands_create_an_equal_table_and_equal_files(
         assert await everything(first) == await everything(second)
         called("export", "-o", again, "--all-states", *at, second.name, **AWS)
         for kind in KINDS:
-            # Scan segments are read in turn, so the order of rows may differ.
+            # Segments of a Scan are read concurrently, so the order of rows may differ.
             rows = [(where / f"{kind}.jsonl").read_bytes().split(b"\n") for where in (out, again)]
             assert sorted(rows[0]) == sorted(rows[1])
 
 
 async def moved(first: Table, second: Table, directory: Path) -> None:
-    """Export the comments with their reports and cases, and load the files."""
+    """Export comments with their reports and cases, and load them into the second table."""
     kinds: Sequence[FileKindName] = ("comments", "reports", "cases")
     target = directory_of(directory, kinds, Layout("jsonl", all_states=True))
     await export(first, target, "here", lambda _: None)

@@ -10,7 +10,7 @@ from tests.server.applications import serving
 
 @pytest.fixture(scope="module")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for each module. Each test that writes uses a different product."""
+    """One table for each module. Tests that write use different products."""
     return await fresh_table(clients, dynoxide_url)
 
 

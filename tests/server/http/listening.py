@@ -1,4 +1,4 @@
-"""Serves an application in this process, and opens clients that send raw bytes."""
+"""Serves an application in this process. Its clients send bytes."""
 
 import asyncio
 import socket
@@ -21,7 +21,7 @@ HANDSHAKE = (
 
 @asynccontextmanager
 async def listening(app: ASGIApp, settings: Settings | None = None) -> AsyncIterator[int]:
-    """Serve ``app`` as ``marginalia serve`` does; yield the port."""
+    """Serve ``app`` in the way of ``marginalia serve``. Yield the port."""
     # asyncio switches Nagle's algorithm off only for connections of this protocol, and uvloop for
     # all. With the algorithm, a response in two writes takes 40 ms.
     with socket.socket(proto=socket.IPPROTO_TCP) as listener:
@@ -44,7 +44,7 @@ class Client:
         self.reader = reader
         self.writer = writer
         self.head = ""
-        """The head of the last response."""
+        """The status line and headers of the last response."""
 
     async def answer(self) -> tuple[int, str]:
         """Return the next response's status and body."""
@@ -60,14 +60,14 @@ class Client:
         return await self.answer()
 
     async def rest(self) -> bytes:
-        """Return the bytes that arrive until the server closes the connection."""
+        """Return the remaining bytes until the server closes the connection."""
         async with asyncio.timeout(60):
             return await self.reader.read()
 
 
 @asynccontextmanager
 async def clients(port: int, count: int = 1, send: bytes = b"") -> AsyncIterator[list[Client]]:
-    """Connect this number of clients. Each sends some bytes."""
+    """Open ``count`` connections. Each sends the bytes ``send``."""
     opened = [Client(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
     for client in opened:
         client.writer.write(send)
@@ -79,20 +79,23 @@ async def clients(port: int, count: int = 1, send: bytes = b"") -> AsyncIterator
 
 
 async def taken(port: int) -> None:
-    """Wait until the server has read all bytes: its loop reads from all clients in turn."""
+    """Wait until the server has read everything that was sent.
+
+    The event loop reads from all connections in turn, so this request is read last.
+    """
     async with clients(port) as (probe,):
         assert (await probe.ask(HEALTH))[0] == 200
 
 
 class Echo:
-    """An application that returns the request's body, and can be delayed."""
+    """An application that returns the request's body. It responds once ``held`` is set."""
 
     def __init__(self) -> None:
         self.served = 0
         self.headers: list[tuple[bytes, bytes]] = []
         """The headers of the last request."""
         self.serving = asyncio.Event()
-        """Set when a request runs."""
+        """Set while or after a request runs."""
         self.held = asyncio.Event()
         self.held.set()
 

@@ -26,8 +26,7 @@ Event = dict[str, Any]
 async def socket(url: str, init: Any = None, **options: Any) -> AsyncIterator[ClientConnection]:
     """Connect by WebSocket and send ``connection_init``."""
     address = url.replace("http", "ws", 1) + "/graphql"
-    # With a bounded queue, the client would not read the response to its close frame after many
-    # events.
+    # With a limited queue, the client could miss the server's close frame behind many events.
     options = {"max_queue": None, "close_timeout": 0.2} | options
     async with connect(address, subprotocols=[PROTOCOL], **options) as connection:
         await say(connection, type="connection_init", payload=init)
@@ -50,7 +49,7 @@ async def subscribe(connection: ClientConnection, name: str = "1", **variables: 
 
 
 async def event(connection: ClientConnection) -> Event:
-    """Return the next event."""
+    """Return the next event of a subscription."""
     message = await heard(connection)
     assert message["type"] == "next", message
     told: Event = message["payload"]["data"]["commentEvents"]
@@ -92,7 +91,7 @@ async def by_stream(
 
 
 async def said(answer: httpx.Response) -> AsyncIterator[Any]:
-    """Yield the data of each ``next``, until ``complete``."""
+    """Yield the data of each ``next`` event until the stream ends."""
     name = ""
     async for line in answer.aiter_lines():
         field, _, value = line.partition(": ")

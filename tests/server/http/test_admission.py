@@ -1,4 +1,4 @@
-"""More requests than can run at once: a short wait, then 503. Health checks always work."""
+"""More requests than may run at once wait a short time, or get 503. Health checks always work."""
 
 import asyncio
 import logging
@@ -14,19 +14,19 @@ from tests.server.http.listening import GET, HEALTH, Client, Echo, clients, list
 POST = b"POST /page HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
 ONE = Settings(max_concurrency=1)
 ANOTHER = POST.replace(b"Host", b"X-Forwarded-For: 203.0.113.9\r\nHost").replace(b"abc", b"xyz")
-"""A request that the proxy of the tests forwards for another client."""
+"""A request of another client, which a trusted proxy forwards."""
 
 
 @pytest.fixture(autouse=True)
 def busy_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run no additional requests while requests wait for the store, and queue no request."""
+    """Admit no further requests while requests wait for the store, and let none queue."""
     monkeypatch.setattr(admission, "MOST_WAITING", 1)
     monkeypatch.setattr(admission, "BURST", 0)
     monkeypatch.setattr(admission, "WAIT", 0)
 
 
 async def running(app: Echo, client: Client) -> None:
-    """Let a request run until ``app.held`` is set."""
+    """Send a request that runs until ``app.held`` is set."""
     app.held.clear()
     client.writer.write(GET)
     await app.serving.wait()
@@ -37,7 +37,7 @@ async def test_requests_beyond_the_queue_are_refused_with_retry_after() -> None:
     async with listening(app, ONE) as port, clients(port, 3) as (busy, client, probe):
         await running(app, busy)
         status, text = await client.ask(POST)
-        assert status == 503  # while the other request still runs
+        assert status == 503  # the other request still runs
         assert text == (
             '{"errors":[{"message":"The server is busy: try again in a second.",'
             '"extensions":{"code":"UNAVAILABLE"}}]}'
@@ -47,7 +47,7 @@ async def test_requests_beyond_the_queue_are_refused_with_retry_after() -> None:
         assert (await probe.ask(HEALTH))[0] == 200
         app.held.set()
         assert (await busy.answer())[0] == 200
-        # The server has not closed the connection after the refusal.
+        # The connection is still open after the refusal.
         assert await client.ask(POST) == (200, "/page:abc")
         assert app.served == 2
 
@@ -77,7 +77,7 @@ async def test_the_refusal_of_a_head_request_has_no_body(accept: str) -> None:
         client.writer.write(head)
         answered = await client.reader.readuntil(b"\r\n\r\n")
         assert answered.startswith(b"HTTP/1.1 503 ")
-        assert (await client.ask(HEALTH))[0] == 200  # the next bytes are the next response
+        assert (await client.ask(HEALTH))[0] == 200  # what follows is the next response, not a body
         app.held.set()
 
 
@@ -138,9 +138,9 @@ async def test_more_requests_may_wait_if_requests_end_quickly(
 
     async with listening(app, ONE) as port, clients(port) as (client,):
         assert await refused(port) == 17
-        for _ in range(300):  # no request waits, so the frequency of requests is not the pace
+        for _ in range(300):  # no request waits meanwhile, so these do not change the measured pace
             assert (await client.ask(POST))[0] == 200
-        assert await refused(port) == 16  # the three requests that waited were a little quicker
+        assert await refused(port) == 16  # a little faster, after three requests that waited
         with monkeypatch.context() as patched:
             patched.setattr(admission, "BURST", 60)
             for _ in range(15):
@@ -154,14 +154,14 @@ async def test_a_request_that_waited_too_long_is_refused(monkeypatch: pytest.Mon
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 2) as (busy, client):
         await running(app, busy)
-        assert (await client.ask(POST))[0] == 503  # also while no request ends
+        assert (await client.ask(POST))[0] == 503  # refused even if no request ends
         app.held.set()
         assert (await busy.answer())[0] == 200
         assert await client.ask(POST) == (200, "/page:abc")
 
 
 class Bodies(Echo):
-    """Keeps the bodies of requests in the order in which they were served."""
+    """Records the bodies of requests in the order in which they run."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -222,7 +222,7 @@ async def test_a_client_cannot_fill_the_queue_for_other_clients(
 async def test_more_requests_run_while_the_store_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "BURST", 60)
     monkeypatch.setattr(admission, "MOST_WAITING", 4)
-    monkeypatch.setattr(admission, "ON_TIME", 5)  # also on a busy machine
+    monkeypatch.setattr(admission, "ON_TIME", 5)  # so that even a busy machine is on time
     app = Echo()
     async with listening(app, ONE) as port, clients(port, 6) as (busy, *others):
         await running(app, busy)

@@ -1,4 +1,4 @@
-"""No client receives an instruction for operators: a command, an option or a setting."""
+"""Clients receive no instructions for operators, such as commands, options or settings."""
 
 import ast
 import re
@@ -14,16 +14,16 @@ ROOT = Path(schema.__file__).parents[1]
 SEEN_BY_CLIENTS = ("schema", "resolvers", "server/http", "server/auth", "server/health.py")
 
 LOGGED = {": give exactly this with --jwt-issuer"}
-"""Words of an error that is only logged."""
+"""The end of an error message that is only logged."""
 
 OPERATORS_OWN = ROOT / "server/auth/secret.py"
-"""The module's errors are CommandErrors, which only commands print."""
+"""A module whose errors are CommandErrors, which only the command line prints."""
 
 INSTRUCTION = re.compile(r"\bmarginalia [a-z]|(?<![\w-])--[a-z]|MARGINALIA_|AWS_")
 
 
 def texts_of(tree: ast.AST) -> Iterator[str]:
-    """Yield the texts of a module, except its docstrings and log messages."""
+    """Yield the strings of a module, without its docstrings and log messages."""
     for node in ast.iter_child_nodes(tree):
         match node:
             case ast.Expr(value=ast.Constant()):
@@ -53,7 +53,10 @@ def test_no_description_of_the_schema_names_a_command_or_a_setting() -> None:
 
 
 SHOWN = re.compile(rf"marginalia ({'|'.join(COMMANDS)})|pip install|make [a-z]+\b|MARGINALIA_")
-"""An operator's command or variable in a page or a script, whose own code looks like options."""
+"""Commands and variables of operators.
+
+Options are not searched: CSS and scripts contain `--` too.
+"""
 
 
 def test_no_page_and_no_script_shows_a_command_of_the_operator() -> None:

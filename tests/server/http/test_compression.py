@@ -1,4 +1,4 @@
-"""Compression: for every client that accepts it, and never if it could reveal a secret."""
+"""Every client that accepts compression gets it, except where it could reveal a secret."""
 
 import httpx
 import pytest
@@ -13,7 +13,7 @@ HTML = b"<p>The same again.</p>" * 100
 
 
 def page(content_type: str = "text/html", tag: bytes = b'W/"1"') -> ASGIApp:
-    """Return an application that responds like the pages."""
+    """Return an application that responds with the headers of a page."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         headers = [
@@ -61,7 +61,7 @@ async def test_other_clients_get_uncompressed_responses(asked: str) -> None:
     answer = await (ask(accept_encoding=asked) if asked else ask())
     assert "content-encoding" not in answer.headers
     assert answer.headers["content-length"] == "2200"
-    # A shared cache stores both variants separately.
+    # A shared cache stores compressed and uncompressed responses separately.
     assert answer.headers["vary"] == "Cookie, Accept-Encoding"
 
 
@@ -97,7 +97,7 @@ async def test_a_strong_etag_is_that_of_the_bytes_that_are_sent(
 async def test_starlettes_middleware_alone_would_compress_responses_to_requests_with_a_cookie() -> (
     None
 ):
-    """Marginalia must therefore prevent it."""
+    """So Marginalia's middleware must prevent it."""
     transport = httpx.ASGITransport(CompressMiddleware(page()))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         answer = await client.get("/", headers={"Accept-Encoding": "gzip", "Cookie": "a=b"})

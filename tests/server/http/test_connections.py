@@ -1,4 +1,4 @@
-"""Connections that send nothing, slowly, or too much, and other connections meanwhile."""
+"""Connections that send nothing, too slowly or too much, and other connections meanwhile."""
 
 import asyncio
 import gc
@@ -96,7 +96,7 @@ async def test_no_connection_with_a_running_request_is_closed_for_a_new_one() ->
 
 
 async def closed(opened: list[Client], count: int) -> None:
-    """Wait until the server has closed this number of connections."""
+    """Wait until the server has closed ``count`` of these connections."""
     waiting = {asyncio.create_task(client.rest()) for client in opened}
     try:
         async with asyncio.timeout(60):
@@ -246,12 +246,12 @@ async def test_an_ambiguous_head_is_refused(sent: bytes, status: int) -> None:
 
 
 async def test_the_body_of_an_upgrade_request_in_two_reads_is_not_parsed_as_a_request() -> None:
-    """The parser stops at the head of a request for another protocol."""
+    """httptools stops parsing after the head of a request that asks for another protocol."""
     app = Echo()
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n"
     async with listening(app) as port, clients(port, 1, head) as (client,):
         async with clients(port) as (other,):
-            assert (await other.ask(HEALTH))[0] == 200  # the server has read the first part
+            assert (await other.ask(HEALTH))[0] == 200  # then the server has read the first part
         client.writer.write(b"Content-Length: %d\r\n\r\n" % len(GET))
         assert (await client.answer())[0] == 400
         assert await client.rest() == b""
@@ -262,7 +262,7 @@ async def test_the_body_of_an_upgrade_request_in_two_reads_is_not_parsed_as_a_re
     "sent", [b"no HTTP", b"GET / HTTP/1.1\r\nX-Header: " + b"a" * 100_000, HANDSHAKE]
 )
 async def test_no_refusal_is_sent_before_an_earlier_response(sent: bytes) -> None:
-    """The server can only close the connection, because the first request still runs."""
+    """The first request still runs, so the server can only close the connection."""
     app = Echo()
     app.held.clear()
     async with listening(app) as port, clients(port, 1, GET) as (client,):
@@ -402,14 +402,14 @@ async def test_a_stop_does_not_wait_for_incomplete_requests(
             (idle,) = await stack.enter_async_context(clients(port))
             assert (await idle.ask(GET))[0] == 200
             begun = time.monotonic()
-        assert time.monotonic() - begun < 50  # running requests have sixty
+        assert time.monotonic() - begun < 50  # a running request would have 60 seconds
         assert await slow.rest() == b""
 
 
 async def test_a_request_that_begins_while_the_server_stops_is_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A request whose first bytes have arrived is answered too."""
+    """A request of which the first bytes have arrived is answered too."""
     monkeypatch.setattr(connections, "_LAST_CALL", 0.3)
     ended, last_call = asyncio.Event(), asyncio.Event()
     end, close_soon = Connection.shutdown, Connection._close_soon
@@ -431,7 +431,8 @@ async def test_a_request_that_begins_while_the_server_stops_is_answered(
             assert (await client.ask(GET))[0] == 200
         ending = asyncio.create_task(serving.aclose())
         await ended.wait()
-        monkeypatch.setattr(connections, "_LAST_CALL", 30)  # for the rest of the request
+        # more time for the rest of the other request
+        monkeypatch.setattr(connections, "_LAST_CALL", 30)
         other.writer.write(GET[:-2])
         assert (await one.ask(GET))[0] == 200
         assert "connection: close" in one.head
@@ -445,7 +446,7 @@ async def test_a_request_that_begins_while_the_server_stops_is_answered(
 def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_before_the_server_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """uvloop runs timers before it reads from sockets."""
+    """uvloop runs its timers before it reads from sockets."""
     monkeypatch.setattr(connections, "_LAST_CALL", 0.1)
     end, receive = Connection.shutdown, Connection.data_received
 
@@ -486,7 +487,7 @@ def test_a_request_that_arrived_while_the_processor_was_busy_is_answered_before_
 
 
 async def test_an_upgrade_to_another_protocol_is_ignored() -> None:
-    """Java's client offers HTTP/2 with the first request of a connection."""
+    """Java's HTTP client offers HTTP/2 in the first request of each connection."""
     offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n"
     request = b"POST /page HTTP/1.1\r\nHost: x\r\n%bContent-Length: 3\r\n\r\nabc"
     async with listening(Echo()) as port, clients(port) as (client,):
@@ -512,12 +513,13 @@ def test_some_descriptors_are_left_for_the_store(descriptors: int, most: int) ->
 async def test_clients_wait_while_the_system_has_no_free_descriptor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(serving, "LISTENERS", 1)  # asyncio tries 2,048 times, and logs each failure
+    # by default, asyncio tries 2,048 times and logs each failure
+    monkeypatch.setattr(serving, "LISTENERS", 1)
     monkeypatch.setattr(logging.getLogger("asyncio"), "disabled", True)
     loop = asyncio.get_running_loop()
     async with listening(Echo()) as port, clients(port) as (client,):
         assert (await client.ask(GET))[0] == 200
-        gc.collect()  # a descriptor of an earlier test would be closed and become free
+        gc.collect()  # otherwise the collection could close a descriptor of an earlier test later
         with socket.socket() as late:
             late.setblocking(False)
             limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -535,7 +537,7 @@ async def test_clients_wait_while_the_system_has_no_free_descriptor(
 
 
 def test_many_connections_neither_block_the_server_nor_fill_its_log(tmp_path: Path) -> None:
-    """A shell's soft limit is often 1,024, and a service's is 256."""
+    """The soft limit of descriptors is often 1,024 in a shell and 256 in a service."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
     with ExitStack() as stack:
@@ -556,7 +558,7 @@ def test_many_connections_neither_block_the_server_nor_fill_its_log(tmp_path: Pa
 
 
 def crowd(stack: ExitStack, url: str, count: int) -> None:
-    """Open connections that send half a request."""
+    """Open ``count`` connections, each with half a request."""
     address = urlsplit(url)
     assert address.hostname is not None
     assert address.port is not None

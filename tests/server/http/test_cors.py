@@ -19,12 +19,15 @@ PREFLIGHT = {
 }
 ANYBODY = Authenticator(secret=lambda: None)
 SIGNED = {"Authorization": "Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.e30.eA"}
-"""A JWT that a key of the key set signed; its head is {"alg":"RS256","kid":"k"}."""
+"""A JWT with the head {"alg":"RS256","kid":"k"}, so a key of the key set must verify it."""
 NOWHERE = Issuer(jwks_url="http://127.0.0.1:9")
 
 
 async def asked(client: httpx.AsyncClient, origin: str) -> tuple[httpx.Response, httpx.Response]:
-    """Send the preflight request and the request of a page."""
+    """Send a preflight request and a request, as a page of ``origin`` does.
+
+    Return the responses.
+    """
     preflight = await client.options("/graphql", headers={"Origin": origin, **PREFLIGHT})
     answer = await client.post(
         "/graphql", json={"query": "{ __typename }"}, headers={"Origin": origin}

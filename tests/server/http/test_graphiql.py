@@ -1,4 +1,4 @@
-"""GraphiQL: its page and its files, and nothing else from their directories."""
+"""GraphiQL: its page and its files. No other file of their directories is served."""
 
 from html.parser import HTMLParser
 from pathlib import Path

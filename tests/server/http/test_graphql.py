@@ -37,7 +37,7 @@ async def test_a_query_runs_by_get(client: httpx.AsyncClient) -> None:
 
 
 async def test_urqls_default_client_is_answered(client: httpx.AsyncClient) -> None:
-    """Exactly the request that its fetchExchange sends."""
+    """The request is exactly that of urql's fetchExchange."""
     answer = await client.get(
         "/graphql?query=query+View%28%24id%3A+String%21%29+%7B%0A++product%28productId%3A+%24id%29"
         "+%7B%0A++++productId%0A++%7D%0A%7D&operationName=View&variables=%7B%22id%22%3A%2242%22%7D",
@@ -193,7 +193,7 @@ NEW_APOLLO = f"{GRAPHQL},{JSON};q=0.9"
 async def test_for_an_unknown_hash_apollos_link_sends_the_text(
     client: httpx.AsyncClient, accept: str, library: dict[str, Any], status: int, by_get: bool
 ) -> None:
-    """Exactly the first request of Apollo's link, in releases 3 and 4."""
+    """The requests are exactly the first ones of Apollo's link in releases 3 and 4."""
     extensions = {**library, **HASH}
     headers = {"Accept": accept, "Content-Type": JSON}
     if by_get:

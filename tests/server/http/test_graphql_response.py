@@ -65,7 +65,7 @@ async def test_a_page_of_the_longest_comments_is_sent_and_twice_as_many_bytes_ar
 
 
 def test_the_limit_of_a_response_is_in_bytes() -> None:
-    """The bytes of JSON's syntax, of UTF-8 and of escapes count too."""
+    """JSON's syntax, UTF-8 and escapes make the response longer than its text."""
     envelope = len(json.dumps({"data": {"a": ""}}, separators=(",", ":")))
     for text, size in (("a", 1), ("é", 2), ("🦊", 4), ('"', 2), ("\x01", 6)):
         most = (MAX_RESPONSE - envelope) // size
@@ -76,7 +76,7 @@ def test_the_limit_of_a_response_is_in_bytes() -> None:
 
 
 def test_a_much_too_large_result_is_not_encoded() -> None:
-    data = {"rows": [{"text": LONGEST} for _ in range(3_000)]}  # 120 MB as JSON
+    data = {"rows": [{"text": LONGEST} for _ in range(3_000)]}  # 120 MB of JSON
     tracemalloc.start()
     try:
         answer = graphql_response(ExecutionResult(data, None), JSON)

@@ -1,4 +1,4 @@
-"""A server accepts its own hosts, and health checks for any host."""
+"""A server accepts its own hosts. Health checks work with any host."""
 
 from functools import partial
 from pathlib import Path

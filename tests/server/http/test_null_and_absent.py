@@ -1,6 +1,6 @@
 """In updates, an omitted field keeps its value. Null clears a field that may be empty.
 
-Each document runs twice: graphql-core executes it first, then it is compiled.
+Each document is executed twice: first by graphql-core, then compiled.
 """
 
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Update:
     mutation: str
-    """The name of the input type is the same with a capital letter."""
+    """The mutation's name. With a capital letter, it begins the name of the input type."""
     shown: str
     which: Mapping[str, str]
     full: Mapping[str, Any]
     cleared: Mapping[str, Any]
-    """The value of each field that null clears."""
+    """The fields that null clears, with their values afterwards."""
 
 
 COMMENT = Update(
@@ -62,7 +62,10 @@ async def stored(table: Table) -> None:
 async def updated(
     client: httpx.AsyncClient, of: Update, document: str, variables: Json
 ) -> tuple[Json | None, list[Json]]:
-    """Return the fields after the update and the user errors, the same when compiled."""
+    """Return the fields after the update, and the user errors.
+
+    The document is executed twice, and both results must be equal.
+    """
     found = []
     for _ in range(2):
         response = await client.post(
@@ -81,7 +84,7 @@ async def updated(
 
 
 def whole(of: Update) -> str:
-    """Return the document with the input as a variable."""
+    """Return a document whose whole input is a variable."""
     kind = f"{of.mutation[0].upper()}{of.mutation[1:]}Input"
     return document(of, f"$input: {kind}!", "$input")
 

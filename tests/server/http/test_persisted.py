@@ -129,7 +129,7 @@ async def test_a_server_of_trusted_documents_executes_no_others(table: Table, as
         beside = await ask(client, query="{ a: __typename }", **hashed(sha256("{ a: __typename }")))
         assert code_of(beside) == "UNTRUSTED_DOCUMENT"
         assert code_of(await ask(client, **hashed(UNKNOWN))) == "PERSISTED_QUERY_NOT_SUPPORTED"
-        # A request with the text of a trusted document is accepted too.
+        # A request may also contain the text of a trusted document.
         assert (await ask(client, query=VIEW, variables=VARIABLES)).json() == SEEN
 
 
@@ -160,9 +160,9 @@ async def test_a_document_added_to_the_table_is_available_at_once(table: Table) 
 async def test_every_process_finds_a_new_document_by_text_and_hash(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This is true even if no client has requested the document by id from this process.
+    """No client has requested the document by id from the process before.
 
-    If its text was refused, it is looked up again after some seconds.
+    A text that was refused is looked up again after some seconds.
     """
     now = [100.0]
     monkeypatch.setattr(request, "monotonic", lambda: now[0])
@@ -215,8 +215,9 @@ async def test_an_unavailable_store_is_reported(
 
 @pytest.mark.parametrize("retry", [by_post, by_get])
 async def test_apollo_and_urql_register_unknown_documents(table: Table, retry: Any) -> None:
-    """Exactly the requests of both clients: a hash, the text with the hash (by GET for urql), and
-    hashes."""
+    """These are exactly the requests of both clients: a hash, then the text with the hash (urql by
+    GET), then hashes.
+    """
     async with serving(table, apq=True) as client:
         unknown = await by_get(
             client, operationName="View", variables=VARIABLES, **hashed(sha256(VIEW))

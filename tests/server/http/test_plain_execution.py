@@ -1,4 +1,4 @@
-"""A server with ``--no-compile`` has equal responses, and uses only graphql-core."""
+"""A server with ``--no-compile`` has the same responses, and executes only with graphql-core."""
 
 import httpx
 import pytest
@@ -18,7 +18,10 @@ PAGE = """query ($with: Boolean!) {
 
 
 async def asked(client: httpx.AsyncClient) -> list[bytes]:
-    """Return the responses to repeated requests, which a server may compile from the second on."""
+    """Send a request three times, so that the server can compile its document.
+
+    Return the responses.
+    """
     body = {"query": PAGE, "variables": {"with": True}}
     return [(await client.post("/graphql", json=body)).content for _ in range(3)]
 

@@ -1,7 +1,7 @@
-"""Every field of the schema is requested by GET as a trusted document, by every kind of client.
+"""Every field of the schema is requested by GET in trusted documents, by every kind of client.
 
-A response that differs between clients never has a public header. Neither has a response with a
-field that is not declared public, or to a signed-in user.
+A response has no public header if clients get different responses, if the viewer is signed in, or
+if a selected field is not declared public.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ SCHEMA = build_schema()._schema
 DECLARED = {f"{owner}.{name}" for owner, names in PUBLIC.items() for name in names.split()}
 
 OWNER = ADMIN
-"""The user who owns every private object of these tests."""
+"""The user who owns every private object in these tests."""
 
 
 def quoted(text: str) -> str:
@@ -53,10 +53,10 @@ ARGUMENTS = {
     "interval": "MONTH",
     "title": quoted("secret"),
 }
-"""The value of each required argument."""
+"""A value for each required argument, by the argument's name."""
 
 Path = tuple[str, str, list[str]]
-"""The text before a type's selections, the text after them, and the fields of the path."""
+"""The text before a type's selections, the text after them, and the names of the path's fields."""
 
 
 def given(arguments: dict[str, GraphQLArgument]) -> str:
@@ -71,7 +71,7 @@ def fields_of(owner: Any) -> Iterator[tuple[str, str, GraphQLOutputType]]:
 
 
 def paths(within: set[str] | None = None) -> dict[str, Path]:
-    """Return the shortest path to each type that queries return, by fields in ``within``."""
+    """Return the shortest path to each type that queries return. ``within`` limits its fields."""
     found: dict[str, Path] = {"Query": ("{ ", " }", [])}
     waiting = ["Query"]
     for owner in waiting:
@@ -86,7 +86,9 @@ def paths(within: set[str] | None = None) -> dict[str, Path]:
 
 
 def operations() -> dict[str, tuple[str, list[str]]]:
-    """Return an operation for each field and each path to its type, with the selected fields."""
+    """Return an operation for each field and each path to its type, with the names of its
+    fields.
+    """
     asked = {}
     for by, found in (("any", paths()), ("public", paths(DECLARED))):
         for owner, (before, after, led) in found.items():
@@ -102,7 +104,7 @@ OPERATIONS = operations()
 
 @pytest.fixture(scope="module")
 async def answers(table: Table) -> dict[str, dict[str, httpx.Response]]:
-    """Return the response to each operation for every client, with a table that has all objects."""
+    """Return each client's response to each operation. The table has objects of every kind."""
     stores = Stores(table)
     await fill(stores)
     await stores.users.put_profiles({OWNER: Profile(full_name="Ann", email="a@b.org")})
@@ -147,7 +149,7 @@ def test_the_tests_operations_select_every_field_of_queries() -> None:
     }
     unreached = {name for name in everything if name.split(".")[0] not in reached}
     assert everything - unreached <= asked
-    # Only mutations and subscriptions return the other fields.
+    # Queries do not return these types, only mutations and subscriptions.
     others = (
         "Payload.",
         "PhotoUpload.",
@@ -163,7 +165,7 @@ def test_the_tests_operations_select_every_field_of_queries() -> None:
 
 
 def test_each_declared_public_field_exists() -> None:
-    """A renamed field is private until its new name is declared."""
+    """A renamed field stays private until its new name is declared."""
     fields = {f"{one}.{name}" for one in paths() for name, *_ in fields_of(SCHEMA.type_map[one])}
     assert DECLARED - fields == set()
 
@@ -183,7 +185,7 @@ def test_private_fields_are_never_public(answers: dict[str, dict[str, httpx.Resp
 
 
 def test_product_details_are_public(answers: dict[str, dict[str, httpx.Response]]) -> None:
-    """Most lists select details of products. Otherwise no cache could store these lists."""
+    """Most lists select them, and could otherwise not be stored by shared caches."""
     for field in ("title", "pictureUrl", "url"):
         assert is_public(answers[f"public Product.{field}"]["nobody"])
 
@@ -191,7 +193,7 @@ def test_product_details_are_public(answers: dict[str, dict[str, httpx.Response]
 def test_private_fields_are_shown_to_the_owner(
     answers: dict[str, dict[str, httpx.Response]],
 ) -> None:
-    """Otherwise no response in these tests would differ between clients."""
+    """Otherwise all clients would get the same responses, and the tests would prove nothing."""
     for field in ("UserProfile.email", "Order.total", "Ticket.subject", "Organization.name"):
         given = answers[f"any {field}"]
         assert "errors" not in given["owner"].json(), field

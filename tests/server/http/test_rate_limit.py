@@ -98,7 +98,7 @@ async def test_the_number_of_remembered_clients_is_limited(monkeypatch: pytest.M
 
 
 async def test_the_client_is_the_address_that_a_trusted_proxy_forwards() -> None:
-    """A client cannot forge its address, because the proxy appends the last address."""
+    """A client cannot forge its address, because the proxy appends the real one."""
     app = limited()
 
     async def asked(port: int, forwarded: str) -> int:
@@ -111,11 +111,12 @@ async def test_the_client_is_the_address_that_a_trusted_proxy_forwards() -> None
         assert seen == [200, 200, 429, 429]
         assert await asked(port, "203.0.113.10") == 200
     async with listening(app, Settings(trusted_proxies=["10.0.0.1"])) as port:
-        assert await asked(port, "203.0.113.9") == 200  # from 127.0.0.1, which this app trusts
+        # the header is ignored, so the client is 127.0.0.1: a proxy without a rate limit
+        assert await asked(port, "203.0.113.9") == 200
 
 
 class Costly(Echo):
-    """An application in which each request has a document that costs processor time."""
+    """An application in which each request is charged for the processor time of a document."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with charged():
@@ -124,7 +125,7 @@ class Costly(Echo):
 
 
 def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    """Advance the clock of documents by ``seconds`` at each read."""
+    """Make each read of the documents' clock return ``seconds`` more."""
     times: Iterator[float] = count(0.0, seconds)
     monkeypatch.setattr(documents, "thread_time", times.__next__)
 
@@ -133,7 +134,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     ("seconds", "seen"),
     [
         (0.0019, [200] * 4),
-        (0.101, [200, 200, 429, 429]),  # 50 requests more, of 100
+        (0.101, [200, 200, 429, 429]),  # counts as 50 further requests of 100
         (1.01, [200, 429, 429, 429]),
     ],
 )
@@ -159,7 +160,7 @@ async def test_the_waiting_time_of_a_client_is_limited(monkeypatch: pytest.Monke
 async def test_a_client_above_a_slow_rate_waits_longer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    clock(monkeypatch, 0.0041)  # two requests more
+    clock(monkeypatch, 0.0041)  # counts as two further requests
     app = RateLimitMiddleware(Costly(), "2/min", PROXIES)
     async with client_of(app, "203.0.113.9") as client:
         assert (await client.get("/page")).status_code == 200
@@ -168,8 +169,9 @@ async def test_a_client_above_a_slow_rate_waits_longer(
 
 
 def whole(table: Table) -> ASGIApp:
-    """Return the server's application with a rate of 100 requests per hour and client."""
-    settings = Settings(rate_limit="100/hour")  # no request is allowed again during a slow test
+    """Return the whole application, with a rate of 100 requests per hour for each client."""
+    # in a slow test, the rate must not allow further requests
+    settings = Settings(rate_limit="100/hour")
     return create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
 
 
@@ -180,7 +182,7 @@ def stranger(app: ASGIApp, address: str) -> httpx.AsyncClient:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_client_that_sends_many_new_documents_is_refused(table: Table, method: str) -> None:
-    """60 documents of 100 fragments are below the rate, but take a second of processor time."""
+    """60 new documents of 60 fragments are below the rate, but take much processor time."""
     app = whole(table)
 
     async def seen(address: str, comments: Iterable[str]) -> list[int]:
@@ -193,7 +195,7 @@ async def test_a_client_that_sends_many_new_documents_is_refused(table: Table, m
             return [answer.status_code for answer in answers]
 
     new = await seen("203.0.113.9", map(str, range(60)))
-    assert new == sorted(new)  # no other document is parsed before the client's rate allows it
+    assert new == sorted(new)  # once the client is refused, no further document is parsed
     assert new.count(429) > 10
     assert await seen("203.0.113.10", ["known"]) == [200]
     assert await seen("203.0.113.11", ["known"] * 30) == [200] * 30

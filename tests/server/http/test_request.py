@@ -154,7 +154,7 @@ async def test_a_body_is_read_up_to_its_limit(client: httpx.AsyncClient) -> None
         nonlocal sent
         for _ in range(
             100
-        ):  # a server that continues to read must fail the test, and not fill the memory
+        ):  # limited, so that a server that reads on fails the test instead of filling the memory
             sent += 100_000
             yield b" " * 100_000
 

@@ -1,4 +1,4 @@
-"""Runs ``marginalia load`` in this process, into a test's table."""
+"""Runs ``marginalia load`` in this process."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,6 @@ from tests.server.serving import AWS, called
 
 
 def load(path: Path | str, store: Sequence[str], *options: str | Path) -> tuple[int, str, str]:
-    """Load a file. Return the exit code, the output and the errors."""
+    """Load a file into a table. Return the exit code, standard output and standard error."""
     ended = called("load", path, *store, *options, **AWS)
     return ended.returncode, ended.stdout, ended.stderr

@@ -1,4 +1,4 @@
-"""``marginalia analytics`` as a person runs it."""
+"""``marginalia analytics`` on the command line."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ from server.settings import Settings
 from tests import oracle
 from tests.server.cli.commands.test_stats import run
 
-ROWS = oracle.make_comments("42", 60, seed=3)  # an hour apart, from 1 January 2023 on
+ROWS = oracle.make_comments("42", 60, seed=3)  # one comment each hour from 1 January 2023
 
 
 @pytest.fixture(scope="module")

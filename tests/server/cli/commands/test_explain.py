@@ -1,4 +1,4 @@
-"""``marginalia explain`` as a person runs it, over a real engine."""
+"""``marginalia explain`` on the command line, with a real engine."""
 
 from datetime import timedelta
 

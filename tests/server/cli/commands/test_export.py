@@ -1,4 +1,4 @@
-"""``marginalia export`` as an operator runs it."""
+"""``marginalia export`` on the command line."""
 
 import csv
 import json

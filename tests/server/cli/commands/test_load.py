@@ -1,4 +1,4 @@
-"""``marginalia load`` as an operator runs it, on real engines."""
+"""``marginalia load`` on the command line, with real engines."""
 
 import contextlib
 import gzip
@@ -41,7 +41,7 @@ def names_in(directory: Path) -> list[str]:
 
 @contextlib.contextmanager
 def fed(store: Sequence[str], rows: Sequence[object]) -> Iterator[subprocess.Popen[str]]:
-    """Run a load of standard input that has received ``rows`` and waits for more."""
+    """Run a load of standard input. It has received ``rows``, and waits for more."""
     with subprocess.Popen(
         [MARGINALIA, "load", "-", "--format", "jsonl", *store],
         env=environment(**AWS),
@@ -185,7 +185,7 @@ def test_an_empty_file_has_no_rows(tmp_path: Path, store: list[str], name: str) 
 
 
 REFUSED = tomllib.loads((ROOT / "tests/fixtures/load_refusals.toml").read_text("utf-8"))["refused"]
-"""The importer's tests have the other messages about files, columns, dates and encodings."""
+"""Loads that cannot start. The importer's tests check the other messages about a file's content."""
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["message"][:40])
@@ -209,7 +209,7 @@ def test_an_unreadable_file_is_reported_in_one_sentence(tmp_path: Path) -> None:
     path.touch(mode=0)
     rank = os.geteuid()
     with contextlib.ExitStack() as stack:
-        if rank == 0:  # file permissions do not apply to root
+        if rank == 0:  # root may read every file, so the test becomes another user
             os.seteuid(65534)
             stack.callback(os.seteuid, rank)
         caught = stack.enter_context(pytest.raises(CommandError))
@@ -235,7 +235,7 @@ def test_an_incomplete_file_reports_what_was_written(tmp_path: Path, store: list
     assert (code, output) == (2, "")
     *_, last = errors.splitlines(
         keepends=True
-    )  # on a slow machine, the output begins with progress
+    )  # on a slow machine, lines of progress precede the message
     first, _, rest = last.partition("; at least ")
     assert first == f"marginalia: {path} is incomplete: get the complete gzip file and load it"
     assert 0 < int(rest.partition(" ")[0].replace(",", "")) < 3_000
@@ -245,11 +245,11 @@ def test_an_incomplete_file_reports_what_was_written(tmp_path: Path, store: list
 async def until_idle(
     process: subprocess.Popen[str], comments: CommentRepository, comment_id: str
 ) -> None:
-    """Wait until a comment is stored, and a process has used no CPU time for a while."""
+    """Wait until a comment is stored and a process has used no processor time for a while."""
     watched, quiet, before = psutil.Process(process.pid), 0, -1.0
     stored = False
     async with timeout(60):
-        while quiet < 10:  # the load has received the store's acknowledgement
+        while quiet < 10:  # then the load has also received the store's responses
             await sleep(0.02)
             if not stored:
                 stored = await comments.get(comment_id) is not None
@@ -264,7 +264,7 @@ async def test_ctrl_c_ends_a_load_that_waits_for_a_pipe(
 ) -> None:
     with fed(store, [row(str(number)) for number in range(450)]) as process:
         await until_idle(process, comments, "399")
-        process.send_signal(signal.SIGINT)  # the pipe stays open
+        process.send_signal(signal.SIGINT)  # more rows could still arrive
         assert process.stderr is not None
         errors = process.stderr.read()
         assert process.wait(60) == 130
@@ -299,7 +299,8 @@ def test_a_terminal_shows_a_progress_bar(tmp_path: Path, store: list[str]) -> No
     ) as process:
         os.close(theirs)
         shown = b""
-        with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
+        # Linux reports the end of a terminal's output as an error
+        with contextlib.suppress(OSError):
             while part := os.read(ours, 4096):
                 shown += part
     os.close(ours)

@@ -1,4 +1,4 @@
-"""``marginalia load`` of orders, organisations and tickets: loaded, and loaded again."""
+"""``marginalia load`` of orders, organisations and tickets, and second loads of the same files."""
 
 import json
 from datetime import UTC, datetime

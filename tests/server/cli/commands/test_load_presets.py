@@ -34,7 +34,7 @@ def written(preset: str, tmp_path: Path) -> Path:
 
 
 def table_line(name: str, options: str, output: str) -> str:
-    """Return the line of ``REPORTS`` for the output of a load."""
+    """Return the line of ``REPORTS`` that describes this output of a load."""
     first, *others = output.splitlines()
     counts, _, unused = first.partition(": ")[2].removesuffix(".").partition("; ")
     counts = counts.partition(", see ")[0]

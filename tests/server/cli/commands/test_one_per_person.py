@@ -1,4 +1,4 @@
-"""``marginalia table one-per-person`` as an operator runs it."""
+"""``marginalia table one-per-person`` on the command line."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ COUNTED = (
 
 
 def run(*arguments: str) -> object:
-    """Run a command in this process, and return its exit code."""
+    """Run a command in this process."""
     return build(list(arguments))(arguments, standalone_mode=False)
 
 

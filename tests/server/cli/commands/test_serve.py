@@ -1,4 +1,4 @@
-"""``marginalia serve`` as a process: start, refusals, and end."""
+"""``marginalia serve`` as a process: its start, its refusals and its end."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ from tests.server.workers.processes import said
 
 
 def alive(process: psutil.Process) -> bool:
-    """Return whether a process runs. A zombie has ended and waits for its parent."""
+    """Return whether a process runs. A zombie has ended."""
     return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
 
 
@@ -44,13 +44,13 @@ def client_of(server: Served, headers: dict[str, str] | None = None) -> httpx.As
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """A server for tests that do not change it."""
+    """A server for tests that do not end it."""
     with served(tmp_path_factory.mktemp("running")) as server:
         yield server
 
 
 async def test_a_signal_ends_server_and_engine_after_the_running_requests(tmp_path: Path) -> None:
-    """A terminal sends SIGINT to every process of the group. Acknowledged writes are stored."""
+    """The engine gets SIGINT too if it comes from a terminal. Acknowledged writes are stored."""
     with served(tmp_path) as server:
         engine = server.engine()
         async with client_of(server) as client:
@@ -111,9 +111,9 @@ LISTEN = (
 
 
 def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> None:
-    """A browser closes a stream that it has just opened, and the next request runs in its place.
+    """Otherwise streams of clients that have left would prevent new streams.
 
-    An option and an environment variable set the server's limits.
+    One limit of the server is set by an option, and one by an environment variable.
     """
     with served(tmp_path, "--rate-limit", "off", MARGINALIA_REQUEST_TIMEOUT="1") as server:
         address = urlsplit(server.url)
@@ -122,11 +122,12 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
             with socket.create_connection(where, timeout=60) as client:
                 without_a_word = struct.pack(
                     "ii", number % 2, 0
-                )  # every other client resets its connection
+                )  # every second client closes with a reset
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, without_a_word)
                 client.sendall(LISTEN)
         answer = b""
-        while b" 200 " not in answer:  # the last clients may still be disconnecting
+        # the server may still be closing the streams of the last clients
+        while b" 200 " not in answer:
             with socket.create_connection(where, timeout=60) as client:
                 client.sendall(LISTEN)
                 answer = client.recv(100)
@@ -137,7 +138,7 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
 
 
 def test_a_body_above_the_limit_ends_its_connection(running: Served) -> None:
-    """After a refusal the server stops reading, because a client may send data for hours."""
+    """The server stops reading after its refusal, because a client could send data for hours."""
     head = (
         b"POST /graphql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: 400000000\r\n\r\n"
@@ -166,7 +167,7 @@ async def test_a_server_ends_with_a_reason_if_its_engine_ends_repeatedly(tmp_pat
 
 
 def refusal(*arguments: str | Path, **settings: str) -> str:
-    """Return the error message of a command, which is one line."""
+    """Return a command's error message, which must be one line."""
     outcome = called(*arguments, **settings)
     assert outcome.returncode == 2, outcome
     assert outcome.stdout == ""
@@ -212,7 +213,7 @@ def test_invalid_limits_are_refused(option: str, value: str, sentence: str) -> N
 
 
 def test_sighup_without_workers_changes_nothing(running: Served) -> None:
-    """``serve --workers`` replaces its workers, see tests/server/workers/test_replacing.py."""
+    """tests/server/workers/test_replacing.py tests SIGHUP with workers."""
     running.process.send_signal(signal.SIGHUP)
     while "SIGHUP replaces workers, but this server has no workers" not in said(running):
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""``marginalia stats`` as a person runs it."""
+"""``marginalia stats`` on the command line."""
 
 import asyncio
 import signal
@@ -35,7 +35,7 @@ async def spoil(data_dir: Path) -> None:
 
 
 def run(*arguments: str) -> None:
-    """Run a command in this process, with its output captured."""
+    """Run a command in this process."""
     build(list(arguments))(arguments, standalone_mode=False)
 
 
@@ -101,7 +101,10 @@ def test_in_transactional_mode_no_code_of_streams_is_imported(tmp_path: Path) ->
 
 @pytest.fixture
 def beside(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """The options of a table that other servers may use. The command waits a moment for them."""
+    """The options of a table that servers may use too.
+
+    A command waits only 0.2 seconds for them.
+    """
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0.2)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")

@@ -1,4 +1,4 @@
-"""``marginalia table`` as a person runs it."""
+"""``marginalia table`` on the command line."""
 
 import asyncio
 from dataclasses import replace
@@ -23,13 +23,13 @@ from tests.strategies import order
 
 
 def run(*arguments: str) -> None:
-    """Run a command in this process, with its output captured."""
+    """Run a command in this process."""
     build(list(arguments))(arguments, standalone_mode=False)
 
 
 @pytest.fixture
 async def settings(table: Table, dynoxide_url: str, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """A table of the first release, on an endpoint."""
+    """The settings for a table of the first release."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION"):
         monkeypatch.setenv(name, "test")
     older = Table(table.service, f"{table.name}-older")
@@ -117,7 +117,7 @@ async def test_the_documented_restore_of_a_backup_works(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The restored copy has the items and some counts, no expiry, and another id."""
+    """The copy has the items and some of the counters, no expiry, and another table id."""
     monkeypatch.setattr("server.cli.long_running.SETTLE_SECONDS", 0)
     await Stores(table).comments.put_many(oracle.make_comments("42", 30, seed=1))
     items = (await table.scan(0, 1, None)).items

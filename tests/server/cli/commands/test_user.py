@@ -29,7 +29,7 @@ async def test_users_are_blocked_listed_and_unblocked(table: Table, store: list[
 
 
 async def test_names_and_reasons_are_printed_unchanged(table: Table, store: list[str]) -> None:
-    """Rich would interpret brackets as markup, and fail for a closing tag alone."""
+    """Rich would interpret brackets as markup. A closing tag alone would be an error."""
     await Stores(table).standings.block("[b]", "[spam] see [/x] :cat:", by=None)
     listed = called("user", "blocked", *store, **AWS)
     assert (listed.returncode, listed.stderr) == (0, "")
