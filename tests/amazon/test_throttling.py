@@ -38,7 +38,7 @@ async def test_a_partition_is_throttled_above_its_units_per_second(
         await put(amazon, table, text="x")
     await put(amazon, table, "b")
     amazon.clock.advance(0.5)
-    # the last request may consume more units than are left
+    # The last request may consume more units than are left.
     await put(amazon, table, text="x" * 2_500)
     amazon.clock.advance(0.3)
     with pytest.raises(ThrottledError):

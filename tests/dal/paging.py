@@ -46,7 +46,7 @@ selections = st.builds(
     st.booleans(),
     st.sampled_from([None, *Order]),
 )
-# the position of a row or of a deleted row, or one between rows
+# The position of a row or of a deleted row, or one between rows.
 ends = st.none() | rows.map(comment_position)
 cuts = st.builds(Slice, st.integers(0, 8), st.booleans(), ends, ends, *[st.booleans()] * 3)
 

@@ -69,7 +69,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
     end.restart(seconds)
     with deadline(end):
         yield
-    # without the deadline, the retries alone may take 60 seconds
+    # Without the deadline, the retries alone may take 60 seconds.
     assert time.monotonic() - began < seconds + 25
 
 
@@ -168,7 +168,7 @@ async def test_the_deadline_ends_a_slow_read_of_the_maintenance_mode(
     async with within(1):
         with pytest.raises(errors.StoreUnavailableError):
             await MaintenanceStore(beyond).current()
-    # until the requests that were sent just before the deadline have arrived
+    # Wait until the requests sent just before the deadline have arrived.
     await asyncio.sleep(0.3)
     asked = len(proxy.seen)
     await asyncio.sleep(0.5)

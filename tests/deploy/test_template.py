@@ -50,7 +50,7 @@ def test_the_stream_is_delivered_as_the_function_expects() -> None:
     mapping = resources()["Mapping"]["Properties"]
     assert mapping["MaximumRetryAttempts"] == mapping["MaximumRecordAgeInSeconds"] == -1
     assert mapping["StartingPosition"] == "TRIM_HORIZON"
-    # many records share one write of their counters
+    # Many records share one write of their counters.
     assert mapping["MaximumBatchingWindowInSeconds"] > 0
     assert not mapping.keys() & {"TumblingWindowInSeconds", "FunctionResponseTypes"}
     assert mapping["DestinationConfig"]["OnFailure"]["Destination"] == {"GetAtt": "LostChanges.Arn"}

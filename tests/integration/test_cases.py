@@ -199,7 +199,7 @@ async def test_a_report_during_an_approval_is_listed(
         seen = version(held)
 
     async def report() -> None:
-        # another server, which has read the comment before the edit hid it
+        # Another server does this, because it read the comment before the edit hid it.
         added = Report("one", "42", "cy", SPAM, "", datetime.now(UTC))
         await table.put_many([encode_report(added)])
         await stores.reports._act("one", 9, added)

@@ -119,7 +119,7 @@ async def test_after_two_loads_and_concurrent_writes_counters_equal_a_recount(
 ) -> None:
     prefix, rejects = uuid.uuid4().hex, tmp_path_factory.mktemp("loads")
     loads = [comments_of(prefix, first), comments_of(prefix, second)]
-    # so that some loaded comments exist already
+    # Some of the loaded comments exist already.
     await Stores(each_table).comments.put_many(loads[1][::2])
     faulty = Table(FaultyClient(each_table.service, *met), each_table.name)
     tallies = await asyncio.gather(

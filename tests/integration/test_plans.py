@@ -243,7 +243,7 @@ async def test_a_page_of_a_group_costs_what_the_documentation_says(
     await store.put_many(data)
     group = Selection(names[0], variants=frozenset(names))
     first = await Stores(table).comments.page(group, Slice(20))
-    # one request for each product's counts, and one for the size of some rows
+    # One request for each product's counts, and one for the size of some rows.
     assert first.stats.planning_requests == products + 1
     reader = Stores(table).comments
     await reader.page(group, Slice(20))

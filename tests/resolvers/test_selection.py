@@ -116,7 +116,7 @@ async def test_cursors_are_passed_to_the_repository_as_positions() -> None:
     assert cut == Slice(3, backward=True, after=POSITION, before=POSITION)
 
 
-# selected fields of a page: (hasNextPage is computed, hasPreviousPage is computed)
+# Selected fields of a page: (hasNextPage is computed, hasPreviousPage is computed)
 CASES = {
     "edges { cursor }": (False, False),
     "nodes { commentId }": (False, False),

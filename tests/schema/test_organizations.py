@@ -82,7 +82,7 @@ def names(page: dict[str, Any]) -> list[str]:
 
 async def test_an_organisation_with_its_users_is_one_query(run_each: Run, calls: Calls) -> None:
     page = await users(run_each)
-    # the viewer's membership, and the organisation with its users
+    # The viewer's membership, and the organisation with its users.
     assert calls.operations == {"GetItem": 1, "Query": 1}
     assert names(page) == USERNAMES
     assert page["plan"] == {"accessPattern": "T1", "index": "table", "requests": 1}
@@ -108,7 +108,7 @@ def ids(page: dict[str, Any]) -> list[str]:
 
 async def test_a_user_with_the_newest_tickets_is_one_query(run_each: Run, calls: Calls) -> None:
     page = await tickets(run_each, Viewer(MEMBER))
-    # the viewer's membership, the organisation, and the user with the tickets
+    # The viewer's membership, the organisation, and the user with the tickets.
     assert calls.operations == {"GetItem": 2, "Query": 1}
     assert ids(page) == MINE[:20]
     assert page["plan"] == {"accessPattern": "T2", "index": "GSI1", "requests": 1}

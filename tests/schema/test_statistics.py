@@ -105,7 +105,7 @@ async def test_the_total_includes_the_latest_write(run: Run) -> None:
 
 async def test_the_total_costs_nothing_unless_it_is_selected(run: Run) -> None:
     plans = []
-    # fills the caches of the optimizer
+    # Fills the caches of the optimizer.
     await run('{ product(productId: "none") { comments { nodes { id } } } }')
     for selected in ("", "totalCount"):
         operation = f"comments(first: 5) {{ {selected} plan {{ consumedCapacity }} }}"

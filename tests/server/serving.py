@@ -1,4 +1,4 @@
-"""Runs ``marginalia`` as a separate process, as a user does."""
+"""Runs ``marginalia`` in a process, as a user does."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ AWS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGI
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Return this environment without settings of Marginalia and AWS, and with ``settings``."""
+    """Return the environment with ``settings``, without other settings of Marginalia and AWS."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -44,7 +44,7 @@ def environment(**settings: str) -> dict[str, str]:
 
 
 def marginalia(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end."""
+    """Run a command in a process, and wait for its end."""
     return subprocess.run(
         [MARGINALIA, *arguments],
         env=environment(**settings),
@@ -56,7 +56,7 @@ def marginalia(*arguments: str | Path, **settings: str) -> subprocess.CompletedP
 
 
 def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """Run a command like ``marginalia``, but in this process, which has imported it already.
+    """Run a command like ``marginalia``, but in this process.
 
     A separate process would spend most of its time on imports. If an event loop is running, the
     command runs in a thread with its own event loop.
@@ -67,13 +67,14 @@ def called(*arguments: str | Path, **settings: str) -> subprocess.CompletedProce
 def called_as(
     name: str, act: Callable[[], None], *arguments: str | Path, **settings: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run another program of this repository in the same way, by its function."""
+    """Run a program of this repository like ``called``. ``act`` is its main function."""
     said, complained = StringIO(), StringIO()
     mask = os.umask(0o022)
     with (
         mock.patch.dict(os.environ, environment(**settings), clear=True),
         mock.patch.object(sys, "argv", [name, *map(str, arguments)]),
-        mock.patch.object(gc, "freeze"),  # this process continues
+        # Otherwise the objects of this process would never be collected.
+        mock.patch.object(gc, "freeze"),
         redirect_stdout(said),
         redirect_stderr(complained),
     ):
@@ -87,7 +88,7 @@ def called_as(
 
 
 def _exit_code(act: Callable[[], None]) -> int:
-    """Run a command line. Return the exit code of a process."""
+    """Run the main function of a program. Return the exit code that its process would have."""
     try:
         act()
     except SystemExit as end:
@@ -96,9 +97,8 @@ def _exit_code(act: Callable[[], None]) -> int:
             return 1
         return end.code or 0
     finally:
-        gc.collect(
-            1
-        )  # otherwise each command leaves 10 MB; a collection of older objects takes up to a second
+        # Otherwise each command leaves 10 MB. A collection of all generations takes up to a second.
+        gc.collect(1)
     return 0
 
 
@@ -109,13 +109,13 @@ def jwt_of(username: str, *roles: str, name: str | None = None) -> str:
 
 
 def bearer(username: str, *roles: str, name: str | None = None) -> dict[str, str]:
-    """Return the header of a JWT for ``username``."""
+    """Return the Authorization header with a JWT for ``username``."""
     return {"Authorization": f"Bearer {jwt_of(username, *roles, name=name)}"}
 
 
 @dataclass
 class Served:
-    """A server that listens at ``url``. ``said`` is its banner, and ``log`` has its stderr."""
+    """A running server. ``said`` is its banner, and ``log`` the file with its standard error."""
 
     process: subprocess.Popen[str]
     data_dir: Path
@@ -128,17 +128,17 @@ class Served:
         return psutil.Process(engine_pid(self.data_dir))
 
     def kill(self) -> None:
-        """Kill the server as a crash or an out-of-memory killer does."""
+        """Kill the server, as the kernel does without free memory."""
         self.process.kill()
         self.process.wait(60)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """Stop the server. Return its exit code and its stderr."""
+        """Stop the server. Return its exit code and its standard error."""
         self.process.send_signal(number)
         return self.ended()
 
     def ended(self) -> tuple[int, str]:
-        """Wait until the server has ended. Return its exit code and its stderr."""
+        """Wait until the server has ended. Return its exit code and its standard error."""
         code = self.process.wait(60)
         self.log.seek(0)
         return code, self.log.read()
@@ -146,7 +146,7 @@ class Served:
 
 @contextmanager
 def served(data_dir: Path, *options: str, **settings: str) -> Iterator[Served]:
-    """Serve on a free port until the block ends."""
+    """Run a server on a free port until the block ends."""
     command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(data_dir), *options]
     with (
         TemporaryFile("w+") as log,
@@ -190,7 +190,7 @@ mutation ($input: AddCommentInput!) {
 
 
 async def add_comment(client: httpx.AsyncClient, text: str, key: str | None = None) -> str | None:
-    """Return the id of the acknowledged comment; None if it was not acknowledged."""
+    """Add a comment. Return its id, or None if the server did not acknowledge it."""
     comment = {"productId": "42", "rating": 5, "language": "en", "text": text}
     variables = {"input": comment | {"idempotencyKey": key}}
     try:
@@ -216,7 +216,7 @@ query ($after: String) {
 
 
 async def all_comments(client: httpx.AsyncClient) -> list[tuple[str, str]]:
-    """Return id and text of every comment of product 42, page by page."""
+    """Return the id and text of each comment on product 42."""
     found: list[tuple[str, str]] = []
     after = None
     while True:

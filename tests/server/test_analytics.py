@@ -1,4 +1,4 @@
-"""The analytics store is filled by an export of a real table."""
+"""An export of a real table fills the analytics store."""
 
 import asyncio
 from pathlib import Path

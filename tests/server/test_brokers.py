@@ -1,4 +1,4 @@
-"""Servers over one table that exchange changes by Redis."""
+"""Servers with one table that send each other changes through Redis."""
 
 import asyncio
 import sys
@@ -52,7 +52,7 @@ def test_an_unknown_option_of_the_url_is_refused(option: str) -> None:
 async def test_several_workers_without_redis_refuse_subscriptions(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A browser's ``EventSource`` stops at any other status than 200."""
+    """With any status except 200, a browser's ``EventSource`` stops and does not connect again."""
     settings = Settings(workers=2)
     check_broker(settings)
     assert [line.partition(",")[0] for line in caplog.messages] == ["Live comments are off"]
@@ -92,7 +92,7 @@ def test_a_missing_redis_package_is_reported_with_the_command_that_installs_it(
 async def test_listeners_of_two_servers_receive_the_same_events(
     tmp_path: Path, dynoxide_url: str
 ) -> None:
-    """A cursor of one server is valid at the other server, also after the other has restarted."""
+    """A cursor of one server is valid at the other server, even after a restart."""
     with redis_server() as redis:
         store = ("--endpoint-url", dynoxide_url, "--table", f"brokers-{tmp_path.name}")
         assert called("table", "create", *store, **AWS).returncode == 0

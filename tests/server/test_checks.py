@@ -98,14 +98,14 @@ async def test_settings_and_the_files_and_services_that_they_name_are_checked(
 
 
 async def nothing(_: Settings) -> AsyncIterator[Finding]:
-    """Replace the checks of the store, which have other tests."""
+    """Yield no findings. This replaces the checks of the store, which other tests cover."""
     found: list[Finding] = []
     for one in found:
         yield one
 
 
 async def report(settings: Settings) -> dict[str, Finding]:
-    """Return the findings by subject."""
+    """Return the findings by their subject."""
     return {one.subject: one async for one in findings(settings)}
 
 
@@ -178,7 +178,7 @@ async def test_a_table_without_an_index_is_reported(place: Settings, table: Tabl
 async def test_an_index_that_is_being_created_is_reported(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The engines create indexes too fast for this check."""
+    """The engines create an index at once, so a fake description is needed."""
     description = await admin.describe(table)
     assert (await checks.indexes(table)).level is Level.OK
     description["GlobalSecondaryIndexes"][0] |= {"IndexStatus": "CREATING", "Backfilling": True}
@@ -229,7 +229,7 @@ async def test_a_server_of_trusted_documents_without_any_is_reported(
 
 
 async def test_an_unreadable_directory_is_a_warning(tmp_path: Path) -> None:
-    """This happens if another user owns it. This directory is unreadable for root too."""
+    """The directory's name is too long, so that even root cannot read it."""
     found = await report(Settings(data_dir=tmp_path / ("x" * 300)))
     for subject in ("files", "table"):
         assert found[subject].level is Level.WARNING

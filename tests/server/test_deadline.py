@@ -1,4 +1,4 @@
-"""One deadline for each HTTP request, with a store that is slow, silent or unreachable."""
+"""Each HTTP request has one deadline, even if the store is slow, silent or unreachable."""
 
 import asyncio
 import time
@@ -34,8 +34,10 @@ from tests.server.serving import ADD, PAGE, SECRET, add_comment, all_comments, b
 
 DEADLINE = 1.2
 MARGIN = 25
-"""Seconds that a busy machine may take in addition to the store. Without a deadline, the retries of
-a call alone may take sixty."""
+"""Seconds after the deadline that a busy machine may need.
+
+Without a deadline, the retries of a single call may take 60 seconds.
+"""
 
 Work = Callable[[httpx.AsyncClient], Awaitable[Any]]
 
@@ -49,7 +51,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 async def beyond(clients: Clients, dynoxide_url: str) -> AsyncIterator[tuple[Table, Proxy]]:
-    """A table whose client sends its requests through a proxy."""
+    """A table whose client sends its requests through a proxy, and the proxy."""
     async with through_proxy(await fresh_table(clients, dynoxide_url)) as both:
         yield both
 
@@ -69,14 +71,14 @@ async def client(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[htt
 
 @pytest.fixture
 async def patient(beyond: tuple[Table, Proxy], proxy: Proxy) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of a server with a deadline that is long enough for a busy machine."""
+    """A client of a server whose deadline is long enough for a busy machine."""
     async with serving(beyond, 30) as client:
         yield client
 
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let attempts take longer, so that a busy machine does not cause retries."""
+    """Allow attempts more time, so that a busy machine causes no retries."""
     monkeypatch.setattr(gate, "ATTEMPT_SECONDS", 30.0)
 
 
@@ -136,7 +138,7 @@ async def test_an_html_page_ends_with_the_deadline_too(
 
 
 async def leave(client: httpx.AsyncClient, work: Work, proxy: Proxy, operation: str) -> None:
-    """Begin a request, and close its connection when it has sent an operation."""
+    """Begin a request, and disconnect when the server has sent an operation to the store."""
     task = asyncio.ensure_future(work(client))
     await proxy.arrival(operation)
     task.cancel()
@@ -153,7 +155,7 @@ async def test_no_request_to_dynamodb_is_sent_for_a_disconnected_client(
     answered = asyncio.Event()
     proxy.choose = lambda asked, _: held(answered) if asked == operation else None
     await leave(patient, work, proxy, operation)
-    await asyncio.sleep(0.3)  # requests that were sent before arrive
+    await asyncio.sleep(0.3)  # until requests that were sent before have arrived
     asked = len(proxy.seen)
     answered.set()
     await asyncio.sleep(0.3)
@@ -177,7 +179,7 @@ async def test_a_write_that_was_sent_is_completed_for_a_disconnected_client(
 async def test_no_second_attempt_is_made_for_a_disconnected_client(
     patient: httpx.AsyncClient, proxy: Proxy
 ) -> None:
-    """This is true for a read and for a write whose first attempt was lost."""
+    """The first attempt is lost. This is tested for reads and for writes."""
     for work, operation in ((page, "Query"), (add, "GetItem"), (add, "TransactWriteItems")):
         proxy.choose = in_turn(operation, [lose] * 9)
         await leave(patient, work, proxy, operation)
@@ -188,7 +190,7 @@ async def test_no_second_attempt_is_made_for_a_disconnected_client(
 
 
 async def test_a_slow_upload_does_not_use_up_the_deadline(client: httpx.AsyncClient) -> None:
-    """The deadline starts when the body is complete. The time for a body has another limit."""
+    """The deadline starts when the body is complete. The upload itself has another limit."""
 
     async def body() -> AsyncIterator[bytes]:
         yield b'{"query": "{ product(productId: '
@@ -211,7 +213,7 @@ async def test_during_an_outage_requests_fail_fast_and_then_work_again(
     answers = [await page(client) for _ in range(20)]
     codes = {error["extensions"]["code"] for one in answers for error in one.json()["errors"]}
     assert codes == {"UNAVAILABLE"}
-    assert len(proxy.seen) < 40  # retries would add at least six for each request
+    assert len(proxy.seen) < 40  # retries would send at least six more for each request
     proxy.choose = nothing
     async with asyncio.timeout(60):
         while "errors" in (await page(client)).json():  # noqa: ASYNC110 - asked, not told
@@ -219,7 +221,7 @@ async def test_during_an_outage_requests_fail_fast_and_then_work_again(
 
 
 async def test_pipelined_requests_are_answered_in_order(client: httpx.AsyncClient) -> None:
-    """Another request on the connection does not mean that the client has disconnected."""
+    """A second request on the connection does not mean that the client has disconnected."""
     address = urlsplit(str(client.base_url))
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     body = b'{"query": "{ __typename }"}'

@@ -1,4 +1,4 @@
-"""Liveness, and readiness with failing stores."""
+"""Liveness, and readiness with stores that fail."""
 
 import asyncio
 import shutil
@@ -44,7 +44,7 @@ async def asked(client: httpx.AsyncClient, path: str) -> tuple[int, Any]:
 
 
 async def unready(client: httpx.AsyncClient, caplog: pytest.LogCaptureFixture) -> str:
-    """Return the logged reason why a live server is not ready; clients do not see it."""
+    """Check that a server is live but not ready. Return the reason in its log."""
     assert await asked(client, "/health/live") == OK
     status, body = await asked(client, "/health/ready")
     assert (status, body["errors"][0]["extensions"]["code"]) == (503, "UNAVAILABLE")
@@ -61,7 +61,7 @@ def lines_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @pytest.fixture
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the store at each probe."""
+    """Check the store at each probe, without a cached result."""
     monkeypatch.setattr("server.health.GOOD_FOR", 0.0)
 
 
@@ -83,7 +83,7 @@ async def test_concurrent_probes_share_one_read(table: Table) -> None:
 async def test_a_server_with_throttled_reads_and_writes_is_ready(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a load balancer removed every server, pages that can still be read would be refused."""
+    """Otherwise a load balancer would remove every server, although pages can still be read."""
     monkeypatch.setattr("server.health.DEADLINE", 0.2)
     service = FaultyClient(table.service, *[refuse(client_error("ThrottlingException"))] * 100)
     async with client_of(Table(service, table.name)) as client:
@@ -138,7 +138,7 @@ async def test_a_server_with_a_full_disk_is_ready_because_it_serves_reads(tmp_pa
 async def test_a_server_whose_write_ahead_log_was_removed_is_not_ready(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The log contains acknowledged writes that are not in the data file yet."""
+    """The removed log contains acknowledged writes that the data file does not contain yet."""
     settings, left = Settings(data_dir=tmp_path / "live"), tmp_path / "left"
     async with open_store(settings, share=False):
         pass
@@ -147,10 +147,11 @@ async def test_a_server_whose_write_ahead_log_was_removed_is_not_ready(
         client_of(store.table, store.directory) as client,
     ):
         assert await asked(client, "/health/ready") == OK
-        shutil.copytree(settings.data_dir, left)  # as after a kill
+        shutil.copytree(settings.data_dir, left)  # the files that a killed server leaves
         (settings.data_dir / "marginalia.db-wal").unlink()
         assert "marginalia.db-wal is missing" in await unready(client, caplog)
-    async with embedded_engine(settings.data_dir, share=False):  # the engine was stopped normally
+    # After a normal stop, the data file is complete.
+    async with embedded_engine(settings.data_dir, share=False):
         pass
     (left / "marginalia.db-wal").unlink()
     assert "marginalia.db-wal is missing" in await refusal(left)

@@ -1,4 +1,4 @@
-"""The output of a step of ``make setup``."""
+"""The output of the steps of ``make setup``."""
 
 import os
 import shutil
@@ -73,8 +73,8 @@ def test_ctrl_c_while_the_environment_is_created_prints_no_traceback(tmp_path: P
 
 
 def interrupted(command: list[str | Path]) -> tuple[int, list[str]]:
-    """Press Ctrl-C after a command has begun; return its exit code and its further output."""
-    # Below another make, make would print the directories that it enters.
+    """Press Ctrl-C when a command has begun. Return its exit code and its further output."""
+    # With make's variables, make would print the directories that it enters.
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     with subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""The log as text and as JSON, with few and with many lines."""
+"""The log as text and as JSON, with few lines and with many."""
 
 import logging
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.server.serving import bearer, served
 
 @pytest.fixture
 def logger() -> Iterator[logging.Logger]:
-    """A logger that does not pass lines to the root's handlers."""
+    """A logger whose lines do not reach the handlers of the root logger."""
     made = logging.getLogger("tests.logs")
     made.propagate = False
     yield made
@@ -114,7 +114,7 @@ def test_each_kind_of_error_logs_its_traceback(logger: logging.Logger) -> None:
 
 
 def test_a_server_logs_json_and_each_traceback_once(tmp_path: Path) -> None:
-    """The secret is read at each request. A too short secret is an internal error."""
+    """The server reads its secret at each request. A too short secret is an internal error."""
     with served(tmp_path, "--log-format", "json", MARGINALIA_JWT_SECRET="") as server:
         (tmp_path / "jwt-secret").write_text("short")
         for number in range(5):

@@ -1,4 +1,4 @@
-"""Servers with an event loop that a regular expression or a system call blocks."""
+"""Servers whose event loop is blocked by a regular expression or a system call."""
 
 import asyncio
 import os
@@ -35,21 +35,21 @@ signal.signal(signal.SIGUSR1, backtrack)
 signal.signal(signal.SIGUSR2, wait_long)
 signal.signal(signal.SIGWINCH, wait)
 """
-"""Each interpreter of the server imports this first. The loop calls the handlers of signals."""
+"""Code that every Python process of the server runs first. Signals then block the event loop."""
 
 END = "--exit-when-blocked"
 
 
 @contextmanager
 def hooked(directory: Path, *options: str) -> Iterator[Served]:
-    """Serve with short limits of the watchdog, and with signals that block the loop."""
+    """Run a server with short limits of the watchdog, and with ``HOOK``."""
     (directory / "sitecustomize.py").write_text(HOOK)
     path = os.pathsep.join([str(directory), str(ROOT)])
     with served(directory / "data", *options, PYTHONPATH=path) as server:
         try:
             yield server
         except BaseException:
-            server.kill()  # a blocked server does not end on SIGTERM
+            server.kill()  # SIGTERM does not end a server whose event loop is blocked
             raise
 
 
@@ -67,7 +67,7 @@ async def test_a_blocked_worker_is_replaced_while_the_other_answers(tmp_path: Pa
             await asyncio.gather(*asking, return_exceptions=True)
         code, said = server.end()
     assert code == 0
-    assert "Timeout (" in said  # a busy machine may print another stack
+    assert "Timeout (" in said  # on a busy machine, the watchdog may print further stacks
     assert said.count(" in backtrack\n") == 1
     assert (
         "A worker has ended (its event loop was blocked, and its stack is above): "
@@ -89,7 +89,10 @@ def test_a_blocked_server_without_the_option_prints_its_stack_and_continues(tmp_
 def test_a_suspended_server_continues_and_a_blocked_server_ends_with_its_engine(
     tmp_path: Path,
 ) -> None:
-    """A suspended machine or container is not a blocked loop; a long system call blocks it."""
+    """While a machine or container is suspended, its event loop is not blocked.
+
+    A long system call blocks the event loop.
+    """
     with hooked(tmp_path, END) as server:
         engine = server.engine()
         server.process.send_signal(signal.SIGSTOP)

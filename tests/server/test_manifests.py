@@ -1,4 +1,4 @@
-"""Manifests: both formats, and the message for an invalid manifest."""
+"""Manifests of trusted documents: both formats, and the message about an invalid manifest."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The settings of moderation: an empty word list is refused at the start."""
+"""The settings of moderation. A server with an empty list of words does not start."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The npm files in an image."""
+"""The npm files that an image needs."""
 
 from pathlib import Path
 

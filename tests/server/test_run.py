@@ -1,4 +1,4 @@
-"""The start of a server: SIGHUP during it, and the URL in the banner."""
+"""The start of a server: SIGHUP, and the URL in the banner."""
 
 import asyncio
 import os
@@ -19,7 +19,7 @@ SAID: list[str] = []
 
 
 async def heard(count: int) -> list[str]:
-    """Send SIGHUP to this process; return its effects."""
+    """Send SIGHUP to this process. Return what it has caused so far."""
     os.kill(os.getpid(), signal.SIGHUP)
     async with asyncio.timeout(60):
         while len(SAID) < count:  # noqa: ASYNC110
@@ -29,7 +29,7 @@ async def heard(count: int) -> list[str]:
 
 @pytest.fixture
 async def master(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[int]:
-    """Give this process a terminal; yield the other end of the terminal."""
+    """Give this process a terminal as its input. Yield the other end of the terminal."""
     ours, theirs = pty.openpty()
     with os.fdopen(theirs) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)
@@ -46,7 +46,7 @@ async def test_sighup_replaces_workers_and_a_closed_terminal_ends_the_server(mas
 
 
 def test_sighup_does_not_end_a_server_that_starts(tmp_path: Path) -> None:
-    """SIGHUP arrives while the demo data is loaded, before workers start."""
+    """SIGHUP arrives while the demo data is loading, before the workers start."""
     command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(tmp_path / "data")]
     log = tmp_path / "log"
     with (

@@ -1,4 +1,4 @@
-"""The work of a server in the background."""
+"""What a server does in the background."""
 
 import asyncio
 from pathlib import Path
@@ -23,7 +23,10 @@ ASKED = """{
 async def test_a_server_moves_products_on_leaderboards(
     table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process has left a product to move, which a read of its statistics shows."""
+    """Another process has not moved the product.
+
+    The server notices this when it reads the statistics.
+    """
     monkeypatch.setattr(deferred, "WORK_SECONDS", 0.01)
     rows = [row._replace(rating=5) for row in oracle.make_comments("42", 3, seed=1)]
     await Stores(table).comments.put_many(rows)

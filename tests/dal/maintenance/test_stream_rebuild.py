@@ -182,7 +182,7 @@ class Lagging(Streams):
 async def test_the_lambda_function_continues_from_the_start_of_the_stream(
     each_table: Table, streams: Streams, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the checkpoints of the previous stream; only the embedded engine returns its records again
+    # The checkpoints of the previous stream; only the embedded engine returns its records again.
     kept: list[Checkpoint] = []
 
     async def noted(table: Table, streams: Streams) -> tuple[str, list[Checkpoint]]:

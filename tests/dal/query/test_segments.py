@@ -107,5 +107,5 @@ async def test_each_refill_doubles_the_rows_that_are_expected_up_to_all_that_are
     )
     while await reader.more():
         pass
-    # the limit after the first: a quarter of 8 rows, and a deviation of 1.2
+    # The limit after the first: a quarter of 8 rows, and a deviation of 1.2.
     assert [request.limit for request in engine.requests] == [1, 4, 8]

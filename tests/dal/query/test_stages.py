@@ -131,7 +131,7 @@ async def test_a_filter_that_many_comments_pass_is_applied_to_the_rows_of_the_in
     often = Selection(PRODUCT, frozenset({2, 3, 4, 5}), order=Order.MOST_HELPFUL)
     page = await product.read(often.query(), Slice(20))
     assert page.nodes == oracle.selected(VOTED, often)[:20]
-    # the Query reads more rows than the page has, because the filter drops some
+    # The Query reads more rows than the page has, because the filter drops some.
     assert ("byHelpful", 20) not in read_from(product)
     assert page.stats.requests == 1
     assert page.stats.index == "byHelpful"

@@ -73,7 +73,7 @@ async def test_the_status_of_a_missing_order_cannot_change(table: Table) -> None
 async def test_an_order_is_found_for_its_owner_or_for_any_user(table: Table) -> None:
     store, calls = Stores(table).orders, calls_of(table)
     await store.place(order("7"))
-    # a user who does not own the order gets the same error as for a missing order
+    # A user who does not own the order gets the same error as for a missing order.
     for order_id in ("7", "8"):
         calls.clear()
         with pytest.raises(NotFoundError, match="Order not found"):

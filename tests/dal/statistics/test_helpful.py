@@ -137,7 +137,7 @@ async def test_approving_folds_the_votes(table: Table) -> None:
     await stores.moderation.reject("1", one.created_at, "mo", "No.")
     with pytest.raises(errors.NotFoundError):
         await stores.votes.unmark("1", "bob")
-    # as the erasure of a user deletes votes
+    # The erasure of a user deletes votes in this way.
     await table.write([{"Delete": {"Key": vote_key("1", "bob")}}])
     await stores.folds.correct(["1"])
     await stores.moderation.approve("1", one.created_at, "mo")

@@ -264,7 +264,7 @@ async def test_a_product_without_statistics_has_no_estimate(table: Table) -> Non
 async def test_row_locations_are_remembered_for_the_products_that_were_read_last(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # the weight of two products' locations
+    # The weight of two products' locations.
     monkeypatch.setattr("dal.statistics.reader.KEPT_LOCATIONS", 50)
     provider = provider_of(table)
     store = Stores(table)

@@ -53,7 +53,7 @@ async def test_a_load_of_an_export_creates_an_equal_table(
 ) -> None:
     first, second = [await fresh_table(clients, dynoxide_url) for _ in range(2)]
     await stock.fill(first)
-    # the verification opens cases, as it does below in the second table
+    # The verification opens cases, as it does below in the second table.
     assert await verify(first, lambda _: None) == []
     with tempfile.TemporaryDirectory() as directory:
         target = directory_of(Path(directory), KINDS, Layout(written_in, all_states=True))

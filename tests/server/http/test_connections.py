@@ -431,7 +431,7 @@ async def test_a_request_that_begins_while_the_server_stops_is_answered(
             assert (await client.ask(GET))[0] == 200
         ending = asyncio.create_task(serving.aclose())
         await ended.wait()
-        # more time for the rest of the other request
+        # More time for the rest of the other request.
         monkeypatch.setattr(connections, "_LAST_CALL", 30)
         other.writer.write(GET[:-2])
         assert (await one.ask(GET))[0] == 200
@@ -513,7 +513,7 @@ def test_some_descriptors_are_left_for_the_store(descriptors: int, most: int) ->
 async def test_clients_wait_while_the_system_has_no_free_descriptor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # by default, asyncio tries 2,048 times and logs each failure
+    # By default, asyncio tries 2,048 times and logs each failure.
     monkeypatch.setattr(serving, "LISTENERS", 1)
     monkeypatch.setattr(logging.getLogger("asyncio"), "disabled", True)
     loop = asyncio.get_running_loop()

@@ -111,7 +111,7 @@ async def test_the_client_is_the_address_that_a_trusted_proxy_forwards() -> None
         assert seen == [200, 200, 429, 429]
         assert await asked(port, "203.0.113.10") == 200
     async with listening(app, Settings(trusted_proxies=["10.0.0.1"])) as port:
-        # the header is ignored, so the client is 127.0.0.1: a proxy without a rate limit
+        # The header is ignored, so the client is 127.0.0.1: a proxy without a rate limit.
         assert await asked(port, "203.0.113.9") == 200
 
 
@@ -170,7 +170,7 @@ async def test_a_client_above_a_slow_rate_waits_longer(
 
 def whole(table: Table) -> ASGIApp:
     """Return the whole application, with a rate of 100 requests per hour for each client."""
-    # in a slow test, the rate must not allow further requests
+    # In a slow test, the rate must not allow further requests.
     settings = Settings(rate_limit="100/hour")
     return create_app(settings, table=table, authenticator=Authenticator(secret=lambda: SECRET))
 

@@ -1,4 +1,4 @@
-"""Subscriptions on the real server: both transports, their limits and how they end."""
+"""Subscriptions on a real server: both transports, their limits, and how they end."""
 
 import asyncio
 import html
@@ -49,7 +49,7 @@ TRANSPORTS = pytest.mark.parametrize("transport", [by_socket, by_stream])
 
 @pytest.fixture(scope="module")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for all tests, because subscriptions do not read it."""
+    """One table for all tests, because events come from the broker and not from the table."""
     return await fresh_table(clients, dynoxide_url)
 
 
@@ -72,7 +72,7 @@ async def url(table: Table, broker: InProcessBroker, settings: Settings) -> Asyn
 
 
 async def closed(connection: Any) -> tuple[int, str]:
-    """Wait until the server closes the connection. Return the code and the reason."""
+    """Wait until the server closes the connection. Return the close code and the reason."""
     try:
         async with asyncio.timeout(60):
             while True:
@@ -132,7 +132,7 @@ async def test_a_browser_that_reconnects_continues_after_its_last_event(
 async def test_a_subscription_continues_after_the_page_of_a_query(
     table: Table, broker: InProcessBroker, settings: Settings
 ) -> None:
-    """A write before the page's script subscribes is an event, and there is no READY."""
+    """A write before the script of the page subscribes is an event. There is no READY before it."""
     noted = Table(table.service, table.name)
     calls = calls_of(noted)
     authenticator = Authenticator(secret=lambda: SECRET)
@@ -147,7 +147,7 @@ async def test_a_subscription_continues_after_the_page_of_a_query(
             event = (await anext(said(answer)))["data"]["commentEvents"]
     assert event["kind"] == "ADDED"
     indexes = [query["IndexName"] for query in calls.queries if "IndexName" in query]
-    assert sorted(indexes) == ["all", "byHelpful"]  # the list, and the most helpful comments
+    assert sorted(indexes) == ["all", "byHelpful"]  # the page's list, and its most helpful comments
 
 
 @TRANSPORTS
@@ -276,7 +276,7 @@ async def test_a_slow_client_is_disconnected_with_a_reason(
 
 @asynccontextmanager
 async def by_idle_socket(url: str) -> AsyncIterator[AsyncIterator[Event]]:
-    """Yield the events of a client that reads only as much as the test requests."""
+    """Subscribe with a client that reads no more events than the test takes."""
     async with socket(url, max_queue=1) as connection:
         await subscribe(connection)
 
@@ -443,7 +443,7 @@ async def test_connections_of_one_client_are_limited(
             await socket(url).__aenter__()
         assert refused.value.response.status_code == 503
     async with asyncio.timeout(60):
-        while True:  # until the server has noticed that the other clients disconnected
+        while True:  # until the server has noticed that the others have disconnected
             with suppress(InvalidStatus):
                 async with socket(url):
                     return

@@ -25,11 +25,11 @@ def wire(*frames: Frame) -> bytes:
 
 
 MOST_PINGS = MAX_FRAMES + websocket._PIECE // len(wire(PING))
-"""The maximum number of pings of a client that sends many at once."""
+"""The maximum number of pings that the server reads from a client that sends many at once."""
 
 
 class Socket(Echo):
-    """An application that accepts every WebSocket, and receives messages or closes it."""
+    """An application that accepts every WebSocket. It reads messages, or closes after the first."""
 
     def __init__(self, *, closing: bool = False) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Socket(Echo):
 
 @asynccontextmanager
 async def sockets(port: int, count: int = 1) -> AsyncIterator[list[Client]]:
-    """Open this number of WebSockets."""
+    """Open ``count`` WebSockets."""
     async with clients(port, count) as opened:
         for client in opened:
             client.writer.write(HANDSHAKE)
@@ -66,7 +66,7 @@ async def sockets(port: int, count: int = 1) -> AsyncIterator[list[Client]]:
     ids=["pings", "pongs", "empty continuations", "messages"],
 )
 async def test_frames_of_every_kind_are_counted(frames: list[Frame]) -> None:
-    """If a read has many frames, parsing stops at most one piece after the limit."""
+    """If many frames arrive at once, the server parses at most one piece more after the limit."""
     app = Socket()
     async with listening(app) as port, sockets(port) as (client,):
         client.writer.write(wire(*frames))
@@ -123,7 +123,7 @@ async def test_a_message_has_a_maximum_number_of_frames(monkeypatch: pytest.Monk
 
 
 async def test_frames_after_the_close_frame_are_counted_too() -> None:
-    """A client may send frames until it responds to the close frame."""
+    """A client may send frames until it has responded to the close frame."""
     async with listening(Socket(closing=True)) as port, sockets(port) as (client,):
         client.writer.write(wire(TEXT))
         async with asyncio.timeout(60):

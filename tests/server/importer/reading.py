@@ -1,4 +1,4 @@
-"""Sources with given bytes, and a repository that records its writes."""
+"""Sources with bytes from a test, and a repository that records its writes."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def read_json_lines(content: bytes | str) -> list[Row | Reject]:
 
 
 def write(rejects: Sequence[Reject], path: Path) -> None:
-    """Write rejects to ``path`` as a load does. The file is empty without rejects."""
+    """Write rejects as a load does. Without rejects, the file is empty."""
     path.touch()
     file = RejectsFile(path)
     for reject in rejects:
@@ -64,7 +64,7 @@ def bad(found: Sequence[Row | Reject]) -> list[Reject]:
 
 
 class RecordingStore:
-    """Stores the written objects, newest last, and the batches in order."""
+    """Stores comments by id, and records the batches in order."""
 
     def __init__(self) -> None:
         self.comments: dict[str, Comment] = {}

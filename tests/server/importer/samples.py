@@ -1,7 +1,7 @@
-"""Sample files in the formats that presets read, written from the formats' documentation.
+"""Sample files for the presets, written after the documentation of each format.
 
-The bytes are always the same. Texts and names are invented. Each file has the special cases of its
-format: missing values, repeated rows, rows in other states, and malformed rows.
+Each call returns the same bytes. Texts and names are invented. Each file has the special cases of
+its format: missing values, repeated rows, rows in other states, and malformed rows.
 """
 
 import csv
@@ -45,7 +45,7 @@ def _csv(rows: Sequence[Mapping[str, object]], bom: str = "") -> bytes:
 
 
 def amazon_2014() -> bytes:
-    """24 lines: votes as pairs, a missing name, a too long title, a repeated row."""
+    """Return 24 lines: votes as pairs, a missing name, a too long title, a repeated row."""
     rng = random.Random(2014)
     rows: list[dict[str, object]] = []
     for number in range(22):
@@ -69,7 +69,9 @@ def amazon_2014() -> bytes:
 
 
 def amazon_2018() -> bytes:
-    """24 lines: votes as text, photos, variants; no text, no title; two rows with one id."""
+    """Return 24 lines: votes as text, photos, variants, missing texts and titles, two
+    rows with one id.
+    """
     rng = random.Random(2018)
     rows: list[dict[str, object]] = []
     for number in range(23):
@@ -97,7 +99,7 @@ def amazon_2018() -> bytes:
 
 
 def amazon_2023() -> bytes:
-    """20 lines: dates in milliseconds, photos as objects, an invalid rating."""
+    """Return 20 lines: dates in milliseconds, photos as objects, an invalid rating."""
     rng = random.Random(2023)
     rows: list[dict[str, object]] = [
         {
@@ -118,7 +120,7 @@ def amazon_2023() -> bytes:
 
 
 def yelp() -> bytes:
-    """18 lines: votes of three kinds, texts of several lines, no titles."""
+    """Return 18 lines: votes of three kinds, texts of several lines, no titles."""
     rng = random.Random(5)
     return _lines(
         [
@@ -139,7 +141,7 @@ def yelp() -> bytes:
 
 
 def judgeme() -> bytes:
-    """20 rows: dates that end in UTC, spam, photos, replies, a review of the shop itself."""
+    """Return 20 rows: dates that end in UTC, spam, photos, replies, a review of the shop itself."""
     rng = random.Random(6)
     rows: list[dict[str, object]] = []
     for number in range(20):
@@ -169,7 +171,9 @@ def judgeme() -> bytes:
 
 
 def yotpo() -> bytes:
-    """16 rows after a byte order mark: rejected, pending and deleted reviews, verified buyers."""
+    """Return 16 rows after a byte order mark: rejected, pending and deleted reviews,
+    buyers' reviews.
+    """
     rng = random.Random(7)
     states = {3: "Rejected", 9: "Pending", 12: "Deleted"}
     return _csv(
@@ -199,7 +203,9 @@ def yotpo() -> bytes:
 
 
 def bazaarvoice() -> bytes:
-    """15 reviews of 3 products: removed, pending and rejected, without text, photos, replies."""
+    """Return 15 reviews of 3 products: removed, pending and rejected ones, photos,
+    replies, no text.
+    """
     rng = random.Random(8)
     products = []
     for product in range(3):
@@ -244,7 +250,7 @@ def _bazaarvoice_review(rng: random.Random, number: int) -> str:
 
 
 def wix() -> bytes:
-    """12 lines: nested objects, all states, replies, a visitor without a contact."""
+    """Return 12 lines: nested objects, all states, replies, a visitor without a contact."""
     rng = random.Random(9)
     states = {2: "IN_MODERATION", 5: "REJECTED", 7: "SUBMITTED", 9: "UNKNOWN"}
     rows: list[dict[str, object]] = []
@@ -288,4 +294,4 @@ SAMPLES: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "wix": ("wix-reviews.jsonl", wix),
     "bazaarvoice": ("bv_shop_standard_client_feed.xml", bazaarvoice),
 }
-"""The name and the content of each preset's sample."""
+"""For each preset, the name of its sample and the function that returns the content."""

@@ -1,4 +1,4 @@
-"""Columns become fields, by options and by presets."""
+"""Options and presets assign columns to fields."""
 
 from datetime import UTC, datetime
 from pathlib import Path

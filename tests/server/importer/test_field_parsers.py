@@ -1,4 +1,4 @@
-"""Cells become values: text, numbers, dates and lists."""
+"""Parsers turn cells into values: texts, numbers, dates and lists."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ USERS = {"ana": UserType.ADMIN, "7": UserType.MEMBER}
 
 
 def named(value: object) -> str | None:
-    """Return the id of a test's parameter. A parser gets pytest's default id."""
+    """Return a parameter's name for pytest, or None for a parser, which pytest names itself."""
     return None if callable(value) else str(value)[:40]
 
 
@@ -40,7 +40,8 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (parsers.language, "zh-TW", ["zh_tw"]),
     (parsers.body, "ab", ["a\u202eb"]),
     (parsers.subject, "ab", ["a\u202eb"]),
-    (parsers.review, "", ["", " \u200b\n"]),  # a comment may be a rating without a text
+    # If empty texts are allowed, a comment may be a rating alone.
+    (parsers.review, "", ["", " \u200b\n"]),
     (parsers.body, "é" * 10_000, ["é" * 10_000]),
     (parsers.boolean, True, [True, "TRUE", "yes", "Y", 1]),
     (parsers.boolean, False, ["0", "f"]),
@@ -75,7 +76,7 @@ VALUES: list[tuple[Parser, object, list[object]]] = [
     (instant, datetime(1969, 12, 31, 23, 59, 58, 500000, tzinfo=UTC), ["-1.5"]),
     (DateReader("ms"), NOON, [1605873600000, "1605873600000.0"]),
     (DateReader("us"), NOON, ["1605873600000000"]),
-    # With a unit, digits are not a date.
+    # With a unit, eight digits are not a date.
     (DateReader("s"), datetime(1970, 8, 22, 19, 25, 20, tzinfo=UTC), ["20201120"]),
     (date_reader(None, "%m/%d/%Y %H:%M"), NOON, ["11/20/2020 12:00"]),
     (date_reader(None, "%d.%m.%y %I %p"), NOON, ["20.11.20 12 PM"]),
@@ -186,7 +187,8 @@ def test_iso_dates_keep_their_time(moment: datetime) -> None:
         expected = moment.astimezone(UTC)
     except OverflowError:
         assume(condition=False)
-    # Offsets in the text have minutes. Before 1900 they also had seconds, which the parser keeps.
+    # ISO texts of today have offsets in minutes. Some before 1900 have seconds, which the parser
+    # keeps.
     assert instant("created_at", moment.isoformat()) == expected
 
 

@@ -1,4 +1,4 @@
-"""The dropped values that a load reports."""
+"""The report of a load about values that it did not store."""
 
 from collections import defaultdict
 from contextlib import closing
@@ -23,7 +23,10 @@ PRESET = Preset(
 
 
 def reported(*rows: dict[str, object]) -> tuple[list[str], list[str]]:
-    """Return the unused columns and the sentences of a load of rows that differ."""
+    """Load these rows as changed rows.
+
+    Return the unused columns and the sentences of the report.
+    """
     with closing(Losses(PRESET, make_column_mapping(COMMENTS, [], [], PRESET))) as losses:
         for number, row in enumerate(losses.kept(Row(n, row) for n, row in enumerate(rows, 1))):
             assert isinstance(row, Row)

@@ -1,4 +1,4 @@
-"""A damaged file gives a message, never a traceback."""
+"""A load of a damaged file ends with a message, never with a traceback."""
 
 import gzip
 from contextlib import closing, suppress
@@ -34,7 +34,7 @@ DAMAGES = st.lists(
 
 
 def damaged(content: bytes, damages: list[Damage]) -> bytes:
-    """Return the content with some pieces replaced by others."""
+    """Return the content with some bytes replaced."""
     for place, size, piece in damages:
         start = int(place * len(content))
         content = content[:start] + piece + content[start + size :]

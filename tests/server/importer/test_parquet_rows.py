@@ -1,4 +1,4 @@
-"""Values of each Parquet type become JSON values."""
+"""Values of every Parquet type become JSON values."""
 
 from pathlib import Path
 

@@ -72,7 +72,7 @@ def names_in(directory: Path) -> list[str]:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """A rejects file of an earlier load."""
+    """A file with the rejects of an earlier load."""
     path = tmp_path / "r.jsonl"
     path.write_text(EARLIER)
     return path
@@ -97,7 +97,7 @@ def test_rejects_are_written_next_to_the_file_that_is_loaded(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("source", "name"),
     [
-        # Not even root can write to this directory.
+        # /proc is read-only, even for root.
         ("/proc/version", "version.rejects.jsonl"),
         ("-", "stdin.rejects.jsonl"),
     ],
@@ -147,7 +147,7 @@ LONG = "x" * 250
         ("no/dir/r.jsonl", "a.csv", "no/dir/r.jsonl cannot be written (No such file or directory)"),
         ("/tmp", "a.csv", "/tmp cannot be written (Is a directory)"),
         (LONG * 2, "a.csv", f"{LONG * 2} cannot be written (File name too long)"),
-        # The default name is longer than the file's.
+        # The name of the file fits, but the default name of its rejects is too long.
         (None, LONG, f"{LONG}.rejects.jsonl cannot be written (File name too long)"),
     ],
     ids=["/proc", "no directory", "directory", "long name", "long default name"],

@@ -112,11 +112,14 @@ def test_bytes_that_are_not_valid_in_the_encoding_reject_only_their_line(
 
 
 ROWS = "".join(f"{number},text number {number * 7919}\n" for number in range(30_000)).encode()
-"""Several blocks of gzip, of zstd and of the importer's reads."""
+"""Long enough for several blocks of gzip and zstd, and several reads of the importer."""
 
 
 def with_checksum(content: bytes) -> bytes:
-    """Compress like the program zstd: only a checksum shows that a letter is wrong."""
+    """Compress with zstd and a checksum, as the program zstd does.
+
+    Without the checksum, a changed letter would not be detected.
+    """
     return zstd.compress(content, options={zstd.CompressionParameter.checksum_flag: 1})
 
 

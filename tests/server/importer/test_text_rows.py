@@ -167,7 +167,7 @@ def test_every_line_is_part_of_a_row_or_a_reject(lines: list[str]) -> None:
     assert starts == sorted(set(starts))
     blank = {number for number, line in enumerate(lines, 2) if line.strip("\r") == ""}
     for one, end in zip(found, [*starts[1:], len(lines) + 2], strict=False):
-        # A row ends where the next row starts. A reject contains its text.
+        # A row ends before the next one starts. A reject has the text of all its lines.
         size = one.raw.count("\n") + 1 if isinstance(one, Reject) and one.raw else end - one.line
         assert set(range(one.line + size, end)) <= blank
     assert set(range(2, starts[0] if starts else len(lines) + 2)) <= blank

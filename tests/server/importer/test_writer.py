@@ -9,7 +9,7 @@ from server.importer.writer import AT_ONCE, Writer
 
 
 class Gate:
-    """A store whose writes wait for the test. Values are stored by identity."""
+    """A store whose writes wait for the test. The first letter of a value is its id."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[list[str], asyncio.Event]] = []
@@ -42,7 +42,7 @@ def batch(*things: str) -> dict[str, str]:
 
 
 async def drain(gate: Gate, task: "asyncio.Task[None]") -> None:
-    """Let the writes through, the newest first, until ``task`` is done."""
+    """Let the newest write pass, again and again, until ``task`` is done."""
     while not task.done():
         await asyncio.sleep(0)
         if gate.waiting:

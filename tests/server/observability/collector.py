@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry that receives spans by OTLP over HTTP."""
+"""An OpenTelemetry collector, which receives spans by OTLP over HTTP."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.server.observability.observed import Node
 
 
 class Collector:
-    """The traces that were sent to ``url``. ``services`` are the names of the senders."""
+    """The received spans. ``services`` are the names of the servers that sent them."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
@@ -31,7 +31,7 @@ class Collector:
                 self.spans.extend(scope.spans)
 
     def traces(self) -> list[Node]:
-        """Return the trees of the received traces, in the order of their start."""
+        """Return each trace as a tree of spans, the oldest first."""
         ids = {span.span_id for span in self.spans}
         roots = [span for span in self.spans if span.parent_span_id not in ids]
         return [
@@ -55,7 +55,7 @@ def _value(value: Any) -> Any:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """Listen on a free port until the block ends."""
+    """Run a collector on a free port."""
     collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):

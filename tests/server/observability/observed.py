@@ -1,4 +1,4 @@
-"""Applications that are observed, and their metrics and spans."""
+"""Applications with metrics and traces, and the values and spans that they report."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,14 +22,14 @@ from server.settings import Settings
 from tests.server.serving import SECRET
 
 Values = dict[tuple[str, tuple[tuple[str, str], ...]], float]
-"""Samples by name and labels."""
+"""The values of samples, by the sample's name and labels."""
 
 SAMPLED = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 TRACE = 0x0AF7651916CD43DD8448EB211C80319C
 
 
 def traced(exporter: InMemorySpanExporter, sample: float = 1.0) -> Tracing:
-    """Return an object that creates traces at a fixed time."""
+    """Return a ``Tracing`` that exports each span at once."""
     return Tracing(SimpleSpanProcessor(exporter), sample, clock=lambda: 0.0)
 
 
@@ -40,7 +40,7 @@ async def client_of(
     settings: Settings | None = None,
     headers: dict[str, str] | None = None,
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of an application over ``table`` with ``signals``."""
+    """Yield a client of an application over ``table`` that reports to ``signals``."""
     app = create_app(
         settings or Settings(),
         table=table,
@@ -54,7 +54,7 @@ async def client_of(
 
 
 def values_of(text: str) -> Values:
-    """Return the samples of a scrape, except the start times of series."""
+    """Return the samples in the text of a scrape, without the creation times of series."""
     return {
         (sample.name, tuple(sorted(sample.labels.items()))): sample.value
         for family in text_string_to_metric_families(text)
@@ -64,17 +64,17 @@ def values_of(text: str) -> Values:
 
 
 def scraped(metrics: Metrics) -> Values:
-    """Return the text that a scrape of this process's metrics would show."""
+    """Return the samples that a scrape of ``metrics`` returns now."""
     return values_of(generate_latest(metrics.registry).decode())
 
 
 def value(values: Values, name: str, **labels: str) -> float:
-    """Return one sample; 0 if it does not exist yet."""
+    """Return the value of a sample; 0 if it does not exist yet."""
     return values.get((name, tuple(sorted(labels.items()))), 0.0)
 
 
 def by(values: Values, name: str, label: str) -> dict[str, float]:
-    """Return the samples of a metric, summed up by one of its labels."""
+    """Return the sums of a metric's samples for each value of a label."""
     found: dict[str, float] = {}
     for (sample, labels), amount in values.items():
         if sample == name:
@@ -85,14 +85,14 @@ def by(values: Values, name: str, label: str) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Node:
-    """A span and its child spans, in the order of their start."""
+    """A span with its child spans, the oldest first."""
 
     name: str
     attributes: dict[str, Any]
     below: list["Node"]
 
     def lines(self, depth: int = 0) -> list[str]:
-        """Return the names of the tree, indented."""
+        """Return the names of the spans, each below its parent and indented."""
         return [
             "  " * depth + self.name,
             *(line for one in self.below for line in one.lines(depth + 1)),
@@ -100,7 +100,7 @@ class Node:
 
 
 def tree_of(spans: tuple[ReadableSpan, ...]) -> Node:
-    """Return the tree of one trace's spans."""
+    """Return the spans of one trace as a tree."""
     ids = {span.context.span_id for span in spans if span.context}
     (root,) = [one for one in spans if one.parent is None or one.parent.span_id not in ids]
 

@@ -1,4 +1,4 @@
-"""The access log: a line for each request in both formats, without data about the client."""
+"""The access log: one line for each request in both formats, without data about the user."""
 
 from io import StringIO
 
@@ -14,7 +14,7 @@ PAGE = 'query Page { product(productId: "42") { comments(first: 3) { nodes { com
 
 
 async def logged(table: Table, log_format: LogFormat) -> list[str]:
-    """Return the lines of four requests."""
+    """Return the log lines of four requests."""
     stream = StringIO()
     log = AccessLog(log_format, stream)
     headers = {"X-Request-ID": "abc", "Authorization": "Bearer secret"}
@@ -52,7 +52,7 @@ async def test_a_line_of_the_access_log_is_text(table: Table) -> None:
 
 
 class Pipe(StringIO):
-    """Keeps each write."""
+    """A stream that records each write separately."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Pipe(StringIO):
 
 
 def test_each_line_of_the_access_log_is_one_write() -> None:
-    """Workers share a pipe, so other lines could be between two writes."""
+    """Workers share a pipe, so another worker's line could come between two writes."""
     pipe = Pipe()
     log = AccessLog("json", pipe)
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Metrics agree with the requests, and with the cost in the responses."""
+"""Metrics agree with the requests that were sent, and with the costs in the responses."""
 
 import sys
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ async def test_capacity_requests_and_latencies_are_those_of_the_responses(table:
         "AP3c": 2,
     }
     assert sum(by(found, "marginalia_dynamodb_requests_total", "outcome").values()) == len(calls)
-    # Reads of the maintenance mode belong to no page; each costs a unit.
+    # Reads of the maintenance mode do not belong to the page. Each costs one RCU.
     beside = [call for call in calls if call.arguments.get("Key") == mode.KEY]
     asked_for = spent["requests"] + len(beside)
     assert by(found, "marginalia_dynamodb_requests_total", "outcome") == {"ok": asked_for}
@@ -74,7 +74,7 @@ async def test_writes_are_counted_by_the_kind_of_object(table: Table) -> None:
 
 
 async def test_refills_are_counted_from_the_plan(table: Table) -> None:
-    """The newest comments all have one of two ratings, which counts cannot show."""
+    """All selected comments of the newer half are rated 5. The counts do not contain this."""
     await fill(table, scarce(400))
     metrics = Metrics()
     query = """query ($rating: [Int!]) { product(productId: "42") {
@@ -113,13 +113,15 @@ async def test_an_observation_is_counted_once() -> None:
     observation = Observation(metrics)
     await observation.call("query", {"ExpressionAttributeValues": {}}, answer)
     observation.write()
-    observation.write()  # adds nothing twice
+    observation.write()  # changes nothing
     outcomes = by(scraped(metrics), "marginalia_dynamodb_requests_total", "outcome")
     assert outcomes == {"ok": 1}
 
 
 async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
-    """Responses to subscriptions last for hours."""
+    """The response of a subscription can last for hours, so its metrics may not wait for
+    its end.
+    """
     metrics, at_once = Metrics(), []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -142,7 +144,7 @@ async def test_metrics_count_the_work_of_each_piece_of_a_response() -> None:
 
 
 async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
-    """A page calls no function of observability, and the API returns no metrics."""
+    """Then a page calls no function of observability, and the API has no address for metrics."""
     await Stores(table).comments.put_many(comments_of(30))
     body = {"query": PAGE, "variables": {"rating": [1, 3]}}
     called = []
@@ -159,7 +161,7 @@ async def test_metrics_that_are_off_have_no_port(table: Table) -> None:
 
 @contextmanager
 def observing_calls() -> Iterator[set[str]]:
-    """Yield the names of functions of ``server/observability`` that are called in the block."""
+    """Record the calls of functions of ``server/observability`` in the block."""
     found: set[str] = set()
     here = str(ROOT / "server/observability")
 

@@ -1,4 +1,4 @@
-"""Servers started by the command: the address of metrics, labels, and the last export."""
+"""Servers as processes: the address of their metrics, labels, and the last export of spans."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ OPTIONS = ("--access-log", "--log-format", "json", "--metrics-port", "0", "--rat
 
 
 def metrics_of(server: Served) -> str:
-    """Return the address of a server's metrics from its output."""
+    """Return the address of metrics in a server's output."""
     found = re.search(r"Metrics +(\S+)", server.said)
     assert found is not None
     return found[1]
@@ -42,7 +42,7 @@ async def got(url: str) -> httpx.Response:
 
 
 async def until(url: str, wanted: Callable[[Values], bool]) -> Values:
-    """Scrape until the result is as expected. Return the last scrape otherwise."""
+    """Scrape until the result is as expected, or for a limited time. Return the last result."""
     for _ in range(1_200):
         found = values_of((await got(url)).text)
         if wanted(found):
@@ -56,7 +56,7 @@ def answered(found: Values) -> float:
 
 
 async def test_metrics_are_sums_over_workers(tmp_path: Path) -> None:
-    """A scrape adds up the counts of all workers, also of a killed one. Both workers send spans."""
+    """The sums include a killed worker. Both workers also send spans."""
     with (
         collecting() as collector,
         served(
@@ -96,7 +96,8 @@ async def test_metrics_are_sums_over_workers(tmp_path: Path) -> None:
     lines = [orjson.loads(line) for line in log.splitlines()]
     accesses = [line for line in lines if line["logger"] == "access"]
     pages = [line for line in accesses if line.get("operation") == ["Page"]]
-    assert len(pages) >= 3  # of five; the killed worker may not have sent its span
+    # Five requests were sent, but the killed worker may not have sent its span.
+    assert len(pages) >= 3
     for line in pages:
         assert (line["method"], line["path"], line["status"]) == ("POST", "/graphql", "200")
         assert line["dynamodb_requests"] >= 1
@@ -166,7 +167,7 @@ def test_a_trace_url_without_the_sdk_of_opentelemetry_is_refused(
 
 
 def leave_metrics(pid: int) -> None:
-    """Write the metrics of two finished and three running requests, as a worker does."""
+    """Write the metrics that a worker with two finished and three running requests writes."""
     of_worker = MultiProcessValue(lambda: pid)  # type: ignore[no-untyped-call]
     of_worker("counter", "requests", "requests_total", (), (), "").inc(2)
     of_worker("gauge", "running", "running", (), (), "", multiprocess_mode="livesum").set(3)

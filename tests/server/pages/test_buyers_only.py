@@ -1,4 +1,4 @@
-"""With --buyers-only, comments are for users to whom the product was delivered."""
+"""With --buyers-only, only users to whom a product was delivered may comment on it."""
 
 from collections.abc import AsyncIterator
 
@@ -21,7 +21,7 @@ ADD = """mutation($input: AddCommentInput!) { addComment(input: $input) {
 
 @pytest.fixture
 async def shopper(table: Table) -> AsyncIterator[httpx.AsyncClient]:
-    """Ann, who has received the product 1."""
+    """A client that is signed in as ann. Product 1 was delivered to ann."""
     delivered = order(username="ann", status=OrderStatus.DELIVERED)
     await table.put_many([*purchases(delivered)])
     async with client_of(app_of(table, buyers_only=True), jwt_of("ann")) as client:
@@ -77,6 +77,6 @@ async def test_the_list_can_show_only_comments_of_buyers_or_with_photos(table: T
 
 
 def chosen(page: Parsed) -> set[str]:
-    """Return the checked boxes of the filters by purchase and photos."""
+    """Return the names of the checked boxes of the filters for buyers and photos."""
     boxes = [given for _, given in page.elements if given.get("name") in {"verified", "photos"}]
     return {str(given["name"]) for given in boxes if "checked" in given}

@@ -1,4 +1,4 @@
-"""Repeat visits, simultaneous visits, and the headers of every page."""
+"""Repeated visits, simultaneous visits, and the caching headers of every page."""
 
 import asyncio
 from typing import Any
@@ -55,7 +55,7 @@ async def test_pages_of_signed_in_users_are_not_cached_by_shared_caches(
 
 @pytest.fixture
 def rendered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Record the templates that the server renders."""
+    """The names of the templates that the server renders, in order."""
     render, templates = rendering.render, list[str]()
 
     def noted(template: str, facts: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Writing by forms: permissions, repeated forms, and texts that are kept after errors."""
+"""Forms: permissions, repeated forms, and texts that are kept after errors."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ TYPED = {"rating": "4", "language": "en", "title": "Typed title", "text": "Typed
 
 
 async def form_of(client: httpx.AsyncClient, address: str) -> dict[str, str]:
-    """Return the hidden fields of a page's form."""
+    """Return the hidden fields of the form on a page."""
     fields = (await opened(client, address)).fields()
     return {name: fields[name] for name in ("form_key", "key")}
 
@@ -42,7 +42,7 @@ async def test_a_comment_is_sent_and_shown(ann: httpx.AsyncClient, table: Table)
 async def test_pages_show_the_name_in_the_jwt_and_link_by_the_user_id(
     table: Table,
 ) -> None:
-    """The id is from an identity provider, and visitors should not see it."""
+    """The identity provider's user id must not be shown to visitors as a name."""
     app, user, path = app_of(table), "auth0|64f0c1", "/authors/auth0%7C64f0c1"
     async with client_of(app, jwt_of(user, name="Ana Pérez")) as ana:
         before = await opened(ana, "/products/named")
@@ -258,7 +258,7 @@ async def test_a_form_of_another_site_changes_nothing(ann: httpx.AsyncClient, ta
 
 
 def options(page: Parsed) -> list[str]:
-    """Return the values that a select offers, in order."""
+    """Return the values of a select element in order."""
     return [given["value"] or "" for tag, given in page.elements if tag == "option"]
 
 
@@ -309,7 +309,7 @@ async def test_a_comment_that_waits_for_a_moderator_is_hidden(table: Table) -> N
 async def replied(
     client: httpx.AsyncClient, address: str, text: str, **more: str
 ) -> httpx.Response:
-    """Send a reply with the form on a comment's page."""
+    """Send a reply by the form on a comment's page."""
     form_key = (await opened(client, address)).fields()["form_key"]
     body = {"form_key": form_key, "action": "reply", "text": text, **more}
     return await client.post(address, data=body)
@@ -398,7 +398,7 @@ async def test_a_customer_has_no_reply_form(ann: httpx.AsyncClient, table: Table
 async def test_a_card_links_to_the_forms_on_the_comments_page(
     app: ASGIApp, table: Table, user: str | None, actions: set[str]
 ) -> None:
-    """Scripts open the same forms in the card, and fetch the card of the same list."""
+    """Scripts open the same forms in the card. They fetch the card from these addresses."""
     await stored(
         table, [COMMENT._replace(comment_id="acted", product_id="acts", username="acts-author")]
     )

@@ -1,4 +1,4 @@
-"""The widget's page for browsers without scripts, in a frame of a shop's page."""
+"""The page of the widget in a frame of a shop's page, for browsers without scripts."""
 
 from pathlib import Path
 

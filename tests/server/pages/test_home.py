@@ -30,7 +30,7 @@ PRODUCTS = 23
 
 @pytest.fixture(scope="module")
 async def table(clients: Clients, dynoxide_url: str) -> Table:
-    """A separate table, because the list shows all products of the table."""
+    """A separate table, because the page lists all products of its table."""
     table = Table(await clients.of(dynoxide_url), "home")
     await admin.create(table, INDEXES)
     rows = [

@@ -1,4 +1,7 @@
-"""The language of a page: by address, cookie and header, with separate cache entries."""
+"""The language of a page is chosen by the address, the cookie or a header.
+
+Caches distinguish it.
+"""
 
 import httpx
 import pytest
@@ -76,7 +79,7 @@ async def test_the_filter_of_languages_does_not_change_the_pages_language(
 
 
 async def test_the_links_to_other_languages_stay_on_this_site(client: httpx.AsyncClient) -> None:
-    """Browsers interpret two slashes at the beginning as a host."""
+    """Browsers take an address that begins with two slashes for another host."""
     answer = await client.get(f"{SITE}//evil.example/x", headers={"Accept": "text/html"})
     links = [given.get("href") or "" for _, given in Parsed(answer.text).elements]
     assert answer.status_code == 404
@@ -117,7 +120,10 @@ def _tongues(page: str) -> list[str]:
 
 
 async def test_the_links_to_other_languages_keep_the_filters(client: httpx.AsyncClient) -> None:
-    """The response to a form has no such links, except at sign-in: the typed text would be lost."""
+    """The response to a form omits these links, because they would lose the typed text.
+
+    Sign-in keeps them.
+    """
     following = "/sign-in?next=%2Fproducts%2Fspoken%3Frating%3D5%23write&lang=de"
     data = {"next": "/products/spoken?rating=5#write", "jwt": "a.b.c"}
     shown = await client.get("/sign-in", params=data)

@@ -1,4 +1,4 @@
-"""Visitors' fields take linear time: twice the text takes at most twice the time."""
+"""Long fields take linear time: twice the text takes less than three times as long."""
 
 import time
 
@@ -37,7 +37,7 @@ COOKIES = ("marginalia_jwt={}", "marginalia_lang={}", 'marginalia_lang="{}"', 'x
 
 
 async def taken(client: httpx.AsyncClient, request: httpx.Request) -> float:
-    """Return the CPU seconds of a response."""
+    """Return the processor time of a response in seconds."""
     began = time.process_time()
     answer = await client.send(request)
     assert answer.status_code < 500, answer.text
@@ -45,9 +45,9 @@ async def taken(client: httpx.AsyncClient, request: httpx.Request) -> float:
 
 
 async def check(client: httpx.AsyncClient, once: httpx.Request, twice: httpx.Request) -> None:
-    """Assert that the second request takes less than three times as long as the first.
+    """Check that ``twice`` takes less than three times as long as ``once``.
 
-    The fastest of several attempts counts, because other work may slow down the others.
+    The fastest of several attempts counts, because other work may delay the others.
     """
     first = second = float("inf")
     for _ in range(8):

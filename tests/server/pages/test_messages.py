@@ -1,4 +1,4 @@
-"""The messages of pages: all are marked for translation, and all are translated."""
+"""Every text of the pages is marked for translation, and every message is translated."""
 
 import ast
 import csv
@@ -25,16 +25,16 @@ _WHOLE = re.compile(r"\{% trans\b.*?endtrans %\}|\{#.*?#\}", re.DOTALL)
 _EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
 _ATTRIBUTES = re.compile(r'[\w-]+="[^"]*"')
-"""Outside of tags, these are arguments of a macro."""
+"""Arguments of macros, which remain in a template's text without its expressions."""
 
 _NAMES = {"Marginalia", "GraphiQL", "RCU"}
-"""Words that are equal in every language."""
+"""Words that no language translates."""
 
 _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some"}
-"""Attributes that people see or hear."""
+"""Attributes whose text browsers show or read out."""
 
 _TRANSLATING = {"_", "gettext", "ngettext", "plural_forms"}
-"""Functions that translate their texts."""
+"""Functions that translate their arguments."""
 
 
 @pytest.mark.parametrize("tag", TRANSLATED)
@@ -65,13 +65,13 @@ def _stored(tag: str) -> Catalog:
 
 
 def _glossary() -> list[dict[str, str]]:
-    """Return the rows of the glossary, by language."""
+    """Return the rows of the glossary. Each has a term in every language."""
     with (i18n.CATALOGUES / "glossary.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file, delimiter=";"))
 
 
 def _form(word: str) -> re.Pattern[str]:
-    """Return a pattern for a word in which ``…`` stands for any ending."""
+    """Return a pattern for a term of the glossary, in which ``…`` means any ending."""
     return re.compile(re.escape(word).replace("…", r"\w*"), re.IGNORECASE)
 
 
@@ -107,7 +107,10 @@ def test_a_translation_has_the_placeholders_and_elements_of_its_message(tag: str
 
 
 def test_arabic_nouns_are_in_the_accusative_after_11_to_99_and_not_after_100() -> None:
-    """CLDR's category many (11 to 99) is the last form of Babel's rule. 100 has the form before."""
+    """Form 4 is CLDR's category "other", for 100.
+
+    The accusative is right only in the last form, "many".
+    """
     for one in merged("ar"):
         if isinstance(one.id, tuple):
             assert not re.search(r"%\(\w+\)s \S+ًا", cast("Any", one.string)[4]), one.id
@@ -135,7 +138,7 @@ def test_plural_forms_equal_those_of_the_browser() -> None:
 
 
 class _Words(HTMLParser):
-    """The words of a template outside of its expressions."""
+    """Finds the words of a template's HTML."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -170,7 +173,7 @@ def test_a_template_has_no_untranslated_text(path: Path) -> None:
 
 
 def _sentences(node: nodes.Node) -> Iterator[str]:
-    """Yield untranslated texts that contain a capital or a space."""
+    """Yield the strings in a template's expressions that look like English text."""
     if isinstance(node, nodes.Call):
         name = getattr(node.node, "name", getattr(node.node, "attr", ""))
         if name in _TRANSLATING:

@@ -1,4 +1,4 @@
-"""The moderators' page, and the unpublished comments on authors' pages."""
+"""The moderators' page, and unpublished comments on the page of their author."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -30,7 +30,7 @@ from tests.server.pages.conftest import (
 )
 
 MOST = 22
-"""Number of comments that wait: two pages."""
+"""The number of waiting comments, which need two pages."""
 
 
 def name_of(number: int) -> str:
@@ -48,7 +48,7 @@ async def shop(clients: Clients, dynoxide_url: str) -> Table:
 
 @pytest.fixture
 async def stores(shop: Table) -> AsyncIterator[Stores]:
-    """Comments of the user ann wait, in the order of their numbers."""
+    """The repositories. Comments of the user ann wait for review, in the order of their numbers."""
     stores = Stores(shop)
     for number in range(MOST):
         one = COMMENT._replace(
@@ -76,12 +76,12 @@ async def mo(app: ASGIApp) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def listed(page: Parsed) -> list[str]:
-    """The ids of the comments on a page, in order."""
+    """Return the ids of a page's comments in order."""
     return [str(given["data-comment"]) for _, given in page.elements if "data-comment" in given]
 
 
 def seen(page: Parsed, *numbers: int) -> dict[str, str]:
-    """The form's fields that select some comments."""
+    """Return the form's fields that select these comments."""
     return {f"seen:{node(one)}": page.fields()[f"seen:{node(one)}"] for one in numbers}
 
 

@@ -1,4 +1,4 @@
-"""Pages of 20 comments: each list is read to its end and back, with positions."""
+"""Pages of a list: to its end and back, with the position of each page."""
 
 import re
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.server.pages.conftest import START, Parsed, numbered, opened, stored
 async def walk(
     client: httpx.AsyncClient, address: str | None, rel: str = "next"
 ) -> list[tuple[str | None, list[str]]]:
-    """Return the position ("1 to 20 of 45") and the titles of each page, until there is no link."""
+    """Return the position, such as "1-20 of 45" with an en dash, and the titles of each page."""
     pages = []
     while address is not None:
         answer = await client.get(address, follow_redirects=True)
@@ -31,7 +31,10 @@ async def walk(
 
 
 def sliced(titles: list[str], *ranges: tuple[int, int]) -> list[tuple[str | None, list[str]]]:
-    """Return the expected pages of these ranges. Only the two ends of a list have positions."""
+    """Return what ``walk`` must return for these ranges.
+
+    Only the first and last pages have a position.
+    """
     return [
         (
             f"{first}\u2013{last} of {len(titles)}" if first == 1 or last == len(titles) else None,
@@ -70,7 +73,8 @@ async def test_links_keep_the_size_of_the_page(client: httpx.AsyncClient, table:
     page = await opened(client, address)
     links = [str(given["href"]) for _, given in page.anchors if "data-swap" in given]
     others = [link for link in links if "show=50" not in link]
-    assert others == ["/products/sizes", "/products/sizes?show=100"]  # the two other page sizes
+    # The links to the two other page sizes.
+    assert others == ["/products/sizes", "/products/sizes?show=100"]
     assert page.fields()["show"] == "50"
     assert page.link("canonical") == "/products/sizes"
     refused = await client.get("/products/sizes?show=7")
@@ -95,7 +99,7 @@ async def test_a_page_between_the_ends_shows_the_range_of_its_days(
 async def test_no_position_is_wrong_while_comments_are_added_and_deleted(
     client: httpx.AsyncClient, table: Table
 ) -> None:
-    """Between two pages, an older comment is deleted and one is added, so the total is equal."""
+    """Between two pages, one comment is deleted and one is added, so the total stays the same."""
     comments = numbered("moving", 70)
     await stored(table, comments)
     there = [one.title for one in comments]
@@ -121,7 +125,7 @@ async def test_the_first_page_is_full_after_deletions(
 ) -> None:
     comments = numbered("fewer", 45)
     await stored(table, comments)
-    cursor = encode_cursor(comment_position(comments[30]))  # the 14 newest comments precede it
+    cursor = encode_cursor(comment_position(comments[30]))  # only 14 newer comments precede it
     answer = await client.get(f"/products/fewer?before={cursor}")
     assert (answer.status_code, answer.headers["location"]) == (303, "/products/fewer")
 
@@ -168,6 +172,6 @@ async def test_the_deepest_page_costs_as_much_as_the_first(
 
 
 def cost(page: Parsed) -> tuple[str, str]:
-    """Return a page's own Queries and its capacity."""
+    """Return the number of a page's Queries and its read capacity, without those for planning."""
     account = page.account
     return account["Queries"].partition(" ")[0], account["Read capacity"].partition(",")[0]

@@ -1,4 +1,4 @@
-"""Photos on pages: strips, links, and the fields of the form."""
+"""Photos on pages: strips, links, and fields of the form."""
 
 import json
 
@@ -66,7 +66,7 @@ def writer(table: Table) -> httpx.AsyncClient:
 async def test_the_form_adds_keeps_and_removes_photos_and_refuses_invalid_ones(
     table: Table, writer: httpx.AsyncClient
 ) -> None:
-    """Rows between photos may be empty. A form without the fields keeps the photos."""
+    """Empty rows between photos are ignored. A form without these fields keeps the photos."""
 
     async def send(path: str, **fields: str) -> httpx.Response:
         key = (await opened(writer, path)).fields()["form_key"]
@@ -100,7 +100,7 @@ async def test_the_form_adds_keeps_and_removes_photos_and_refuses_invalid_ones(
 
 
 class Bucket:
-    """A bucket that only signs forms."""
+    """A fake bucket that only signs forms for uploads."""
 
     async def upload_form(
         self, key: str, content_type: str, largest: int, seconds: int
@@ -115,7 +115,10 @@ class Bucket:
 
 
 async def test_scripts_receive_forms_for_uploads(table: Table) -> None:
-    """Only a signed-in visitor's page has them. Its policy allows uploads and the bucket."""
+    """The page needs a signed-in visitor.
+
+    Its policy allows connections to the API and the bucket.
+    """
     uploads = await PhotoUploads.open(Bucket(), "https://photos.example/shop")
     app = create_app(
         Settings(),

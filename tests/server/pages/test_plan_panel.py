@@ -1,4 +1,6 @@
-"""The panel of a plan: a dot for each row that was read, and the API's figures and reasons."""
+"""The panel of a plan: one dot for each row that was read, and the numbers and reasons of
+the API.
+"""
 
 import re
 from collections import Counter
@@ -35,7 +37,7 @@ NEWEST = oracle.newest_first(ROWS)
 
 
 def told(page: Any) -> dict[str, Any]:
-    """Return a page's plan from the API, with the fields for the drawing."""
+    """Return a page's plan with the fields that the drawing needs, as the API returns it."""
     stats, trace = page.stats, page.stats.trace
     assert isinstance(trace, Trace)
     full, ideal = plans.full_pages(stats), plans.ideal(stats)
@@ -77,7 +79,8 @@ async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
     product = KnownProduct(replace(COMMENT, indexes=indexes), ROWS)
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
     pages = []
-    for basis in (plan_by, plan_by, None):  # first by counts, then by row locations
+    # The second page is planned by row locations if ``plan_by`` allows them.
+    for basis in (plan_by, plan_by, None):
         pages.append(await product.read(selection.query(), replace(cut, plan_by=basis)))
         same(pages[-1])
     assert pages[0].nodes == pages[1].nodes == pages[2].nodes
@@ -91,7 +94,7 @@ async def test_each_dot_is_a_row_read_and_each_filled_dot_a_row_shown(
 
 
 def same(page: Page[Any]) -> dict[str, Any]:
-    """Check that a drawing has the numbers of the plan, and return it."""
+    """Check that the drawing of a page's plan has the plan's numbers. Return the drawing."""
     plan = told(page)
     drawing = draw_plan(plan)
     assert len(drawing["dots"]) == page.stats.items_read
@@ -114,7 +117,10 @@ IN_ENGLISH = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
 
 
 def by_number(ratings: Callable[[int], int]) -> KnownProduct:
-    """Return English comments. Their numbers from the newest determine their ratings."""
+    """Return English comments.
+
+    ``ratings`` maps the number of a comment, from the newest, to its rating.
+    """
     rows = [one._replace(rating=ratings(n), language="en") for n, one in enumerate(NEWEST)]
     return KnownProduct(COMMENT, rows)
 
@@ -153,7 +159,7 @@ async def test_each_shard_of_open_orders_is_a_lane(table: Table) -> None:
 
 
 def stands_within(drawing: dict[str, Any]) -> None:
-    """Check that all dots are within the drawing, on their lanes, and in the list's order."""
+    """Check that dots are in list order within the drawing, and lanes from top to bottom."""
     xs = [dot["x"] for dot in drawing["dots"]]
     assert xs == sorted(xs)
     assert all(0 < x < WIDTH for x in xs)

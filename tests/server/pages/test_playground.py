@@ -1,4 +1,4 @@
-"""The playground: one page by two plans, with the API's figures."""
+"""The playground: one page of comments by two plans, with the numbers of the API."""
 
 import re
 from itertools import count
@@ -31,14 +31,14 @@ FIGURES = re.compile(f"Marginalia's plan {PLAN} The articles' plan {PLAN} The id
 
 @pytest.fixture(scope="package")
 async def teapot(table: Table) -> str:
-    """A product with 90 comments in two languages."""
+    """The playground's address for a product with 90 comments in two languages."""
     made = [*numbered("teapot", 60), *numbered("teapot", 90, 60, language="de")]
     await stored(table, made)
     return "/playground?product=teapot"
 
 
 async def told(client: httpx.AsyncClient, link: str) -> Any:
-    """Send the query in a link to GraphiQL to the API."""
+    """Execute the query of a link to GraphiQL. Return the connection."""
     ((document,), (variables,)) = parse_qs(urlsplit(link).query).values()
     assert document == DOCUMENTS["playground"]
     answer = await client.get(link, headers={"Accept": "application/json"})
@@ -79,7 +79,7 @@ async def test_both_plans_have_the_figures_of_the_api_and_equal_rows(
 
 
 def listed(page: Parsed) -> list[str]:
-    """Return the addresses of a page's comments."""
+    """Return the distinct addresses of a page's comments."""
     links = [(given.get("href") or "").partition("#")[0] for _, given in page.elements]
     return list(dict.fromkeys(link for link in links if link.startswith("/comments/")))
 

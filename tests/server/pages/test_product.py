@@ -1,4 +1,4 @@
-"""A product's page: filters, addresses, output for crawlers, and malicious texts."""
+"""The page of a product: filters, addresses, data for crawlers, and hostile texts."""
 
 import re
 
@@ -265,11 +265,11 @@ async def test_the_count_next_to_a_filter_is_the_length_of_its_list(
 async def test_the_counters_are_read_once(
     client: httpx.AsyncClient, table: Table, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
-    """Facets and the rating in the head use the same counters.
+    """The facets and the rating in the heading use the same counters.
 
     The first page of the whole list also reads the most helpful comments.
     """
-    await client.get(f"/products/kettle{query}")  # the statistics for planning are cached
+    await client.get(f"/products/kettle{query}")  # fills the caches of the optimizer
     calls = FaultyClient(table.service)
     monkeypatch.setattr(table, "service", calls)
     await opened(client, f"/products/kettle{query}")
@@ -324,7 +324,7 @@ async def test_texts_with_markup_are_shown_as_text(client: httpx.AsyncClient, ta
     for address in ("/products/hostile", *(f"/comments/{one}" for one in ids)):
         page = await opened(client, address)
         scripts = [given for tag, given in page.elements if tag == "script"]
-        assert len(scripts) == 2  # page.js and the linked data
+        assert len(scripts) == 2  # page.js and the JSON-LD
         assert not any(name.startswith("on") for _, given in page.elements for name in given)
     page = await opened(client, "/products/hostile")
     assert {review["reviewBody"] for review in page.linked["review"]} == set(HOSTILE)

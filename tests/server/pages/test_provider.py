@@ -1,4 +1,4 @@
-"""Sign-in of the pages at a real OpenID Connect issuer."""
+"""The pages' sign-in at a real OpenID Connect issuer."""
 
 import hashlib
 import time
@@ -50,7 +50,10 @@ async def browser(table: Table, issuer: str) -> AsyncIterator[httpx.AsyncClient]
 
 
 async def agreed(browser: httpx.AsyncClient, action: str = "continue") -> str:
-    """Sign in at the issuer, and return the address to which it redirects the browser."""
+    """Confirm a sign-in at the issuer.
+
+    Return the address to which the issuer redirects the browser.
+    """
     started = await browser.get(START)
     assert started.status_code == 303
     async with httpx.AsyncClient() as elsewhere:
@@ -81,7 +84,7 @@ async def test_a_visitor_signs_in_at_the_issuer(browser: httpx.AsyncClient) -> N
 async def test_the_cookie_of_a_sign_in_attempt_has_safe_flags(
     browser: httpx.AsyncClient, site: str, name: str, *, secure: bool
 ) -> None:
-    """SameSite=Lax is required, because the issuer's site redirects to the pages."""
+    """SameSite=Lax is necessary, because the redirect comes from the issuer's site."""
     browser.base_url = httpx.URL(site)
     back = await agreed(browser)
     (attempt,) = browser.cookies.jar

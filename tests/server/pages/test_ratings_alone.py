@@ -21,7 +21,7 @@ REFUSED = [{"code": "BAD_ARGUMENT", "field": ["input", "text"]}]
 
 @pytest.fixture(scope="module")
 def lenient(table: Table, tmp_path_factory: pytest.TempPathFactory) -> ASGIApp:
-    """A server that accepts empty texts. Comments with the word spam wait for a moderator."""
+    """An application that allows empty texts. Comments with the word "spam" wait for review."""
     words: Path = tmp_path_factory.mktemp("words") / "words.txt"
     words.write_text("spam\n")
     return app_of(table, allow_empty_text=True, moderation="words", moderation_words=words)
@@ -104,7 +104,7 @@ async def test_pages_and_crawlers_show_ratings_without_text(
         assert len(shown) == 1
     (review,) = (await opened(client, "/products/starred")).linked["review"]
     assert "reviewBody" not in review
-    # A product's page describes the product, and has an empty reply for scripts.
+    # Only the product's page has a description, which is that of the product.
     for address, count in {"/products/starred": 1, "/comments/s1": 0}.items():
         page = await opened(client, address)
         found = [given for _, given in page.elements if given.get("name") == "description"]

@@ -1,4 +1,4 @@
-"""Signing in and out, and the limits of the cookie."""
+"""Sign-in, sign-out, and the limits of the session's cookie."""
 
 import base64
 import time
@@ -217,7 +217,7 @@ async def test_the_link_that_a_demo_prints_signs_in_once_and_expires_after_minut
         for wrong in ("", "x", "é", late.text):
             answer = await visitor.get("/sign-in", params={"code": wrong})
             assert (answer.status_code, "set-cookie" in answer.headers) == (200, False)
-        looked = await visitor.head(link)  # as for the preview of a link
+        looked = await visitor.head(link)  # as a program does that shows a preview of the link
         assert (looked.status_code, "set-cookie" in looked.headers) == (200, False)
         assert (await visitor.get(link)).headers["location"] == "/"
         assert "Signed in as demo" in (await opened(visitor, "/")).text

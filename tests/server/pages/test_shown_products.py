@@ -1,4 +1,4 @@
-"""A product's title, picture and address on the pages, and the allowed hosts of pictures."""
+"""A product's title, picture and address on pages, and the allowed hosts of pictures."""
 
 import httpx
 import pytest

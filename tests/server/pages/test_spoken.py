@@ -1,4 +1,4 @@
-"""Pages in other languages have no English text, also in errors and in errors of the API."""
+"""Pages in other languages contain no English text, even in errors of forms and of the API."""
 
 import re
 from html.parser import HTMLParser
@@ -30,11 +30,11 @@ _SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,}")
 _SHOWN = {"alt", "aria-label", "placeholder", "title", "data-copy", "data-some", "content"}
 
 _AS_IT_IS = {"code", "bdi", "script", "style"}
-"""Elements with names, or with texts for programs."""
+"""Elements with names, or with texts for programs, which have no language."""
 
 
 class Spoken(HTMLParser):
-    """The sentences of a page in the page's language."""
+    """Finds the sentences that a page shows in its own language."""
 
     def __init__(self, page: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The pages' files: one style sheet from all parts, compressed, and cached."""
+"""The pages' files: the style sheet is one file, files are compressed, and browsers cache them."""
 
 import gzip
 import re
@@ -53,7 +53,7 @@ async def test_browsers_cache_the_files_of_a_page(client: httpx.AsyncClient) -> 
 async def test_browsers_revalidate_a_file_at_another_address(
     client: httpx.AsyncClient, below: str
 ) -> None:
-    """A page of another release may link to it, and needs the style sheet too."""
+    """During an update, a page of another release may link to this file."""
     first = await client.get(f"/static/pages/{below}page.js")
     assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache")
     known = {"If-None-Match": first.headers["etag"]}
@@ -74,7 +74,7 @@ async def test_browsers_revalidate_a_file_at_another_address(
 async def test_files_are_sent_compressed(
     client: httpx.AsyncClient, accepted: str, coding: str | None
 ) -> None:
-    """Also for requests with a cookie, because the files contain no secret."""
+    """Even requests with a cookie get compressed files, because files contain no secret."""
     undone = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}[coding]
     asked = {"Accept-Encoding": accepted, "Cookie": "marginalia_jwt=x"}
     for name in ("page.css", "page.js", "products.svg"):

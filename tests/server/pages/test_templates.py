@@ -1,4 +1,4 @@
-"""Templates are compiled with their messages, and the pages' documents can be compiled."""
+"""Templates and their messages are compiled, and the pages' documents can be compiled."""
 
 import jinja2
 import pytest
@@ -25,7 +25,7 @@ SAID = (
     '{{ _("100%% of it") }}',
     '{{ _("100%% of %(it)s", it=name) }}',
 )
-"""Messages in every place of a template, in the catalogues or not."""
+"""Messages in every place of a template. Some are not in the catalogues."""
 
 
 @pytest.mark.parametrize("tag", i18n.LOCALES)
@@ -43,7 +43,7 @@ def test_compiled_messages_equal_the_translated_messages(tag: str, many: int) ->
 
 
 def test_values_in_a_message_are_escaped() -> None:
-    """The exception is HTML that the pages' own code has created."""
+    """Only HTML that the pages' own code created is not escaped."""
     shown = environment("en").from_string('{{ _("%(a)s and %(b)s", a=a, b=b) }}')
     assert shown.render(a="<", b=Markup("<b>")) == "&lt; and <b>"
 
@@ -70,7 +70,9 @@ def test_keys_of_a_dict_take_precedence_over_its_methods() -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_document_of_the_pages_is_compiled(name: str) -> None:
-    """graphql-core would execute a document with more variables in directives, ten times slower."""
+    """With more variables in directives, graphql-core would execute the document, ten
+    times slower.
+    """
     conditions = conditions_in(parse(DOCUMENTS[name]))
     assert conditions is not None
     assert len(conditions) <= MAX_CONDITIONS
@@ -78,6 +80,6 @@ def test_every_document_of_the_pages_is_compiled(name: str) -> None:
 
 @pytest.mark.parametrize("name", [one for one in PLAIN if one != "playground"])
 def test_a_document_is_valid_with_plans_and_without(name: str) -> None:
-    """The playground is only for servers with plans."""
+    """The playground needs plans, so only its document may be invalid without them."""
     assert validate(build_schema()._schema, parse(PLAIN[name])) == []
     assert validate(build_schema(explain=True)._schema, parse(DOCUMENTS[name])) == []

@@ -1,4 +1,4 @@
-"""The trend on a product's page, which is drawn only if analytics has it."""
+"""The trend on a product's page, which is shown only if the analytics store has it."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ async def page(
 
 @pytest.fixture
 async def folder(table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data directory with the exported comments, and no time limit for questions."""
+    """A data directory with exported comments. The time limit of questions is long."""
     monkeypatch.setattr("server.pages.product.TREND_TIMEOUT", 10.0)
     monkeypatch.setattr("server.pages.product._FEWEST_COMMENTS", 3)
     monkeypatch.setattr("server.pages.product._FEWEST_OF_A_MONTH", 1)
@@ -64,7 +64,7 @@ async def test_a_trend_has_a_line_for_consecutive_months_bars_and_a_table(
     answer = await page(table, folder)
     found = Parsed(answer.text)
     lines = [given["d"] for tag, given in found.elements if tag == "path" and "mean" in str(given)]
-    # Five months, 200 units wide each; March has no comment. 5 stars are at 4, 1 star at 96.
+    # Five months, each 200 units wide. March has no comment. 5 stars are at 4, and 1 star at 96.
     assert lines == ["M100.00 15.50L300.00 96.00", "M700.00 50.00L900.00 50.00"]
     volumes = [given for tag, given in found.elements if tag == "rect" and "y" in given]
     assert [(one["x"], one["height"]) for one in volumes] == [
@@ -107,7 +107,7 @@ async def test_a_single_month_is_a_dot_and_the_filter_by_language_applies_to_the
 async def test_few_comments_or_months_have_no_trend(
     table: Table, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    german = await page(table, folder, "?language=de")  # one comment in one month
+    german = await page(table, folder, "?language=de")  # has only one comment
     monkeypatch.setattr("server.pages.product._FEWEST_COMMENTS", len(COMMENTS) + 1)
     for answer in (german, await page(table, folder)):
         assert answer.status_code == 200
@@ -117,7 +117,7 @@ async def test_few_comments_or_months_have_no_trend(
 async def test_a_much_later_comment_does_not_squeeze_the_drawing(
     table: Table, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A single comment after two years without comments is not drawn."""
+    """A single comment after two years is not drawn."""
     monkeypatch.setattr("server.pages.product._FEWEST_OF_A_MONTH", 2)
     late = made(99, 1, 1)._replace(created_at=datetime(2025, 12, 31, tzinfo=UTC))
     many = [made(number, number % 4 + 1, 4) for number in range(20)]

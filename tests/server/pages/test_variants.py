@@ -40,7 +40,7 @@ async def test_all_variants_are_one_list_with_the_variant_of_each_comment(
     assert "3 comments match" in every.text
     assert ("meta", {"name": "robots", "content": "noindex"}) in every.elements
     assert ("input", {"type": "hidden", "name": "variants", "value": "all"}) in every.elements
-    # The heading and the JSON-LD have the rating of this product only.
+    # The heading and the JSON-LD of each product have only its own rating.
     assert "4.0 from 2 comments" in every.text
     found = {product["@id"]: product for product in every.linked["@graph"]}
     assert found.keys() == {f"{SITE}/products/{product}" for product in GROUP}

@@ -1,4 +1,4 @@
-"""The buttons of helpful votes, and a product's most helpful comments, on pages without scripts."""
+"""Helpful votes without scripts: the buttons, and the most helpful comments of a product."""
 
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from tests.server.applications import app_of
 from tests.server.pages.conftest import COMMENT, client_of, jwt_of, numbered, opened, stored
 
 ODD = "lid & spout/2"
-"""The id of a comment that must be escaped in addresses and HTML."""
+"""An id that must be escaped in addresses and in HTML."""
 
 JSON = {"Accept": "application/json"}
 
@@ -33,7 +33,7 @@ async def comments(table: Table) -> None:
 
 
 async def buttons(client: httpx.AsyncClient, address: str) -> dict[str, tuple[str, str]]:
-    """Return the name and the pressed state of each comment's button on a page."""
+    """Return the name and aria-pressed of each comment's button on a page."""
     page = await opened(client, address)
     found = [given for tag, given in page.elements if tag == "button" and "aria-pressed" in given]
     assert all(given["form"] == "votes" for given in found)
@@ -41,7 +41,7 @@ async def buttons(client: httpx.AsyncClient, address: str) -> dict[str, tuple[st
 
 
 async def send(client: httpx.AsyncClient, address: str, **fields: str) -> httpx.Response:
-    """Send the form of a page as its button does."""
+    """Send the form of a page with ``fields``, as a button does."""
     page = await opened(client, address)
     form = {name: page.fields()[name] for name in ("form_key", "next")}
     return await client.post("/votes", data=form | fields)
@@ -123,7 +123,7 @@ async def test_the_first_page_shows_the_most_helpful_comments(
     await stored(table, [one._replace(votes_before=n % 7) for n, one in enumerate(helped)])
     page = await opened(client, "/products/helped")
     links = [given["href"] for text, given in page.anchors if "Read the comment" in text]
-    # Of 0 to 24, number 13 and 20 have 6 votes; 20 and 15 are rated 1, 13 is rated 4.
+    # Comments 13 and 20 have 6 votes. Number 13 is rated 4, and number 20 is rated 1.
     assert links == ["/comments/helped-00013", "/comments/helped-00020"]
     assert "Most helpful positive comment" in page.text
     for other in ("?rating=1", "?order=helpful", "?page=last", "?language=en"):

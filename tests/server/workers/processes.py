@@ -22,14 +22,14 @@ def workers_of(server: Served) -> list[psutil.Process]:
 
 
 async def another(server: Served, gone: psutil.Process, count: int) -> psutil.Process:
-    """Wait until there are ``count`` workers, without ``gone``. Return the newest worker."""
+    """Wait until there are ``count`` workers, none of them ``gone``. Return the newest worker."""
     return (await others(server, [gone], count))[-1]
 
 
 async def others(
     server: Served, gone: Collection[psutil.Process], count: int = 2
 ) -> list[psutil.Process]:
-    """Wait until there are ``count`` workers, and none of ``gone``. Return the workers."""
+    """Wait until there are ``count`` workers, none of them among ``gone``. Return the workers."""
     async with asyncio.timeout(120):
         while set(gone) & set(now := workers_of(server)) or len(now) != count:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -49,14 +49,14 @@ async def logged(server: Served, sentence: str, times: int = 1) -> None:
 
 
 def complaints(errors: str) -> list[str]:
-    """Return a server's log without the line on workers without Redis."""
+    """Return the lines of a server's log, except the one about workers without Redis."""
     lines = [line.partition("] ")[2] for line in errors.splitlines()]
     return [line for line in lines if not line.startswith("Live comments are off")]
 
 
 @asynccontextmanager
 async def clients_of(server: Served, count: int) -> AsyncIterator[list[httpx.AsyncClient]]:
-    """Connect clients with one connection each, to the workers in turn."""
+    """Open clients with one connection each. The workers get the connections in turn."""
     workers = workers_of(server)
     async with AsyncExitStack() as stack:
         opened = []
@@ -70,14 +70,14 @@ async def clients_of(server: Served, count: int) -> AsyncIterator[list[httpx.Asy
 async def _client_of(
     server: Served, chosen: psutil.Process, workers: Collection[psutil.Process]
 ) -> httpx.AsyncClient:
-    """Connect a client to a worker, which may still be starting."""
+    """Return a client with a connection to the worker ``chosen``, which may still be starting."""
     paused = [worker for worker in workers if worker != chosen]
     limits = httpx.Limits(max_connections=1)
     while True:
         client = httpx.AsyncClient(
             base_url=server.url, headers=bearer("ana"), limits=limits, timeout=60
         )
-        for worker in paused:  # the kernel could choose any of the workers
+        for worker in paused:  # otherwise the kernel could give the connection to another worker
             worker.suspend()
         try:
             assert (await client.get("/health/live", timeout=2)).is_success
@@ -85,7 +85,7 @@ async def _client_of(
             await client.aclose()
         else:
             return client
-        finally:  # before a watchdog prints that its process was stopped
+        finally:  # soon enough that no watchdog reports that its process was stopped
             for worker in paused:
                 worker.resume()
         await asyncio.sleep(1)

@@ -1,4 +1,6 @@
-"""A small ``make trial NAME=processes``: two servers over one table, one with two workers."""
+"""A short ``make trial NAME=processes``: two servers with one table, one of them with two
+workers.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""SIGHUP replaces the workers one by one. Only clients of subscriptions must reconnect."""
+"""SIGHUP replaces the workers one by one. Only clients of subscriptions must connect again."""
 
 import asyncio
 import os
@@ -36,14 +36,17 @@ ALL = "All 2 workers were replaced."
 
 
 async def replaced(server: Served) -> list[psutil.Process]:
-    """Replace the workers. Return the new ones when the old ones have ended."""
+    """Replace the workers, and wait until the old ones have ended. Return the new workers."""
     old = workers_of(server)
     server.process.send_signal(signal.SIGHUP)
     return await others(server, old)
 
 
 class Client:
-    """Adds comments on one connection, until the server announces that it closes the connection."""
+    """Adds comments on one connection.
+
+    If the server announces its end, a new connection is opened.
+    """
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -57,7 +60,8 @@ class Client:
         reader, writer = await asyncio.open_connection(*place)
         answered = time.monotonic()
         while not ended.is_set():
-            # A pause of a second ends a connection. A busy machine makes pauses longer.
+            # The server may close a connection after a second. On a busy machine, pauses are
+            # longer.
             if self._closed or reader.at_eof() or time.monotonic() - answered > 0.5:
                 writer.close()
                 reader, writer = await asyncio.open_connection(*place)
@@ -91,7 +95,10 @@ class Client:
 
 
 async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio.Semaphore) -> None:
-    """Receive added comments, and continue at another worker when the connection ends."""
+    """Receive events of added comments.
+
+    After the end of a connection, continue at another worker.
+    """
     after = None
     while True:
         try:
@@ -105,13 +112,13 @@ async def listen(server: Served, transport: Any, seen: list[str], ready: asyncio
                         seen.append(event["commentEdge"]["node"]["text"])
         except (ConnectionClosed, ConnectionError, InvalidMessage, httpx.TransportError):
             pass
-        except TypeError:  # the last event has an error and no data: the server stops
+        except TypeError:  # an error without data, because the server stops
             assert after is not None
 
 
 @NEEDS_REDIS
 async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -> None:
-    """Connections stay open, and listeners miss no event and receive none twice."""
+    """Other connections stay open. Listeners receive every event once."""
     with redis_server() as redis, served(tmp_path, *TWO, "--redis-url", redis.url) as server:
         heard: list[list[str]] = [[], [], [], []]
         ready = asyncio.Semaphore(0)
@@ -145,10 +152,10 @@ async def test_no_request_fails_while_all_workers_are_replaced(tmp_path: Path) -
 
 
 async def test_if_new_workers_cannot_start_the_old_workers_continue(tmp_path: Path) -> None:
-    """First the new settings are invalid, then the new code, then a signal kills new workers.
+    """First the settings are invalid, then the code, then a signal kills each new worker.
 
-    The server waits longer before each start of a worker that died. The other worker serves
-    meanwhile. A killed server takes its workers and its engine along.
+    A worker that died is started again after a longer pause each time. Meanwhile the other worker
+    serves. If the server is killed, its workers and its engine end too.
     """
     nameless = 35
     code = tmp_path / "code"

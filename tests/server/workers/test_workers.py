@@ -1,4 +1,4 @@
-"""``serve --workers``: clients see two processes as one server."""
+"""``serve --workers``: to clients, two processes are one server."""
 
 import asyncio
 import os
@@ -21,9 +21,9 @@ TWO = ("--workers", "2", "--rate-limit", "off")
 async def test_a_killed_worker_is_replaced_and_no_acknowledged_write_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SIGTERM ends the server after the requests in flight.
+    """SIGTERM ends the server after its running requests.
 
-    A worker imports the installed package, not a module of the current directory.
+    A worker imports the installed package, not a module in the current directory.
     """
     (tmp_path / "server.py").write_text("raise SystemExit('not what is installed')")
     monkeypatch.chdir(tmp_path)
@@ -31,13 +31,13 @@ async def test_a_killed_worker_is_replaced_and_no_acknowledged_write_is_lost(
         first, second = workers_of(server)
         async with client_of(server) as client:
             acknowledged = await add_all(client, list(range(COMMENTS)), {20: first.kill})
-            # The other worker continued to serve.
+            # The other worker continues to serve.
             assert COMMENTS // 2 <= len(acknowledged) <= COMMENTS
         assert await another(server, first, 2) not in {first, second}
         assert second.is_running()
         await verify(server, acknowledged)
         family = [server.engine(), *workers_of(server)]
-        async with clients_of(server, 4) as clients:  # each worker accepts two of them
+        async with clients_of(server, 4) as clients:  # each of the two workers accepts two
             adding = [asyncio.create_task(add_comment(one, "in flight")) for one in clients]
             await asyncio.wait(adding, return_when=asyncio.FIRST_COMPLETED)
             server.process.send_signal(signal.SIGTERM)

@@ -126,7 +126,7 @@ def test_a_request_of_a_client_that_has_left_is_cancelled(tmp_path: Path) -> Non
                 client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, without_a_word)
                 client.sendall(LISTEN)
         answer = b""
-        # the server may still be closing the streams of the last clients
+        # The server may still be closing the streams of the last clients.
         while b" 200 " not in answer:
             with socket.create_connection(where, timeout=60) as client:
                 client.sendall(LISTEN)
