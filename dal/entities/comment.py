@@ -124,8 +124,8 @@ def comment_in(item: Item | None) -> Comment | None:
     """Return the published comment that a table item stores; None for all other items.
 
     The result is also None for an unpublished comment, for the tombstone of a deleted comment, and
-    for an item that cannot be decoded. All reads of table items use this
-    function, so a comment that cannot be shown is not counted either.
+    for an item that cannot be decoded. Reads by id and the counters both use this function, so a
+    comment that cannot be shown is not counted either.
     """
     if item is None or STATE in item or not is_comment(item):
         return None

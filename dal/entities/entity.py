@@ -37,7 +37,8 @@ class Entity(Generic[Model]):
       residual filter).
     * ``positions`` has a function for each order in which lists are sorted. The function returns an
       object's position, or None if no list in this order contains the object.
-    * ``indexes``: the first of these indexes contains every item of this kind.
+    * ``indexes``: ``decode`` and ``unchanged`` need a first index that contains every item of this
+      kind. Cases and standings have no such index, so only ``decode_row`` decodes them.
     * ``attributes`` returns the attributes of the object's item, without keys.
     """
 
@@ -47,7 +48,8 @@ class Entity(Generic[Model]):
     indexes: tuple[Index, ...]
     attributes: Callable[[Model], Item]
     decode_row: Callable[[Row], Model]
-    """Decodes a row of any index. The index's key attributes are not in the row."""
+    """Decodes a row of any index. Fields that the index does not project are in the row's position
+    or in its ``values``."""
     marks: tuple[str, ...] = ()
     """Attributes of the item that ``encode`` does not write. A conditional update compares them
     too."""

@@ -35,7 +35,7 @@ _DIGITS = 32
 def comment_id(username: str, idempotency_key: str) -> str:
     """Return the id of the comment that an author adds with an idempotency key.
 
-    Two authors with equal keys get different ids. A comment without a key never has such an id.
+    Two authors with equal keys get different ids.
     """
     return _hash(["comment", username, idempotency_key])
 

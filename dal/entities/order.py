@@ -71,7 +71,7 @@ def is_order(key: Item) -> bool:
 
 
 def purchases(order: Order) -> list[Item]:
-    """Return a proof of purchase for each product of a delivered order; none for other orders."""
+    """Return a proof of purchase for each product of an order, if the order is delivered."""
     if order.status is not OrderStatus.DELIVERED:
         return []
     products = dict.fromkeys(line.product_id for line in order.lines)

@@ -55,7 +55,7 @@ def standing_in(item: Item) -> Standing:
 
 
 def permission_in(items: Iterable[Item]) -> Permission:
-    """Return what a user may write. ``items`` are the user's standing and purchase, if any."""
+    """Return what a user may write, by the user's standing and purchase among ``items``."""
     standings, bought = [], False
     for item in items:
         if is_standing(item):

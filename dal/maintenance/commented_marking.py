@@ -9,8 +9,8 @@
 3. The command writes ``on`` to the maintenance item. Servers treat ``on`` and ``marking`` alike.
 
 An interrupted command continues when it is run again. If the limit is turned off, the reservations
-stay in the table, and the next marking corrects them. ``Names`` corrects reservations that another
-program has made wrong.
+stay in the table, and the next marking corrects them. ``Names`` corrects reservations that are
+wrong because another program or a server without the limit has written comments.
 """
 
 from collections.abc import Collection, Sequence
@@ -64,7 +64,7 @@ async def switch_on(
 
     The older comments are not changed. Raises NoTransactionsError if the endpoint does not support
     transactions. Raises StoreRefusedError during a rebuild or an upgrade. Raises ConflictError if
-    another command has turned the limit off meanwhile.
+    another command has changed the maintenance mode meanwhile.
     """
     store = MaintenanceStore(table)
     state = await store.read()
@@ -89,7 +89,10 @@ async def switch_on(
 
 
 async def switch_off(table: Table) -> None:
-    """Allow any number of comments per user and product."""
+    """Allow any number of comments per user and product.
+
+    Raises StoreRefusedError during a rebuild or an upgrade.
+    """
     store = MaintenanceStore(table)
     state = await store.read()
     if state.one_per_person is not OnePerPerson.OFF:
@@ -108,7 +111,10 @@ class Names:
         self.removed = 0
 
     async def correct(self) -> None:
-        """Write missing reservations, and remove reservations of deleted comments."""
+        """Write missing reservations, and remove reservations of deleted comments.
+
+        This method changes nothing unless the limit is on.
+        """
         if (await MaintenanceStore(self._table).read()).one_per_person is not OnePerPerson.ON:
             return
         further: set[str] = set()

@@ -281,7 +281,10 @@ class Erasure:
         return kept | packed(without_name(unpacked(item)))
 
     async def _erase_comment(self, item: Item) -> None:
-        """Delete or rename a comment or a submission. A deletion removes case and votes first."""
+        """Delete or rename a comment or a submission.
+
+        A deletion removes the comment's case, reports and votes first.
+        """
         comment_id = unescape(item["PK"]["S"].partition("#")[2])
         deletes = self._choices.comments == "delete"
 

@@ -64,7 +64,7 @@ class ExportPage:
 
     objects: Mapping[str, list[Any]]
     unreadable: dict[str, int]
-    """For each kind, the number of items that have its keys but could not be decoded."""
+    """For each kind, the number of items with keys of this kind that could not be decoded."""
     left_out: int
     """The number of unpublished comments that are not exported."""
     items: int

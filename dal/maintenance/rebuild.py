@@ -209,5 +209,6 @@ async def _copy(table: Table, announced: Maintenance, keys: Sequence[Item]) -> N
                 "Another command ended this rebuild: run `marginalia stats verify`."
             ) from None
         raise ConflictError(
-            "Other writes keep changing the counters of the same product."
+            "Other writes keep changing the counters of the same product: run the same command "
+            "again."
         ) from None

@@ -148,9 +148,9 @@ async def upgrade(
 ) -> Upgraded:
     """Upgrade a table to the layout of this version while servers run.
 
-    Raises StoreRefusedError, before any change, if DynamoDB cannot do the whole upgrade or the
-    endpoint does not support transactions. No rebuild can start while the upgrade adds keys to
-    items.
+    Raises StoreRefusedError, before any change, if DynamoDB cannot do the whole upgrade, a rebuild
+    runs, or the endpoint does not support transactions. No rebuild can start while the upgrade adds
+    attributes to items.
     """
     description = await admin.describe(table)
     if not has_declared_keys(description):

@@ -8,8 +8,8 @@ table again. Verification reports only differences that have the same amount in 
 Verification also corrects data that a killed process has left incomplete. It corrects products'
 places on the leaderboards, which normally change some seconds after the counts. Verification opens
 and closes the cases of reported comments. It stores the numbers of helpful votes in comments, and
-removes the cases and votes of deleted comments. If the table allows only one comment per user and
-product, another scan corrects the reservations (see ``dal.entities.commented``).
+removes the cases, reports and votes of deleted comments. If the table allows only one comment per
+user and product, further scans correct the reservations (see ``dal.entities.commented``).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from dal.statistics.helpful import HelpfulFolds
 from dal.table.items import Item
 
 PASSES = 3
-"""Maximum number of scans."""
+"""Maximum number of scans that compare the statistics."""
 
 PAUSE_SECONDS = 1.0
 """Seconds between two scans."""

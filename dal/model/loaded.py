@@ -1,7 +1,7 @@
 """Comments from files: the values of a row, and how a load combines them with the stored comment.
 
-If a row does not contain the state, the moderator's decision, the reply or the photos, a load keeps
-the stored ones.
+If a row does not contain the state, the moderator's decision, the reply, the votes or the photos, a
+load keeps the stored ones.
 """
 
 from collections.abc import Mapping
@@ -94,7 +94,7 @@ def _versioned(comment: Comment, there: Comment | Submission, now: datetime) -> 
 
 
 CommentRow: TypeAlias = Comment | LoadedComment
-"""A row of a file. A plain ``Comment`` is a row without any of the fields in ``_KEPT``."""
+"""A row of a file. A plain ``Comment`` is a row without a state and without ``_KEPT`` fields."""
 
 
 def loaded(row: CommentRow) -> LoadedComment:

@@ -43,9 +43,10 @@ class ReasonCount:
 
 @dataclass(frozen=True, slots=True)
 class CommentReports:
-    """The first MOST_READ reports of a comment, oldest first.
+    """Up to MOST_READ reports of a comment, oldest first.
 
-    ``complete`` is False if there may be more reports.
+    ``complete`` is False if there may be more reports. The reports are then those of the first
+    users by name, not the oldest reports.
     """
 
     reports: Sequence[Report]

@@ -86,7 +86,10 @@ def identifier(argument: str, value: str) -> str:
 
 
 def name(argument: str, value: str) -> str:
-    """Return ``value`` if it is valid as a display name: an identifier with a visible character."""
+    """Return ``value`` without spaces at its ends, if it is valid as a display name.
+
+    A display name is an identifier with a visible character.
+    """
     return identifier(argument, _stated(argument, value.strip()))
 
 
@@ -213,6 +216,10 @@ def _measured(argument: str, value: str, most: int) -> str:
 
 
 def _characters(argument: str, value: str, most: int) -> str:
+    """Return ``value`` without control characters, if it has at most ``most`` characters.
+
+    Characters that change the direction of text are removed too. A surrogate is invalid.
+    """
     value = _HIDDEN.sub("", _measured(argument, value, most))
     try:
         value.encode()
@@ -222,7 +229,7 @@ def _characters(argument: str, value: str, most: int) -> str:
 
 
 def instant(argument: str, value: datetime) -> datetime:
-    """Return ``value`` in UTC. A time without a zone is taken as UTC."""
+    """Return ``value`` in UTC. A time without a zone is a time in UTC."""
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
     except OverflowError:

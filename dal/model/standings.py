@@ -1,7 +1,4 @@
-"""A user's standing: what the user may write.
-
-The standing depends on moderators' blocks of the user and on the user's purchases.
-"""
+"""Facts that decide what a user may write: blocks, a running erasure, and purchases."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,7 +18,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """The facts that decide whether a user's new comment on a product is accepted and published."""
+    """The facts that decide whether a server accepts and publishes what a user writes."""
 
     blocked: bool
     erasing: bool

@@ -2,9 +2,9 @@
 
 ``BulkWriter`` writes comments together with their counters, which are exact after each transaction.
 It sorts the comments by product and language, so that each transaction changes few counters.
-Transactions on the same counters run one after another. All other transactions run in parallel.
-Each comment is written on condition that its item has not changed since it was read. So the
-counters equal the comments in the table even after an interruption. In the maintenance mode
+Transactions on the same counters run one after another. Of all other transactions, AT_ONCE run in
+parallel. Each comment is written on condition that its item has not changed since it was read. So
+the counters equal the comments in the table even after an interruption. In the maintenance mode
 ``stream``, each comment is a separate write, and the follower changes the counters.
 """
 
@@ -33,7 +33,7 @@ AT_ONCE = 2
 """Number of transactions that one call runs in parallel."""
 
 _ITEMS_AT_ONCE = 400
-"""Number of items in one read. The items that differ are written before the next read."""
+"""Number of items that are read together. Those that differ are written before the next read."""
 
 
 class Outcome(NamedTuple):
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The number of objects that are stored after the write."""
+        """The number of objects that the table has after the write: all except the refused ones."""
         return self.new + self.changed + self.unchanged
 
 
@@ -195,7 +195,7 @@ class BulkWriter:
     async def _refused(self, changes: Sequence[CommentChange]) -> Collection[str]:
         """Return the ids of the comments whose authors have another comment on the product.
 
-        Also set ``elsewhere`` in each change whose comment does not have its author's reservation.
+        Also set ``elsewhere`` in each change: whether its stored comment has no reservation.
         """
         moves = [change for change in changes if change.naming]
         after = [one for change in moves if (one := stored(change.image)) is not None]
@@ -241,7 +241,7 @@ def chains(rows: Iterable[LoadedComment]) -> list[list[list[LoadedComment]]]:
 
 
 def _actions(of_product: Sequence[LoadedComment]) -> int:
-    """Return the number of actions in a transaction, including those on a rebuild's counters."""
+    """Return the number of actions that write these comments, including a rebuild's counters."""
     return len(of_product) + 2 * len({one.comment.language for one in of_product})
 
 

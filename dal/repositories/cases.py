@@ -61,10 +61,11 @@ class StoredCase:
         return {"Put": {"Item": CASE.encode(case), **as_read}}
 
     def corrected(self, *, hidden: bool) -> Case:
-        """Return the case with its right state.
+        """Return the case as it should be.
 
-        The case is open if a report is newer than the latest decision. Otherwise the case is
-        closed.
+        The case is open if a report is newer than the latest decision. Otherwise it is closed,
+        except if some reports were not read: then it stays as it is. ``hidden`` is whether the
+        comment is unpublished.
         """
         opened_at = self.case.opened_at
         if self.undecided:
@@ -104,9 +105,10 @@ async def write_case(table: Table, read: StoredCase, case: Case) -> None:
 async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
     """Open the case if a report is newer than the latest decision; otherwise close the case.
 
-    ``hidden`` is True if the comment is unpublished. With None, the case keeps its value. Return 1
-    if this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a user
-    reports the comment between the read and the write, the next read finds this report.
+    ``hidden`` is whether the comment is unpublished; with None, the case keeps its ``hidden``.
+    Return 1 if this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a
+    user reports the comment between the read and the write, the next read finds this report. Raises
+    ConflictError if other requests keep changing the case.
     """
     rows = 0
 
@@ -157,9 +159,10 @@ def _readable(items: Iterable[Item]) -> Iterator[tuple[Item, Case]]:
 class Cases:
     """Corrects cases after a scan, because a killed process can leave a wrong case.
 
-    This class removes the cases of deleted comments. It opens the cases of comments with reports
-    after the latest decision, and closes or hides other cases. ``opened``, ``closed`` and
-    ``removed`` count the corrected cases.
+    This class opens the cases of comments with reports after the latest decision, and closes other
+    cases. It hides the cases of unpublished comments, and removes the cases, reports and votes of
+    deleted comments. ``opened`` counts the comments that are added to the queue, ``closed`` the
+    comments that leave it, and ``removed`` the deleted comments.
     """
 
     def __init__(self, table: Table) -> None:
@@ -169,9 +172,10 @@ class Cases:
         self.removed = 0
 
     async def correct(self, comment_ids: Iterable[str]) -> None:
-        """Open, close or remove cases.
+        """Correct the cases of these comments.
 
-        ``comment_ids`` are all comments that have a report or a decision.
+        ``comment_ids`` must include each comment that has a report or a decision, and each deleted
+        comment that still has votes.
         """
         for some in batched(sorted(comment_ids), _AT_ONCE):
             items = await self._table.get_many([comment_key(one) for one in some])

@@ -53,7 +53,7 @@ ends the wait."""
 
 
 class CommentWriter:
-    """All writes of comments. Each write calls ``written`` with the ids of its products."""
+    """Writes comments. Each write calls ``written`` with the products whose counters it changes."""
 
     def __init__(
         self,
@@ -82,8 +82,9 @@ class CommentWriter:
         add with the same key returns the first comment, in its present state. Raises
         IdempotencyKeyReusedError if the second add has other contents, and NotFoundError if the
         first comment was deleted. If ``dated`` is False, the comment gets the time of the write.
-        Raises AlreadyCommentedError if the table allows one comment per person and product, and the
-        author has another comment on the product.
+        Raises AlreadyExistsError if another comment has the same id. Raises AlreadyCommentedError
+        if the table allows one comment per person and product, and the author has another comment
+        on the product.
         """
         mark: Item = {}
         if idempotency_key is not None:
@@ -185,7 +186,7 @@ class CommentWriter:
     async def rewrite(
         self, comment_id: str, step: Callable[[Item, Stored], CommentChange | None]
     ) -> Stored | None:
-        """Change an item by ``step``, and return the new comment or submission.
+        """Change an item by ``step``. Return the new comment or submission; None if it is deleted.
 
         ``step`` receives the item, read consistently, and its comment or submission. ``step``
         returns the change, or None to write nothing. If another request changes the item meanwhile,
@@ -288,7 +289,7 @@ class CommentWriter:
 def written(one: Stored | None) -> Written:
     """Return the result of a write: a published comment with its position, or a submission.
 
-    A submission has no position, because no list shows it.
+    A submission has no position, because no list of published comments contains it.
     """
     assert one is not None  # noqa: S101 - it was written
     return Edge(one, comment_position(one)) if isinstance(one, Comment) else one

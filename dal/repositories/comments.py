@@ -122,8 +122,9 @@ class CommentRepository(CommentWriter):
     async def page(self, selection: Selection, cut: Slice, since: Hashable = None) -> Page[Comment]:
         """Return one page of a selection's comments.
 
-        Simultaneous requests with the same ``since`` share one read. ``since`` is a position in the
-        log of comment events. So the shared page contains all changes up to this position.
+        Simultaneous requests for the same page with the same ``since`` share one read. ``since`` is
+        a position in the log of comment events. The shared page contains all changes up to this
+        position.
         """
         pages = self._pages if selection.order is None else self._in_order
         read = partial(pages.read, _query_of(selection), cut)
@@ -137,7 +138,7 @@ class CommentRepository(CommentWriter):
         return await self._by_author.read(selection.query(), cut)
 
     async def newest_of_author(self, username: str) -> Comment | None:
-        """Return an author's newest comment, by one Query of one row."""
+        """Return an author's newest comment, by one Query of one row; None without comments."""
         page = await self.page_of_author(AuthorSelection(username), Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
@@ -164,7 +165,7 @@ class CommentRepository(CommentWriter):
         return replace(page, stats=stats, total_count=total)
 
     async def newest(self, selection: Selection) -> Comment | None:
-        """Return the newest comment of a selection."""
+        """Return the newest comment of a selection; None if it selects no comment."""
         page = await self.page(selection, Slice(limit=1))
         return page.nodes[0] if page.edges else None
 
@@ -190,9 +191,9 @@ class CommentRepository(CommentWriter):
         return CommentStatistics.together(await in_parallel(reads)).count(query)
 
     async def counted(self) -> bool:
-        """Return whether the table's counters are correct.
+        """Return whether the table has counters.
 
-        In the maintenance mode ``stream``, they are correct only after a rebuild.
+        In the maintenance mode ``stream``, it has counters only after a rebuild.
         """
         return await self._maintenance.counted()
 

@@ -1,9 +1,9 @@
 """Items that servers need themselves: trusted documents, and marks of finished work.
 
 A trusted document is a GraphQL text with the id that clients send instead of the text. All
-documents are in one partition. A server reads their ids when it starts, and needs one more read for
-a document that is added later. Each text is also stored by its SHA-256, so that a server finds a
-text without its id.
+documents are in one partition. A server reads all documents when it starts, and needs one more read
+for a document that is added later. Each text is also stored by its SHA-256, so that a server finds
+a text without its id.
 """
 
 import re
@@ -26,7 +26,7 @@ _SHA_256 = re.compile("[0-9a-f]{64}")
 
 
 class DocumentRepository:
-    """Reads and writes trusted documents. The text of an id never changes."""
+    """Reads and writes trusted documents. Callers must not change the text of an id."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -38,7 +38,10 @@ class DocumentRepository:
         await self._table.put_many([{**key, "data": {"S": text}} for key, text in keys])
 
     async def text(self, document_id: str) -> str | None:
-        """Return the text with an id or a SHA-256. Raise InvalidArgumentError for an invalid id."""
+        """Return the text with an id or a SHA-256; None if there is none.
+
+        Raise InvalidArgumentError for an invalid id.
+        """
         item = await self._table.get(_key(document_id))
         if item is None and _SHA_256.fullmatch(document_id):
             item = await self._table.get(_hash_key(document_id))

@@ -88,7 +88,7 @@ class ModerationRepository:
         return await self._queue.read(query_of(_PENDING), cut)
 
     async def queue_length(self, kind: QueueKind) -> int | None:
-        """Return the number of rows of a queue; None if one of its shards has more than 500."""
+        """Return the number of rows of a queue; None if one of its shards has 500 or more."""
         partitions = [QUEUE.partition_of({"state": kind}, shard) for shard in range(QUEUE.shards)]
         counts = await in_parallel(
             [
@@ -101,9 +101,9 @@ class ModerationRepository:
     async def approve(self, comment_id: str, seen: datetime, by: str) -> Edge[Comment]:
         """Publish a submission if its text still has the version ``seen``. ``by`` is the moderator.
 
-        If the comment is published already, only its open case, if any, is closed. Raises
-        NotFoundError if there is neither a submission nor a comment, and ConflictError if the
-        author has edited the text.
+        If the comment is published already, the method only closes its case, if the case is open.
+        Raises NotFoundError if there is neither a submission nor a comment, and ConflictError if
+        the author has edited the text.
         """
 
         async def attempt() -> Comment | None:

@@ -1,8 +1,8 @@
 """Finds the comment that a person has on a product, by the person's reservation.
 
-A reservation is an item with the id of the comment that a person has on a product. The comment may
-be deleted already: a server that has not yet read that the table allows only one comment per person
-deletes a comment without its reservation. The next add removes such a reservation.
+A reservation is an item with the id of the comment that a person has on a product. A reservation
+can remain after its comment was deleted, because some seconds pass until every server has read that
+the table allows only one comment per person. The next add removes such a reservation.
 """
 
 from collections.abc import Sequence
@@ -78,7 +78,9 @@ async def unnamed_among(table: Table, comments: Sequence[Comment | Submission]) 
 
 
 def same_owner(key: Item, held: Item | None) -> Action:
-    """Return the check that the item of the comment ``held`` still has the same author and product.
+    """Return the check that the comment's item ``held`` still has the same author and product.
+
+    If ``held`` is None, the check is that the table still has no item with this key.
 
     An unpublished comment stores its product in ``data``, so ``data`` is compared. The item of a
     published comment has its author and its product in the keys of indexes.

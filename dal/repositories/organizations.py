@@ -171,12 +171,15 @@ class OrganizationRepository:
     async def _staying(
         self, user: OrganizationUser, new: UserType | None, by: str | None
     ) -> str | None:
-        """Return the user who must still be an admin when the write happens; None for staff."""
+        """Return the user who must still be an admin when the write happens.
+
+        None for staff, and for a member who leaves the organisation.
+        """
         if by != user.username:
             return by
         if user.type is UserType.ADMIN:
             return await self._other_admin(user)
-        if new is None:  # a member leaves, which needs no admin
+        if new is None:  # a member leaves
             return None
         raise errors.NotFoundError(_NO_ADMIN)
 

@@ -1,9 +1,9 @@
 """Uploads of photos: browsers send files to a bucket of S3, and comments get copies of them.
 
-A form uploads one file to ``uploads/<user>/<id>.<ext>``. When a comment is saved, the file is
-copied to ``photos/<user>/<id>-<ETag>.<ext>``, and the comment gets the address of the copy. So the
-author cannot replace a photo that a moderator has approved, and a rule of the bucket can delete
-everything below ``uploads/`` after a day.
+A form uploads one file to ``uploads/<user>/<id>.<ext>``; ``<user>`` is a hash of the user's id.
+When a comment is saved, the file is copied to ``photos/<user>/<id>-<ETag>.<ext>``, and the comment
+gets the address of the copy. So the author cannot replace a photo that a moderator has approved,
+and a rule of the bucket can delete everything below ``uploads/`` after a day.
 """
 
 import hashlib
@@ -30,6 +30,7 @@ CONTENT_TYPES: Mapping[str, str] = {
 contain scripts."""
 
 _SECONDS = 600
+"""Seconds for which a form is valid."""
 
 _UPLOAD = re.compile(
     rf"uploads/([0-9a-f]{{32}}/[0-9a-f]{{32}})\.({'|'.join(CONTENT_TYPES.values())})"
@@ -41,7 +42,7 @@ class NoUploadsError(DalError):
     """The server has no bucket for uploads."""
 
     def __init__(self) -> None:
-        super().__init__("This server does not take uploads: give photos by their URLs.")
+        super().__init__("This server does not accept uploads: send the URLs of photos instead.")
 
 
 class FileStore(Protocol):
@@ -66,7 +67,7 @@ class UploadForm:
     url: str
     fields: Mapping[str, str]
     photo_url: str
-    """The address to give to ``addComment`` after the upload."""
+    """The photo's URL for ``addComment`` or ``updateComment`` after the upload."""
     expires_at: datetime
     max_bytes: int = MAX_UPLOAD
 
@@ -135,7 +136,7 @@ class PhotoUploads:
         )
 
     def _may_be_upload(self, url: str) -> bool:
-        """Return whether an address may show an upload, perhaps in another spelling.
+        """Return whether an address may be that of an upload, perhaps in another spelling.
 
         A photo with such an address must be refused, because its author could replace the file
         after a moderator has approved the photo.

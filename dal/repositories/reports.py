@@ -134,7 +134,11 @@ class ReportRepository:
             await write_case(self._table, stored, case)
 
     async def _dated_after(self, decision: Decision, report: Report) -> Report:
-        """Give a report a later date if a decision came between the report's date and its write."""
+        """Store a report again with a date after the decision, and return it.
+
+        The decision came between the report's first date and its first write, so it did not
+        consider the report.
+        """
         dated = replace(report, at=decision.at + timedelta(microseconds=1))
         await self._table.write([{"Put": {"Item": encode_report(dated)}}])
         return dated
@@ -162,7 +166,7 @@ class ReportRepository:
 
 
 class _PublishedRows:
-    """Reads rows of open cases whose comments are published. Has the methods of ``Executor``."""
+    """Reads rows of open cases whose comments are published. ``PageReader`` calls its methods."""
 
     def __init__(self, table: Table, executor: Executor) -> None:
         self._table, self._executor = table, executor

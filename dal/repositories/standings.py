@@ -44,7 +44,7 @@ class StandingRepository:
         return permission_in(await self._table.get_many(keys, consistent=False))
 
     async def block(self, username: str, reason: str, by: str | None) -> Block:
-        """Block a user. ``by`` is a moderator; None for a command.
+        """Block a user. ``by`` is the moderator; None if an operator's command blocks the user.
 
         If the user is blocked for the same reason already, nothing changes.
         """
@@ -59,7 +59,7 @@ class StandingRepository:
         return (await self.rewrite(username, blocked)).block or block
 
     async def unblock(self, username: str) -> None:
-        """End the block of a user. The user's texts that wait still need a moderator's decision."""
+        """End the block of a user. Comments that already wait still need a moderator's decision."""
         await self.rewrite(username, lambda standing: replace(standing, block=None))
 
     async def blocked(self, cut: Slice) -> Page[Block]:

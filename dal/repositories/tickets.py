@@ -38,9 +38,8 @@ class TicketSelection:
     def query(self) -> Query:
         """Return the query of this selection.
 
-        A filter with both statuses is the same as no filter.
-
-        Each status of an organisation's tickets has its own partition.
+        A filter with both statuses is the same as no filter. The tickets of an organisation have a
+        partition for each status, so a query without a username always filters by status.
         """
         names = self.organization
         filters = {"organization": frozenset({names}) if isinstance(names, str) else names}

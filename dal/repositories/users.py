@@ -52,7 +52,10 @@ class UserRepository:
         return await overwrite(self._table, items)
 
     async def stored(self, username: str) -> bool:
-        """Return whether the user has a profile or orders, by one Query of one row."""
+        """Return whether the user's partition has an item, by one Query of one row.
+
+        Such items are a profile, an order, a purchase, a standing, or a reservation of a product.
+        """
         request = QueryRequest(TABLE, _partition(username), limit=1, consistent=True)
         return bool((await self._table.query(request)).items)
 

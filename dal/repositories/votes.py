@@ -65,8 +65,9 @@ class VoteRepository:
     async def marked(self, username: str, comments: Sequence[Comment]) -> set[str]:
         """Return the ids of the comments that a user found helpful.
 
-        If all comments are of one product, this takes one Query, otherwise one BatchGetItem for
-        each 100 comments. Both kinds of reads are eventually consistent.
+        If there are several comments, all on one product, this takes one Query of the user's votes
+        on the product. Otherwise it takes one BatchGetItem for each 100 comments. Both kinds of
+        reads are eventually consistent.
         """
         products = {comment.product_id for comment in comments}
         if len(products) > 1 or len(comments) == 1:

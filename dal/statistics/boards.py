@@ -3,8 +3,8 @@
 Two key attributes of a statistics item determine the product's place on a leaderboard. All rows of
 a leaderboard are in one partition of an index. If each write's transaction changed these
 attributes, all comments rated 5 together could not be written faster than this one partition
-allows. So each process collects the products with changed counters, and moves each product once
-every few seconds.
+allows. So each process collects the products whose comments rated 5 have changed in number, and
+moves each product once every few seconds.
 
 A move reads the product's items in one consistent Query. Then it updates each item that is in a
 wrong place, on condition that the item's place has not changed. After the updates, the move reads

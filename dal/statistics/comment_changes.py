@@ -216,7 +216,11 @@ def fitting(
     *,
     actions_each: int,
 ) -> Iterator[list[Counted]]:
-    """Yield groups of changes, in order. Each group fits in one transaction."""
+    """Yield groups of changes, in order. Each group fits in one transaction.
+
+    A transaction has an action for each of its ``counters``, ``actions_each`` actions for each
+    change, and one more action.
+    """
     taken: list[Counted] = []
     keys: frozenset[StatisticsKey] = frozenset()
     for change in changes:

@@ -5,8 +5,9 @@ has no attribute for a count that has never changed. Counts change by ``ADD``, w
 The counts of all languages are the sum of these items, which one Query reads because they are in
 one partition.
 
-A product with comments rated 5 is on leaderboards: each language's item also has the two keys of
-that language's leaderboard, and the item ``S`` has the keys of the leaderboard of all languages.
+A product with comments rated 5 is on leaderboards: the item of each language with such comments
+also has the two keys of that language's leaderboard, and the item ``S`` has the keys of the
+leaderboard of all languages.
 The sort key is ``<count>#<product>``. An update expression cannot compute this sort key, so
 ``boards`` changes these keys after the counts.
 

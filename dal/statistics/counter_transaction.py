@@ -6,8 +6,9 @@ product wait. The next transaction writes the waiting changes together. After a 
 another process the transaction is retried. Counters change by ``ADD``, so the order of the
 transactions does not matter.
 
-A change without counters writes only its own item. In the maintenance mode ``stream``, no change
-has counters. Writes without counters run in parallel, except writes of the same comment.
+A change without counters is not written together with other changes. In the maintenance mode
+``stream``, no change has counters. Writes without counters run in parallel, except writes of the
+same comment.
 """
 
 import asyncio

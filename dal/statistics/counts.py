@@ -130,12 +130,12 @@ class LanguageCount:
 
 @dataclass(frozen=True, slots=True)
 class CommentStatistics:
-    """The counts of a product in all or some of its languages. ``overall`` is their sum."""
+    """The counts of one or several products, in all or some languages. ``overall`` is their sum."""
 
     overall: RatingCounts
     by_language: Mapping[str, RatingCounts]
     sound: bool = True
-    """Whether, in every item that was read, the total is the sum of the counts."""
+    """Whether every item that was read has no count below 0, and the sum of its counts as total."""
 
     @classmethod
     def summed(

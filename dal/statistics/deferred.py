@@ -1,4 +1,4 @@
-"""Deferred work: changes of one object are collected for some seconds, and then done at once.
+"""Deferred work: work on changed objects some seconds after their changes.
 
 Each process collects the names of changed objects for WORK_SECONDS, and then works once on each
 object. In each period of WORK_SECONDS, a process works on at most MOST_AT_ONCE objects. If more
@@ -31,7 +31,7 @@ _TOGETHER = 16
 """Number of objects that are worked on in parallel."""
 
 _ROUNDS = 10
-"""Maximum rounds in which an ending process works on all pending objects."""
+"""Maximum rounds in which ``finish`` or ``correct`` works on all its objects."""
 
 _log = logging.getLogger(__name__)
 

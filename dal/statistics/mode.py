@@ -37,7 +37,7 @@ SETTLE_SECONDS = 20.0
 """The sum of KEPT_SECONDS, a transaction's deadline, its last attempt, and a margin."""
 
 READERS_KEEP_SECONDS = 30.0
-"""Seconds for which page reads cache the item."""
+"""Seconds for which ``counted`` uses the cached item."""
 
 WaitForWriters: TypeAlias = Callable[[], Awaitable[None]]
 """Waits for SETTLE_SECONDS. After this wait, every writer obeys the latest announcement."""
@@ -76,7 +76,7 @@ class OnePerPerson(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """The item's contents. Without the item, the mode is transactional and not ``complete``."""
+    """The item's contents. The default values are those of a table without the item."""
 
     mode: MaintenanceMode = MaintenanceMode.TRANSACTIONAL
     generation: int = 0
@@ -85,7 +85,7 @@ class Maintenance:
     complete: bool = False
     """Whether every comment of the table is counted."""
     since: int = 0
-    """The time of the announcement, in Unix seconds."""
+    """The time of the latest announcement, in Unix seconds."""
     counted_table: str = ""
     """The id of the table in which all comments are counted. A copy of this table has another
     id."""
@@ -143,7 +143,7 @@ class MaintenanceStore:
             raise StoreRefusedError(
                 "This table spreads its comments or counters over shards, which this version "
                 "cannot read: export its rows with the version that wrote them, and load them into "
-                "a new one."
+                "a new table."
             )
         counted_table = item.get("complete", {}).get("S", "")
         return Maintenance(
@@ -212,8 +212,8 @@ class MaintenanceStore:
             await self._table.write([{"Put": {"Item": _encode(announced), **_as_read(read)}}])
         except ConditionFailedError:
             raise ConflictError(
-                "Another command changes the maintenance mode of this table: let it end, then run "
-                "this again."
+                "Another command changes the maintenance mode of this table: wait for its end, "
+                "then run this command again."
             ) from None
         self.forget()
         return announced
@@ -233,8 +233,8 @@ def check_alone(read: Maintenance, wanted: Maintenance) -> None:
         return
     (other, _), (running, command) = begun.pop().value, others.pop().value
     raise StoreRefusedError(
-        f"{other.capitalize()} and {running} cannot run at once, and {running} is not done: let it "
-        f"end, or end it by `marginalia {command}`, then run this again."
+        f"{other.capitalize()} and {running} cannot run at once, and {running} has not ended: wait "
+        f"for its end, or complete it with `marginalia {command}`. Then run this command again."
     )
 
 

@@ -155,10 +155,10 @@ class ProductStatisticsProvider:
         self.locations: LRUCache[str, RowLocations] = LRUCache(KEPT_LOCATIONS, RowLocations.weight)
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics that may be some seconds old; None if the products have none.
+        """Return statistics that may be some seconds old; None if no comments are counted.
 
-        The comments of several products have the row size and the dates of the largest product.
-        Their locations are not merged.
+        For a list of several products, the row size and the dates are those of the product with the
+        most comments, and there are no row locations.
         """
         products = query.filters["product"]
         recent = [self._reader.recent(one, spend=spent.spend_planning) for one in products]

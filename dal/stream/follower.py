@@ -65,8 +65,8 @@ NOT_BEGUN = (
     "The table has no stream that counts comments: run `marginalia stats rebuild --mode stream`."
 )
 SWITCHED_OFF = (
-    "The table's stream was switched off, and all its records are applied: "
-    "run `marginalia stats rebuild` to start another."
+    "The table's stream was switched off, and all its records are applied: run `marginalia stats "
+    "rebuild`, which switches a new stream on."
 )
 
 _TRANSIENT = (ThrottledError, StoreUnavailableError, ConflictError)
@@ -105,8 +105,10 @@ class _ShardReader:
 
     checkpoint: Checkpoint
     saved: datetime
+    """The time when the checkpoint was last stored, or when this reader was opened."""
     iterator: str | None = None
     latest: str | None = None
+    """The sequence number of the last record that was read."""
 
 
 async def follow(table: Table, streams: Streams) -> None:

@@ -62,7 +62,7 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
-    """Apply the records of one shard in order. Stop at the first DalError."""
+    """Apply the records of one shard in order. Raise the first DalError."""
     # Without both images of an item, no record would change a counter.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
