@@ -1,6 +1,6 @@
 """The bill: the capacity that each operation consumes, and the price of a million operations.
 
-The repositories execute each operation once on a temporary engine. ``tools.bench.capacity``
+The repositories execute each operation on a temporary engine. ``tools.bench.capacity``
 computes the operation's capacity from the declared table. The bill compares the computed capacity
 with the capacity that the engine reports.
 """
@@ -70,7 +70,7 @@ characters is the shortest whose item has more than 1 KB."""
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a million units, with the region and the date of the prices."""
+    """Prices of a million units and of storage, with their region and date."""
 
     place: str
     date: date
@@ -252,7 +252,7 @@ def _read(selection: Selection) -> Act:
 
 
 def _first(selection: Selection) -> Act:
-    """Read another page first, so that the product's statistics are cached."""
+    """Return an act that reads another page, so that the product's statistics are cached."""
     return lambda one: one.comments.page(selection, Slice(2))
 
 
@@ -262,7 +262,7 @@ async def _move_and_add_a_five(stores: Stores) -> None:
 
 
 def _add_and_count(name: str, count: int) -> Act:
-    """Add comments, and count them by one call of the Lambda handler."""
+    """Return an act that adds comments, and counts them by one call of the Lambda handler."""
 
     async def act(stores: MeteredStores) -> None:
         added = [comment(f"{name}{number}", 3) for number in range(count)]
@@ -575,7 +575,7 @@ def stored(name: str, count: int) -> list[Comment]:
 
 
 async def measure(table: Table) -> AsyncIterator[Line]:
-    """Execute every operation on an empty table, and yield its capacity."""
+    """Fill an empty table, execute all operations on it in order, and yield their capacity."""
     await _fill(Stores(table))
     meter = Meter(table.service)
     stores = MeteredStores(Table(meter, table.name))
@@ -598,7 +598,7 @@ async def _fill(stores: Stores) -> None:
 
 
 def sections(lines: Iterable[Line], prices: Prices) -> list[Section]:
-    """Return a table for each kind of operations."""
+    """Return a table for each section of operations."""
     columns = ("operation", "requests", "WCU", "RCU", f"{prices.currency} a million")
     found = []
     for name, of_one in groupby(lines, key=lambda line: line.section):
@@ -665,9 +665,10 @@ def bill(
         typer.Option("--write", help="Write the tables into docs/costs.md."),
     ] = False,
 ) -> None:
-    """Show the capacity that each operation consumes on DynamoDB, on a temporary engine.
+    """Show the capacity and the price of each operation on DynamoDB.
 
-    WCU and RCU are computed from the declared table, and compared with the engine's figures.
+    The operations run on a temporary engine. WCU and RCU are computed from the declared table, and
+    compared with the engine's figures.
 
     Exit code 1 if they differ.
     """

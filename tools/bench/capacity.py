@@ -42,7 +42,7 @@ class _Shown:
     attributes: frozenset[str]
 
     def row(self, item: Item | None) -> Item | None:
-        """Return the item's row in the index, if it has one."""
+        """Return the item's row in the index; None if the index has no row of the item."""
         if item is None or not all(name in item for name in self.keys):
             return None
         return {name: value for name, value in item.items() if name in self.attributes}

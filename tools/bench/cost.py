@@ -61,7 +61,7 @@ _WORDS = tuple(_SENTENCE.split())
 
 
 def skewed_comments(count: int = _SKEWED) -> Iterator[Comment]:
-    """Yield always the same comments, oldest first.
+    """Yield comments on one product, oldest first. Each call yields the same comments.
 
     Their sizes are like the sizes in the demo data.
     """
@@ -168,7 +168,7 @@ class Comparison:
 
 
 def selections(products: Sequence[str], language: str) -> Iterator[Selection]:
-    """Yield every subset of ratings for each product, in any language and in one language."""
+    """Yield every non-empty set of ratings for each product, in all languages and in one."""
     for product in products:
         for languages in (None, frozenset({language})):
             for size in range(1, len(RATINGS) + 1):
@@ -182,7 +182,10 @@ async def compare(
     comments: Sequence[Comment],
     chosen: Iterable[Selection],
 ) -> Comparison:
-    """Read the first pages of each selection. ``comments`` are all comments of the table."""
+    """Read the first pages of each selection by all plans, and return their costs.
+
+    ``comments`` are all comments of the table.
+    """
     provider = ProductStatisticsProvider(table.query, stores.statistics, stores.maintenance)
     articles, counted = (
         PageReader(Executor(table.query, COMMENT.indexes, one), COMMENT.decode_row, descending=True)

@@ -111,7 +111,10 @@ def coverage(schema: GraphQLSchema, place: str, document: DocumentNode) -> Itera
 def _compiled(
     schema: GraphQLSchema, document: DocumentNode, node: OperationDefinitionNode
 ) -> set[int]:
-    """Return the fields that are compiled for at least some values of the variables."""
+    """Return the ids of the field nodes that are compiled for some values of the variables.
+
+    The result is empty if graphql-core executes the operation for any values.
+    """
     compiled: set[int] = set()
 
     def record(of: Any, grouped: Any, selected: Any) -> Selection:

@@ -1,6 +1,6 @@
-"""Compares the CPU time of compiled execution with graphql-core's.
+"""Compares the CPU time of compiled execution with that of graphql-core.
 
-DynamoDB's responses are stored, so that the figures contain no requests to the engine.
+The engine's responses are stored, so that the figures contain no requests to the engine.
 """
 
 import asyncio

@@ -28,7 +28,7 @@ _VOTED = 0.3
 
 _GROUPS = (2, 5, 10, 30, 60)
 _OF_A_VARIANT = 60
-"""Comments on each product of a group."""
+"""Maximum comments on each product of a group."""
 
 
 def orders(

@@ -65,10 +65,12 @@ def flags(ask: Ask, length: int) -> dict[str, Flag]:
 
 
 def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag:  # noqa: FBT001 - a fact
-    """Return the rule for a flag. ``around`` means that rows follow the page in its direction.
+    """Return the rule for a flag.
 
-    Without a size, the client does not page in this direction. Then the server may return false
-    even if there are further rows, but it must not return true if there are none.
+    ``around`` is whether the list has rows beyond the page, in the flag's direction. ``size`` is
+    ``first`` or ``last``, and ``left`` the number of rows between the cursors. Without a size, the
+    client does not page in this direction. Then the server may return false even if there are
+    further rows, but it must not return true if there are none.
     """
     if size is None:
         return Flag(frozenset({False, around}), None if unclear else around)

@@ -49,7 +49,8 @@ class FailedError(Exception):
 
 
 Run = Callable[[Any], AsyncGenerator[Finding]]
-"""Takes a ``session.Session``; Any avoids a circular import."""
+"""A function that receives a ``session.Session``. The type here is Any, because an import of
+``session`` would be circular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,10 @@ class Check:
 
 
 def check(level: Level, paragraph: str, *needs: Need) -> Callable[[Run], Check]:
-    """Make a check from a function: its name gives the check's name, and its docstring the rule."""
+    """Return a decorator that makes a check of a function.
+
+    The check's name is the function's name with hyphens. Its rule is the function's docstring.
+    """
 
     def made(run: Run) -> Check:
         name = getattr(run, "__name__", "").replace("_", "-")

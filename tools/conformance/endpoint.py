@@ -85,7 +85,7 @@ class Endpoint:
         await self._client.aclose()
 
     async def ask(self, document: str, variables: Mapping[str, Any] | None = None) -> Answer:
-        """Return the response. Retry after the server's ``Retry-After`` while it is busy."""
+        """Return the response. While the server is busy, retry after its ``Retry-After``."""
         request = Request(document, variables or {})
         for _ in range(PATIENCE):
             response = await self._post(request)

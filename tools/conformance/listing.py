@@ -16,7 +16,10 @@ from tools.conformance.target import Target
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A row's key (JSON of its id, or of its plain fields if it has none) and its cursor."""
+    """A row's key and its cursor.
+
+    The key is JSON of the row's type and id, or of its plain fields if it has no id.
+    """
 
     key: str
     cursor: str | None
@@ -111,8 +114,8 @@ class Listing:
     ) -> list[Edge]:
         """Return all rows in list order, read page by page from one end.
 
-        Raises FailedError if the next page cannot be requested, and ConformanceError if the list
-        has more than ``most`` rows.
+        Raises FailedError if a response has no page, or if the next page cannot be requested.
+        Raises ConformanceError if the list has more than ``most`` rows.
         """
         size_name, cursor_name = ("last", "before") if backward else ("first", "after")
         flag, end = ("hasPreviousPage", 0) if backward else ("hasNextPage", -1)

@@ -76,7 +76,7 @@ class Shape:
     def selection(self) -> str:
         """Return the selection set of a page.
 
-        A row's key is its id, or its plain fields if it has none.
+        Each row is selected by its id, or by its plain fields if it has no id.
         """
         flags = [flag for flag in _FLAGS if field_of(self.page_info, flag) is not None]
         info = f" pageInfo {{ {' '.join(flags)} }}" if flags else ""
@@ -133,7 +133,7 @@ def field_of(type_: GraphQLNamedType | None, name: str) -> GraphQLField | None:
 
 
 def plain_fields(type_: GraphQLNamedType | None) -> list[str]:
-    """Return the fields without required arguments: leaves, and objects by their id."""
+    """Return selections of the fields without required arguments: leaves, and ids of objects."""
     if not isinstance(type_, GraphQLObjectType | GraphQLInterfaceType):
         return []
     asked = []

@@ -68,7 +68,7 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Return the target of ``text``; raise ConformanceError if it names none."""
+    """Return the target of ``text``. Raise ConformanceError if ``text`` is not one connection."""
     stripped = text.strip()
     document = stripped if stripped.startswith(("{", "query")) else _document(stripped)
     try:

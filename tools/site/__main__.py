@@ -1,6 +1,6 @@
 """``python -m tools.site``: build the documentation into build/site.
 
-Pages are copied to their places in the site, where links between them are adapted. A link to a file
+Pages are copied to their places in the site, and links between pages are adapted. A link to a file
 that the site does not have, such as code, becomes plain text. Typer writes the page of commands.
 """
 
@@ -39,7 +39,7 @@ _FOREIGN = re.compile(r'<(?:script|img|iframe|source)\b[^>]* src="(?:https?:)?//
 def main() -> None:
     """Build the site.
 
-    Exit with 1 if Zensical warns, or if a page loads something from the network.
+    Exit with 1 if Zensical warns, or if a page loads a file of another host.
     """
     stage(BUILD)
     bin_ = ROOT / ".venv/site/bin"
@@ -51,7 +51,7 @@ def main() -> None:
     pages = sorted((BUILD / "site").rglob("*.html"))
     foreign = [page.name for page in pages if _FOREIGN.search(page.read_text("utf-8"))]
     if foreign:
-        sys.exit(f"These pages load something from the network: {', '.join(foreign)}.")
+        sys.exit(f"These pages load files of other hosts: {', '.join(foreign)}. Remove the files.")
 
 
 def stage(into: Path) -> None:

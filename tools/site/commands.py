@@ -1,4 +1,4 @@
-"""Imports every command of the command line, so that Typer can write their page."""
+"""Imports every command of the command line, so that Typer can write the page of commands."""
 
 from server.cli.main import COMMANDS, build
 

@@ -108,7 +108,8 @@ func read(ctx context.Context, from partition, after string, limit int32) ([]ite
 		KeyConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 	}
 	answer, err := client.Query(ctx, &query)
-	// Go 1.19 closes a few connections while the SDK reads a response. The SDK does not retry these requests.
+	// Go 1.19 closes a few connections while the SDK reads a response. The SDK does not retry these requests, so this
+	// function does.
 	for attempt := 1; err != nil && attempt < 3; attempt++ {
 		answer, err = client.Query(ctx, &query)
 	}

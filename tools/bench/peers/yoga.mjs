@@ -102,8 +102,9 @@ async function readComment (id) {
   return Item ? commentOf(Item) : null
 }
 
-// Writes the comment and the counters of its product and language in one transaction, as Marginalia does. It has no
-// leaderboard, no idempotency keys, and no lock that concurrent writers of a product wait for.
+// Writes the comment, a counter of its product and a counter of its language in one transaction. Marginalia's
+// transaction has no counter of the product. This server has no leaderboard, no idempotency keys, and no lock that
+// concurrent writers of a product wait for.
 async function addComment (input) {
   const id = randomUUID()
   const createdAt = new Date().toISOString().replace('Z', '000Z')

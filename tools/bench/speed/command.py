@@ -51,7 +51,8 @@ RowsDir = Annotated[
 Write = Annotated[bool, typer.Option("--write", help="Write the tables into docs/speed.md.")]
 
 _PICTURED = 16
-"""The number of clients whose figures docs/speed.md and its picture show, if it was measured."""
+"""The number of clients whose figures docs/speed.md and its picture show. If it was not measured,
+they show the first number of ``--clients``."""
 
 
 def speed(

@@ -149,7 +149,7 @@ async def _prepare(
 
 
 async def _reported(plan: Plan, one: Contestant, load: Load) -> Costs:
-    """Return the cost of a page from ``extensions.cost``, if the server has it."""
+    """Return the cost of a page from ``extensions.cost``; nothing if the server has none."""
     asking = script(one.url, one.dialect, load, token=plan.token, tell_cost=True)
     if asking is None or not one.dialect.tells_cost or isinstance(load.asked[0], HtmlAsked):
         return {}

@@ -34,7 +34,7 @@ class CommentsApi:
 
     name: str
     own_cursors: bool
-    """Whether cursors have Marginalia's form. Otherwise a cursor is only the position."""
+    """Whether cursors have Marginalia's form. Otherwise a cursor is the position in base64."""
     writes: bool
     pages: bool = False
     """Whether the server has pages for browsers."""

@@ -27,7 +27,7 @@ _RATINGS = (7, 5, 9, 21, 58)
 _START = datetime(2020, 1, 1, tzinfo=UTC)
 _SPAN = 4 * 365 * 86_400
 MIDDLE = _START + timedelta(seconds=_SPAN / 2)
-"""A time at which about half of the comments were written."""
+"""About half of the comments are older than this time."""
 _TEXT = (200, 40)
 """Characters of a text: the mean and the standard deviation."""
 _SENTENCE = """the kettle pours well and stays warm after two years of daily use but its lid is
@@ -186,7 +186,11 @@ def _positions(rows: list[Comment], page: PageAsked) -> list[str]:
 
 
 def lists_asked() -> list[PageAsked]:
-    """Return the lists of the load ``mixed``: all combinations of product, ratings and language."""
+    """Return the lists of the load ``mixed``.
+
+    They are all combinations of a product, a set of ratings (see ``_TRIPLES``), and one language or
+    all languages.
+    """
     sets = [chosen for size in range(3) for chosen in combinations(RATINGS, size)]
     sets += list(combinations(RATINGS, 3))[:_TRIPLES]
     languages = [(), *((language,) for language in LANGUAGES)]

@@ -43,7 +43,10 @@ class Script:
     """Digests of the right bodies; empty if all responses differ."""
 
     def right(self, number: int, answer: Answer) -> bool:
-        """Return whether a response is right: its body equals the recorded body, if any."""
+        """Return whether a response has status 200 and a right body.
+
+        A right body equals the recorded body. For a write, it contains the id of the new comment.
+        """
         if answer.status != _OK:
             return False
         if not self.digests:
@@ -88,7 +91,8 @@ async def each(script: Script, keep: Callable[[int, Answer], None], clients: int
 async def record(script: Script) -> list[int]:
     """Record the right responses.
 
-    Return digests of their contents, which are equal for all servers.
+    Return digests of their contents, which are equal for all servers. The result is empty for
+    writes and HTML pages, which are not compared between servers.
     """
     first = script.load.asked[0]
     if isinstance(first, CommentAdded):

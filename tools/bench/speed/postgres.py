@@ -1,4 +1,4 @@
-"""A temporary PostgreSQL cluster, run by Debian's programs. One of its tables has the rows."""
+"""A temporary PostgreSQL cluster, run by this machine's programs. Its only table has the rows."""
 
 import csv
 import io

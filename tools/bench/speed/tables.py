@@ -112,7 +112,7 @@ def page_sections(outcome: Outcome, clients: int) -> list[Section]:
 
 
 def summary(outcome: Outcome) -> str:
-    """Return a sentence about the checks of the figures and about the machine."""
+    """Return sentences about the checks of the answers and about the CPU time of the clients."""
     answers = sum(sample.pages for sample in outcome.samples)
     busiest = max(sample.generator_share for sample in outcome.samples)
     return (

@@ -31,7 +31,8 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     typename, target = first["__typename"], session.listing.target
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
     fields = f"{{ __typename id ... on {typename} {{ {plain} }} }}"
-    # Without the argument first, the whole list is one page.
+    # Without the argument first, the last page must contain the first row. If the list is longer
+    # than a page, this check finds nothing.
     name, size = ("first", 1) if session.shape.forward else ("last", len(session.rows))
     rows = target.selecting(f"{name}: $size", f"{{ edges {{ node {fields} }} }}")
     refetched = f"refetched: node(id: $id) {fields}"

@@ -34,7 +34,11 @@ async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
 
 
 async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
-    """Page through the list with two page sizes, and compare the rows."""
+    """Page through the list with two page sizes, and compare the rows.
+
+    If the session could not read the list in one direction, report this for the check of that
+    direction, and only page through the list for the check of the other.
+    """
     if session.fault is not None:
         if backward != session.shape.forward:
             yield session.fault
