@@ -7,7 +7,7 @@ that a segment is empty. Statistics are exact if the query filters by counted fi
 - they were read consistently, after the client requested the page,
 - they count every comment of the table, and every write changes them in its own transaction
   (``mode`` explains how long a process can rely on this), and
-- they are sound: every item's total is the sum of its counts.
+- they are sound: no count is below 0, and every item's total is the sum of its counts.
 
 Exact statistics count every comment if its write was acknowledged before the request.
 """
