@@ -91,7 +91,7 @@ def _decode(row: Row) -> Order:
     item = row.item
     if "OrderStatusDate" in item:
         status, created_at, _ = item["OrderStatusDate"]["S"].split("#")
-    else:  # a row of byStatusDate: its sort key contains status and date
+    else:  # the values and the position of a row of byStatusDate contain them too
         status, created_at = row.values["status"], row.position.partition("#")[0]
     data = unpacked(item)
     return Order(

@@ -177,7 +177,7 @@ async def upgrade(
         )
     if state.rebuilding:
         raise StoreRefusedError(
-            "A rebuild of the statistics is not done: wait for its end, or run `marginalia stats "
+            "A rebuild of the statistics has not ended: wait for its end, or run `marginalia stats "
             "rebuild` again. Then run this command again."
         )
     await admin.check_transactions(table)

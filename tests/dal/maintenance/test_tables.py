@@ -409,7 +409,7 @@ async def test_an_index_that_projects_less_is_refused_and_created_again_after_it
 async def test_an_upgrade_waits_for_a_running_rebuild(table: Table) -> None:
     maintenance = MaintenanceStore(table)
     await maintenance.announce(await maintenance.read(), rebuilding=True)
-    await unchanged_by(table, "A rebuild of the statistics is not done")
+    await unchanged_by(table, "A rebuild of the statistics has not ended")
 
 
 async def test_a_rebuild_does_not_begin_before_an_upgrade_ends(table: Table) -> None:
@@ -422,7 +422,7 @@ async def test_a_rebuild_does_not_begin_before_an_upgrade_ends(table: Table) -> 
         waits += 1
         with pytest.raises(
             StoreRefusedError,
-            match=r"an upgrade of the table is not done: .* by `marginalia table upgrade`",
+            match=r"an upgrade of the table has not ended: .* with `marginalia table upgrade`",
         ):
             await rebuild(table, nobody, ignore)
         if waits == 1:
