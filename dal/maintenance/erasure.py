@@ -8,8 +8,8 @@
 3. *Prove*: a scan of the whole table must find no other item that names the user. If it finds such
    items, the erasure erases them and repeats steps 2 and 3. If the operator chose no scan, the
    queries must find no such item again after a pause.
-4. *Record*: the item ``ERASURE#<random>`` stores the time and the number of erased items of each
-   kind, without the name. The standing is deleted.
+4. *Record*: the item ``ERASURE#<random>`` stores the time, the choices, and the numbers of erased
+   and kept items of each kind, without the name. The standing is deleted.
 
 An interrupted erasure continues when it is called again, because the standing stores its choices
 and counts.

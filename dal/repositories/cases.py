@@ -103,7 +103,7 @@ async def write_case(table: Table, read: StoredCase, case: Case) -> None:
 
 
 async def correct_case(table: Table, comment_id: str, *, hidden: bool | None = None) -> int:
-    """Open the case if a report is newer than the latest decision; otherwise close the case.
+    """Open, close or hide the case of a comment, as ``StoredCase.corrected`` describes.
 
     ``hidden`` is whether the comment is unpublished; with None, the case keeps its ``hidden``.
     Return 1 if this adds the comment to the queue, -1 if it removes the comment, otherwise 0. If a

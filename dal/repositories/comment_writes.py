@@ -275,7 +275,9 @@ class CommentWriter:
         if item is not None and keyed:
             idempotency.check_same(item, comment)
         if item is None or is_tombstone(item):
-            raise errors.NotFoundError("This comment was added before, and has been deleted.")
+            raise errors.NotFoundError(
+                "This comment was added before, and has been deleted: add it as a new comment."
+            )
         there = stored(item)
         held = there.published() if isinstance(there, Submission) else there
         # If the response to an earlier attempt was lost, the stored comment may have an earlier

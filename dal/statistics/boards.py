@@ -2,9 +2,9 @@
 
 Two key attributes of a statistics item determine the product's place on a leaderboard. All rows of
 a leaderboard are in one partition of an index. If each write's transaction changed these
-attributes, all comments rated 5 together could not be written faster than this one partition
-allows. So each process collects the products whose comments rated 5 have changed in number, and
-moves each product once every few seconds.
+attributes, this one partition would limit the rate of all writes of comments rated 5. So each
+process collects the products whose number of comments rated 5 has changed, and moves each product
+once every few seconds.
 
 A move reads the product's items in one consistent Query. Then it updates each item that is in a
 wrong place, on condition that the item's place has not changed. After the updates, the move reads
@@ -61,7 +61,7 @@ class Boards(DeferredWork):
         """The number of corrected places."""
 
     def changed(self, changes: Deltas) -> None:
-        """Remember products to move, because a write has or may have changed their counters."""
+        """Remember products to move, because a write may have changed their number of fives."""
         for key, change in changes.items():
             if change.fives and key.generation is None:
                 self.note(key.product_id)

@@ -1,4 +1,4 @@
-"""Deferred work: work on changed objects some seconds after their changes.
+"""Deferred work: a process works on changed objects some seconds after their changes.
 
 Each process collects the names of changed objects for WORK_SECONDS, and then works once on each
 object. In each period of WORK_SECONDS, a process works on at most MOST_AT_ONCE objects. If more

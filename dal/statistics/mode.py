@@ -201,8 +201,8 @@ class MaintenanceStore:
     async def announce(self, read: Maintenance, **changes: Any) -> Maintenance:
         """Store the contents ``read`` with ``changes``, and return the new contents.
 
-        Raises ConflictError if the item has changed since it was read, and StoreRefusedError if a
-        rebuild and an upgrade would run at the same time.
+        Raises ConflictError if the item has changed since it was read, and StoreRefusedError as
+        ``check_alone`` does.
         """
         announced = replace(read, **changes, since=int(time()))
         check_alone(read, announced)
@@ -239,11 +239,11 @@ def check_alone(read: Maintenance, wanted: Maintenance) -> None:
 
 
 class _Run(Enum):
-    """Commands that cannot run at the same time, each with its name and its command line."""
+    """Commands that cannot run at the same time, each with a description and its command line."""
 
     REBUILD = "a rebuild of the statistics", "stats rebuild"
     UPGRADE = "an upgrade of the table", "table upgrade"
-    MARKING = "a change of comments per person", "table one-per-person on"
+    MARKING = "a change of the limit of comments per person", "table one-per-person on"
 
 
 def _runs(state: Maintenance) -> set[_Run]:
