@@ -79,8 +79,8 @@ def identifier(argument: str, value: str) -> str:
     if long or len(escape(value).encode()) > MAX_IDENTIFIER_BYTES:
         raise InvalidArgumentError(
             argument,
-            f"{argument} is longer than {MAX_IDENTIFIER_BYTES} bytes, of which '%', '/' and '#' "
-            "take three each.",
+            f"{argument} is longer than {MAX_IDENTIFIER_BYTES} bytes; '%', '/' and '#' count as "
+            "three bytes each.",
         )
     return value
 
