@@ -1,1 +1,1 @@
-"""Benchmarks: the cost of pages, measured on a real engine."""
+"""Benchmarks: the cost of pages and writes, measured on a real engine."""

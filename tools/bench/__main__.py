@@ -1,4 +1,4 @@
-"""``python -m tools.bench``: measures the cost of pages in capacity, money and time.
+"""``python -m tools.bench``: measures pages and writes in capacity, money and time.
 
 If a measurement fails, the command prints one sentence and exits with 1.
 """

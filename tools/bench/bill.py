@@ -133,7 +133,7 @@ class Operation:
 def comment(
     name: str, rating: int, language: str = "en", number: int = 0, length: int = _TEXT_LENGTH
 ) -> Comment:
-    """Return a comment with a text of a typical length."""
+    """Return a comment with a text of ``length`` characters. The default is a typical length."""
     text = (_SENTENCE * (length // len(_SENTENCE) + 1))[:length]
     return Comment(
         comment_id=f"{name}-{number:04}".rjust(32, "0"),

@@ -67,7 +67,7 @@ async def ask(
     """Send all requests of ``asking`` by several clients, and wait for every response.
 
     A client closes its connection after ``patience`` seconds without a response and opens another.
-    It waits ``pause`` seconds between a response and its next request.
+    Between a response and its next request, a client waits for ``pause`` seconds.
     """
     host, _, port = urlsplit(url).netloc.partition(":")
     present: set[_Client] = set()

@@ -1,4 +1,4 @@
-"""The processes that are measured: ports, stopping, CPU time and memory with all descendants."""
+"""Stops the processes that are measured, and reads their CPU time and memory."""
 
 import signal
 import subprocess
