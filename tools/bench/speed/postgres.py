@@ -85,8 +85,8 @@ def _programs() -> Path:
     on_path = shutil.which("initdb")
     if not found and on_path is None:
         raise CommandError(
-            "PostgreSQL is not installed: run `apt-get install postgresql`, or leave PostGraphile "
-            "out with --servers."
+            "PostgreSQL is not installed: run `apt-get install postgresql`, or leave postgraphile "
+            "and workers out of --servers."
         )
     return (found[-1] if found else Path(str(on_path))).parent
 
