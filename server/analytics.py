@@ -22,7 +22,10 @@ needs the result."""
 
 
 def analytics_of(settings: Settings) -> Analytics:
-    """Return the service for trends and movers. ``start`` or the first question opens its store."""
+    """Return the service for trends and movers.
+
+    The service opens its store in ``start``, or for the first question.
+    """
 
     async def open_filled() -> AnalyticsStore:
         # The import of DuckDB needs 50 MB of memory and a quarter of a second. So DuckDB is

@@ -56,9 +56,9 @@ _GRAPHQL = "/graphql"
 
 YOUNG = 5_000
 """Number of new objects after which Python collects garbage. Most objects of a request need no
-collection, because Python frees them by reference counts. The rows of a few pages are some thousand
-objects. With Python's default of 700, several collections would visit the same rows. With 50,000,
-one collection of clients' parsed documents would take 50 ms."""
+collection, because Python frees them by reference counts. The rows of a few pages are several
+thousand objects: with Python's default of 700, several collections would visit the same rows. With
+50,000, one collection would take 50 ms if the objects are clients' parsed documents."""
 
 logger = logging.getLogger(__name__)
 
@@ -86,8 +86,8 @@ def create_app(  # noqa: PLR0913 - all parts of a server
         authenticator: Verifies JWTs.
         directory: The embedded engine's data directory. Readiness checks that its data files exist.
         documents: The trusted documents in the table, by id.
-        broker: Delivers the writes of all processes to subscribers. By default, only those of this
-            process.
+        broker: Delivers the writes of all processes to subscribers. By default, this function
+            creates a broker for the writes of this process.
         stores: The repositories of the table. By default, this function creates them.
         signals: Metrics, traces and the access log.
         analytics: The service for trends and movers. By default, this function creates it. If the
@@ -131,8 +131,8 @@ def create_app(  # noqa: PLR0913 - all parts of a server
     )
     # Do not let Starlette redirect /graphql/, because it would use the host of the Host header.
     others.router.redirect_slashes = False
-    # The pages are the router's default. A Mount would also receive the requests that a route
-    # refuses, for example because of their method.
+    # The pages are the router's default application: they get the paths that have no route. A Mount
+    # would also get requests with a wrong method for the paths of the routes.
     others.router.default = _pages(view, settings, authenticator, loading, code)
     app: ASGIApp = CompressionMiddleware(_Shortcut(view, _live(settings, view), others))
     app = DeadlineMiddleware(app, seconds=settings.deadline)

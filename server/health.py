@@ -96,7 +96,7 @@ class Readiness:
             limit.restart(DEADLINE)
             with deadline(limit):
                 await Stores(self.table).markers.marked(_MARKER)
-        except ThrottledError:  # The store responds, and the next read may succeed.
+        except ThrottledError:  # A store that throttles still responds.
             return None
         except (CommandError, DalError) as error:
             return str(error)

@@ -2,8 +2,8 @@
 
 This file imports only the standard library, because it runs before the packages are installed. Run
 it as ``python server/installing.py TITLE PATTERNS COMMAND…``. PATTERNS are globs, separated by
-spaces. The progress is the number of new files and directories that match a pattern. For pip, it
-is also the number of packages that pip has found.
+spaces. The progress is the number of new files and directories that match a pattern. For pip, the
+progress also shows how many packages pip has found.
 """
 
 import subprocess

@@ -9,7 +9,7 @@ every second. If the loop is blocked, the timers expire:
   is stopped (by SIGSTOP, or because the machine sleeps) uses no CPU time, so it is not killed.
 - ``ITIMER_REAL`` measures elapsed time. It is for a loop that waits in a system call and uses no
   CPU time. Its signal has a handler in Python, which can run during such a wait. The handler ends
-  the process at its second call without a reset between both calls. If the process was only
+  the process when it is called a second time without a reset in between. If the process was only
   stopped, the loop resets the timers before the second call.
 """
 

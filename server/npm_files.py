@@ -14,7 +14,7 @@ NODE_MODULES = ROOT / "node_modules"
 def read_by_a_server() -> list[Path]:
     """Return the files that a server needs: the engine's program and GraphiQL.
 
-    The paths start in node_modules.
+    The paths are relative to node_modules.
     """
     below = [path for path in FILES.values() if path.is_relative_to(NODE_MODULES)]
     return [path.relative_to(NODE_MODULES) for path in [packaged_engine(), *below]]

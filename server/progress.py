@@ -10,8 +10,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 _SECONDS_BETWEEN = 10.0
 _SECONDS_AT_MOST = 60.0
 _SHARE_BETWEEN = 0.1
-"""Without a terminal, a line is printed when, since the last line, a minute has passed, or ten
-seconds have passed and a tenth of the work was done."""
+"""Without a terminal, a line is printed when a tenth of the work was done since the last line, but
+at least 10 and at most 60 seconds after the last line."""
 
 
 class ProgressBar:

@@ -77,7 +77,7 @@ def run(settings: Settings) -> None:
 
 @contextmanager
 def listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Open the port. A client that connects during the server's start waits until it is ready."""
+    """Open the port. Clients that connect before the server is ready wait for it."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         # Prefer IPv4 to IPv6, because every client can use IPv4.

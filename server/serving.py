@@ -33,11 +33,12 @@ WORKER_START = 60
 """Maximum seconds until a started worker must be ready."""
 
 GRACE = 10
-"""Maximum seconds for which a server that stops waits for its running requests."""
+"""Maximum seconds for which a stopping server waits for its running requests."""
 
 LISTENERS = 16
-"""Number of duplicates of the listening socket. In each turn of the event loop, uvloop accepts only
-one connection per socket. On a busy server, a turn can take tens of milliseconds."""
+"""Number of duplicates of the listening socket. In each turn of the event loop, uvloop accepts one
+connection per socket. On a busy server, a turn can take tens of milliseconds, so with one socket
+new connections would wait too long."""
 
 
 def authenticator_of(settings: Settings, secret: Callable[[], str | None]) -> Authenticator:

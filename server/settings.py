@@ -27,7 +27,7 @@ _HOST_NAME = re.compile(r"[\w.-]+")
 
 Check = tuple[Callable[[str], bool], str]
 """A function that returns whether a value is valid, and the end of the message for an invalid
-value. The message begins with the option and, unless it is secret, the value."""
+value. The message begins with the option and, unless the setting is secret, the value."""
 
 
 class Option(NamedTuple):
@@ -404,8 +404,8 @@ class Settings:
 
     keep_alive: int = _limits(
         75,
-        "Maximum seconds for which a connection may be idle. It must be longer than the limit of "
-        "the load balancer, which is usually 60, because the balancer must close the connection.",
+        "Maximum seconds for which a connection may be idle. Set more than the limit of the load "
+        "balancer, which is usually 60, so that the balancer closes idle connections.",
         bounds=(1, None),
     )
     # The largest request needs 8 seconds at 1 Mbit/s.
@@ -436,9 +436,9 @@ class Settings:
     # A larger number makes every request slower, because all requests share the event loop.
     max_concurrency: int = _limits(
         8,
-        "Number of requests that run at the same time in a process. More requests run while "
-        "requests wait for the store. Other requests wait, or get status 503 if the expected wait "
-        "is longer than six seconds.",
+        "Number of requests that run at the same time in a process; up to 20 times as many if "
+        "these requests wait for the store. Other requests wait for their turn, or get status 503 "
+        "if the expected wait is longer than six seconds.",
         bounds=(1, None),
     )
     # A person sends far fewer requests than this. The limit also keeps the requests of a

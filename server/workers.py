@@ -179,7 +179,7 @@ class _Worker:
         except (CommandError, DalError) as error:
             logger.error("A worker cannot serve: %s", error)  # noqa: TRY400 - the message needs no traceback
             await send({"type": "lifespan.startup.failed", "message": ""})
-        else:  # This message ends the process. All connections are closed before.
+        else:  # All connections are closed. This message ends the process.
             await send({"type": "lifespan.shutdown.complete"})
 
     @asynccontextmanager
@@ -192,7 +192,7 @@ class _Worker:
         ):
             with watched(end=settings.ends_when_blocked):
                 yield served
-            # The parent waits for this process. SIGALRM kills the process if it needs more time.
+            # The parent waits for this process. If closing takes longer, SIGALRM kills the process.
             signal.alarm(CLOSING)
 
 

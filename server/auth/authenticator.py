@@ -81,7 +81,7 @@ class Authenticator:
     async def verified(self, encoded: str) -> tuple[dict[str, Any], bool]:
         """Return the claims of a valid JWT, and whether this server's secret signed it.
 
-        The caller checks the issuer and the audience, because the expected ones depend on the
+        The caller checks the issuer and the audience, because the expected values depend on the
         signer.
         """
         import jwt  # noqa: PLC0415 - see above

@@ -67,7 +67,7 @@ class Issuer:
 
         found = self._match(key_id)
         if self._lacks(found):
-            # One request fetches the new key set. Requests that need it, too, wait here.
+            # One request fetches the key set. Other requests that need a new key set wait here.
             async with self._fetching:
                 if self._lacks(found := self._match(key_id)):
                     try:

@@ -94,10 +94,10 @@ class _Processes:
     def collect(self) -> Iterable["Metric"]:
         from prometheus_client import multiprocess  # noqa: PLC0415 - as above
 
-        # uvicorn's supervisor does not report that a worker died, so each scrape checks it.
+        # uvicorn's supervisor does not report ended workers, so each scrape looks for them.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
             if not psutil.pid_exists(pid):
-                with suppress(FileNotFoundError):  # Another scrape has removed the files meanwhile.
+                with suppress(FileNotFoundError):  # Another scrape has removed the file.
                     multiprocess.mark_process_dead(pid, self._directory)  # type: ignore[no-untyped-call]
         collector = multiprocess.MultiProcessCollector(None, self._directory)  # type: ignore[no-untyped-call]
         found: Iterable[Metric] = collector.collect()  # type: ignore[no-untyped-call]

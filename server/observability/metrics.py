@@ -17,8 +17,8 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds of the histograms in seconds: from the time of a page of one Query, with DynamoDB nearby,
-to the deadline of a request."""
+"""Bounds of the histograms in seconds: from the time of a page with one Query, if DynamoDB is
+nearby, to the deadline of a request."""
 
 EVERY = 1.0
 """Seconds between two samples of a process's state. Prometheus reads the metrics every few
@@ -193,7 +193,7 @@ class FollowerMetrics:
         )
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Remember the age of the shard's newest record if it is the highest in this round."""
+        """Remember the highest age of a shard's newest record in this round."""
         if made is not None:
             self._behind = max(self._behind, (now - made).total_seconds())
 

@@ -179,7 +179,7 @@ class Observation:
     ) -> Result:
         """Count a plan and its refills.
 
-        Its requests to DynamoDB are counted with its access pattern.
+        The requests to DynamoDB that execute the plan are counted with the plan's access pattern.
         """
         before = len(counts)
         token = _plan_pattern.set(plan.access_pattern)
@@ -227,7 +227,10 @@ class ObservedSchema(ExecutableSchema):
         return observation.operation(executing, partial(self._name_of, query or ""))
 
     def _name_of(self, text: str, result: ExecutionResult) -> tuple[str, str]:
-        """Return the label and the type of an operation. Both are ``none`` if none was executed."""
+        """Return the label and the type of an operation.
+
+        Both are ``none`` if no operation was executed.
+        """
         operation = result.operation if isinstance(result, SizedResult) else None
         if operation is None:
             return "none", "none"
@@ -264,7 +267,7 @@ class OperationNames:
 def outcome_of(error: BaseException) -> str:
     """Return the outcome of a failed request to DynamoDB.
 
-    It is ``cancelled`` if the deadline has passed or the client has disconnected.
+    The outcome is ``cancelled`` if the deadline has passed or the client has disconnected.
     """
     if isinstance(error, errors.DalError):
         return _OUTCOMES.get(type(error), OTHER)

@@ -31,7 +31,7 @@ _ROUTES = re.compile(
 label."""
 
 _TRACED = {"graphql", "page"}
-"""The routes on which requests may get a trace. Health checks and files never do."""
+"""The routes on which requests may get a trace. Health checks and files never get a trace."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ _ARGUMENTS = {
     "Limit": "aws.dynamodb.limit",
     "ConsistentRead": "aws.dynamodb.consistent_read",
 }
-"""The attributes of a span that contain arguments of a request to DynamoDB."""
+"""Arguments of requests to DynamoDB, each with the span's attribute that contains it."""
 
 _NONE = NonRecordingSpan(INVALID_SPAN_CONTEXT)
 
@@ -221,7 +221,8 @@ class TracedObservation(Observation):
     ) -> Iterator[Span]:
         """Record a span for the ``with`` block.
 
-        Beyond ``MOST_SPANS``, only count it in the request's span.
+        After ``MOST_SPANS`` spans, record none. The request's span has the number of spans left
+        out.
         """
         self._left -= 1
         if self._left < 0:
@@ -252,7 +253,7 @@ class TracedObservation(Observation):
             return result
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
-        """Record a span for a GraphQL field, which includes the fields below it."""
+        """Record a span for a GraphQL field. The span includes the fields below this field."""
         with self.span(f"{type_name}.{name}", {"graphql.field.name": name}):
             return await result
 

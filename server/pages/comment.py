@@ -255,7 +255,10 @@ def done(request: PageRequest, comment: dict[str, Any], notice: str) -> Response
 
 
 def _card(request: PageRequest) -> str | None:
-    """Return the kind of list whose card a script shows; None if no script sent the request."""
+    """Return the kind of list in which a script shows the comment's card.
+
+    Return None if no script sent the request.
+    """
     kind = request.http.query_params.get("card")
     return kind if kind in {"product", "author", "variant"} else None
 

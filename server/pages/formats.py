@@ -21,8 +21,8 @@ _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
 """For each width of a window: its name, the maximum size of a text that is shown whole, and the
-characters in half a line. A longer text is folded: the page hides its end. A folded text has about
-two lines less than the maximum, so a fold always hides at least one line."""
+characters in half a line. A longer text is folded: the page shows its first lines, two or more
+fewer than a text of the maximum size has. So a fold always hides at least one line."""
 
 
 def number(value: float) -> str:

@@ -51,7 +51,7 @@ async def search(request: PageRequest) -> Response:
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # An escaped id has at most three times as many bytes as the id.
+    # The limit is for escaped ids. An escaped id has at most three times as many bytes as the id.
     can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after

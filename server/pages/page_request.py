@@ -196,9 +196,9 @@ class PageRequest:
         return headers | {"Cache-Control": "no-cache"} | tag
 
     def _kept(self, response: Response) -> Response:
-        """Return ``response`` with its cookies: a new one for the language in the address.
+        """Return ``response`` with changed cookies.
 
-        A cookie with an invalid JWT is deleted.
+        The language in the address is stored in a cookie. A cookie with an invalid JWT is deleted.
         """
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and sessions.kept(self.http, sessions.LANGUAGE_COOKIE) != asked:

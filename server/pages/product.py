@@ -66,7 +66,10 @@ Point = dict[str, Any]
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the product's page. Simultaneous visitors who are not signed in share one."""
+    """Return the product's page.
+
+    Simultaneous requests of visitors who are not signed in share one page.
+    """
     if request.session.username:
         return await _page(request, CommentForm())
     return await request.shared(lambda: _page(request, None))
@@ -111,7 +114,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             summary=filters == Filters(size=filters.size) and not part.chosen,
             signedIn=request.session.username is not None,
         )
-        # The timeout begins only here, because a server's first page also compiles its documents.
+        # The timeout begins only here, because the first page of a server also compiles documents,
+        # which takes longer.
         drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
     finally:
         drawing.cancel()
@@ -302,9 +306,9 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
 
 
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
-    """Yield wider filters that match comments, each after its text and its number of comments.
+    """Yield filters that are wider than ``filters`` and match comments.
 
-    They are shown if ``filters`` match no comment.
+    They are shown if ``filters`` match no comment. Each has a text and its number of comments.
     """
     if not filters.counted:  # ``facets`` ignores days, purchases and photos
         without = replace(filters, since=None, until=None, verified=False, photos=False)

@@ -87,7 +87,7 @@ class _Environment(jinja2.Environment):
     """Jinja's environment for the pages.
 
     It removes the indentation of templates, translates their messages, escapes their outputs, and
-    reads ``a.b`` from a dict first.
+    looks up ``a.b`` among the keys of a dict before its attributes.
     """
 
     code_generator_class = _CodeGenerator

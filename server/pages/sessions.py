@@ -161,10 +161,11 @@ def pasted_jwt(text: str) -> str:
 
 
 def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
-    """Return the length of the signature at the start of ``words``. Other words may follow it.
+    """Return the length of the signature at the start of ``words``.
 
-    ``lines`` are the JWT's lines up to the first of ``words``. The usual lengths of signatures show
-    where it ends. A signature by a key of another size ends with the first line that is not full.
+    ``words`` may also contain text after the JWT. ``lines`` are the JWT's lines up to the first of
+    ``words``. The usual lengths of signatures show where the signature ends. A signature by a key
+    of another size ends with the first line that is not full.
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]

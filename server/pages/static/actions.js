@@ -190,8 +190,8 @@ function fill(card, form) {
   lit.setAttribute("viewBox", `0 0 ${20 * rating.value} 20`);
 }
 
-/* Shows the card that the server returned and the notice. If the comment left the list, shows only the
-   notice. */
+/* Shows the card and the notice of the server's response. If the comment has left the list, there is no
+   card. */
 function settle(expected, notice, fresh) {
   notice.removeAttribute("id");
   notice.tabIndex = -1;

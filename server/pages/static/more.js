@@ -1,6 +1,6 @@
-/* Adds the button "Show more" to a list. The button appends the next page's comments. After a press, the
-   next three pages are appended when the visitor reaches the end of the list. Then the button waits for the
-   next press, so that the visitor can reach the form below the list. */
+/* Adds the button "Show more" to a list. The button appends the next page's comments. After a press,
+   three more pages are appended, each when the visitor reaches the end of the list. Then the button waits
+   for the next press, so that the visitor can reach the form below the list. */
 
 import { fetched } from "./fetching.js";
 import { counted, filled } from "./live.js";

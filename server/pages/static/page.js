@@ -79,8 +79,9 @@ export function swap(fresh, landing) {
   if (landing) target?.scrollIntoView();
 }
 
-/* Returns the address of the list with the selected filters. The parameters have the server's order. The
-   last three come from the address that was requested last, because that page may not be shown yet. */
+/* Returns the address of the list with the selected filters. The parameters have the server's order.
+   Variants, order and size come from the address that was requested last, because its page may not be shown
+   yet. */
 function chosen(form) {
   const values = new FormData(form);
   const query = new URLSearchParams();
