@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # an extra
 
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the directory where ``prometheus_client`` keeps the values of all
-processes. The package reads it when it is imported, and workers inherit it:
+processes. The package reads this variable at its import, and workers inherit the variable:
 https://prometheus.github.io/client_python/multiprocess/"""
 
 _TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter.otlp.proto.http")

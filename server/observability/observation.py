@@ -48,8 +48,7 @@ _PATTERNS = {
     "STREAM": "stream",
     "COUNTING": "maintenance",
 }
-"""The access pattern of each kind of item that is read by key, by the prefix of its partition
-key."""
+"""The access pattern of a request outside a plan, by the prefix of its item's partition key."""
 
 _WRITES = {
     "AP4": "comments",
@@ -83,10 +82,10 @@ _current: ContextVar["Observation | None"] = ContextVar("observation", default=N
 class Observation:
     """The counts of a request, for the metrics and for a line of the access log.
 
-    It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager it observes the
-    work in its block, and in tasks that start there. ``write`` adds all counts to the metrics at
-    once, because a single increment of a metric takes longer than all other counting for a request
-    to DynamoDB.
+    It implements ``StoreInstruments`` and ``ReadInstruments``. As a context manager, it observes
+    the work in the ``with`` block and in tasks that the block starts. ``write`` adds all counts to
+    the metrics at once, because a single increment of a metric takes longer than all other counting
+    for a request to DynamoDB.
     """
 
     def __init__(self, metrics: "Metrics | None") -> None:

@@ -129,7 +129,7 @@ def _places(rows: Sequence[Plan]) -> dict[str, float]:
 def _lanes(plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield a lane for each segment. The first lane of a step has a heading.
 
-    But if the first step reads the page, it needs no heading.
+    The step that reads the page has no heading if it is the first step.
     """
     segments = iter(plan["segments"])
     for place, step in enumerate(plan["steps"]):

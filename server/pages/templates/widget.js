@@ -1,8 +1,8 @@
 /* <marginalia-comments product="1">: a product's comments on a shop's own page.
 
-   Attributes: product, size (comments of a page, 1 to 20, by default 5), rating and language (values
-   to show, separated by spaces), lang (language of the labels; by default that of the
-   page, else that of the browser).
+   Attributes: product, size (number of comments on a page, 1 to 20; default: 5), rating and language
+   (values to show, separated by spaces), lang (language of the labels; default: the language of the
+   page, else the language of the browser).
    Until the comments arrive, and if they cannot be read, the element shows its own content.
    It neither sets nor sends cookies. Texts are set as text, never as HTML. */
 (() => {

@@ -131,7 +131,8 @@ const asked = linked();
 const firstTab = asked ?? newestComments;
 
 // GraphiQL ignores the variables of the first default tab, so the query and the variables are stored here.
-// On the next visit GraphiQL opens the tab with the stored query and variables, or a new tab.
+// If the browser has tabs of an earlier visit, GraphiQL opens the tab with this query and these variables. If
+// there is no such tab, GraphiQL adds one.
 if (asked || localStorage.getItem("graphiql:tabState") === null) {
   localStorage.setItem("graphiql:query", firstTab.query);
   localStorage.setItem("graphiql:variables", firstTab.variables);
