@@ -28,7 +28,7 @@ expect.set_options(timeout=60_000)  # a busy machine renders slowly
 MARGINALIA = Path(sys.executable).with_name("marginalia")
 SHELL = Path("/usr/bin/chromium-headless-shell")
 CHROMIUM = SHELL if SHELL.exists() else Path("/usr/bin/chromium")
-"""The shell renders the same pages with a third of the CPU: it has no windows, tabs or profile."""
+"""The browser. The headless shell is preferred, because it needs a third of the processor time."""
 
 NEEDS_CHROMIUM = [
     pytest.mark.browser,
@@ -47,7 +47,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--accept-lang=en-US",  # the shell sends no Accept-Language by itself
+    "--accept-lang=en-US",  # the shell does not send Accept-Language otherwise
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 
@@ -91,7 +91,7 @@ def adas_jwt(server: Server) -> str:
 
 
 def token_of(server: Server, user: str, *roles: str) -> str:
-    """Return a JWT of the server for a user."""
+    """Return a JWT for a user, signed by the server."""
     given = [option for role in roles for option in ("--role", role)]
     command = [str(MARGINALIA), "token", "--user", user, *given]
     command += ["--data-dir", str(server.data_dir)]
@@ -121,7 +121,7 @@ async def chromium(server: Server) -> AsyncIterator[Browser]:
 
 @dataclass
 class Witness:
-    """Errors in a browser's pages, and requests to other machines."""
+    """Records errors in a browser's pages, and requests to other machines."""
 
     origin: str
     complaints: list[str] = field(default_factory=list)
@@ -129,18 +129,19 @@ class Witness:
 
     async def watch(self, context: BrowserContext) -> None:
         context.set_default_timeout(60_000)
-        context.on("request", self._note_request)  # a route would switch off Chromium's cache
+        # Unlike a route, this does not switch off Chromium's cache.
+        context.on("request", self._note_request)
         context.on("console", lambda message: self._note(message.type, message.text))
         context.on("weberror", lambda error: self._note("error", str(error.error)))
 
     def _note_request(self, request: Request) -> None:
-        """``ARGUMENTS`` keep Chromium from reaching other machines."""
+        """A request to another machine is an error, although ``ARGUMENTS`` let it reach nothing."""
         self.requests.append(request.url)
         if not request.url.startswith((self.origin, "data:", "blob:")):
             self.complaints.append(f"asked for {request.url}")
 
     def _note(self, kind: str, text: str) -> None:
-        """Chromium reports violations of the page's policy as console errors."""
+        """Chromium reports violations of the Content Security Policy as console errors."""
         if kind in {"error", "warning"}:
             self.complaints.append(text)
 

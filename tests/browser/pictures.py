@@ -1,7 +1,7 @@
 """Takes the pictures of README and docs: ``python -m tests.browser.pictures``.
 
-They show a kettle of the demo without its Japanese comments, because a machine with few fonts
-shows these as boxes.
+They show the demo's kettle without its Japanese comments, because a machine with few fonts cannot
+draw these.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ _TO_THE_END = "pane => pane.CodeMirror.scrollTo(0, pane.CodeMirror.getScrollInfo
 
 
 def main() -> None:
-    """Serve the kettle from a separate directory and take its pictures."""
+    """Run a server with the kettle, and take the pictures."""
     with kettle() as url:
         asyncio.run(_take(url))
 
 
 @contextmanager
 def kettle(*options: str) -> Iterator[str]:
-    """Serve the kettle's comments; yield the server's address."""
+    """Run a server with the kettle's comments. Yield its address."""
     with TemporaryDirectory() as directory:
         data = Path(directory)
         lines = [json.dumps(_row(one)) for one in demo_comments() if _shown(one)]
@@ -90,7 +90,7 @@ async def _plan(browser: Browser, url: str) -> None:
 
 
 async def _playground(browser: Browser, url: str) -> None:
-    """Both plans: the part below the form."""
+    """Take a picture of both plans, which are below the form."""
     page = await browser.new_page(viewport={"width": 1200, "height": 860})
     await page.goto(f"{url}/playground?rating=1&rating=2&language=de&language=en&product={PRODUCT}")
     verdict = await page.locator(".verdict").bounding_box()
@@ -115,7 +115,7 @@ async def _graphiql(browser: Browser, url: str) -> None:
     await page.get_by_label("Show Plan").click()
     await page.locator(".lanes").wait_for()
     await page.locator(".graphiql-query-editor .CodeMirror").evaluate(_TO_THE_END)
-    await page.wait_for_timeout(1_000)  # CodeMirror colours in the background
+    await page.wait_for_timeout(1_000)  # CodeMirror highlights the text in the background
     await page.screenshot(path=PICTURES / "graphiql.png")
 
 

@@ -24,7 +24,7 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keyboard(
     mine = page.get_by_role("link", name="My comments")
     await expect(mine).to_have_attribute("href", "/authors/ada")
     await page.get_by_role("radio", name="4 stars").focus()
-    await typed(page, "Space", "Tab", "Tab")  # the language is chosen
+    await typed(page, "Space", "Tab", "Tab")  # the browser's language is selected already
     await page.keyboard.type("It sweeps")
     await page.keyboard.press("Tab")
     await page.keyboard.type("Mostly.")
@@ -43,7 +43,7 @@ async def test_a_comment_is_edited_and_deleted_in_the_list_by_keyboard(
     card, edit = reader.comments.first, page.locator("form#edit")
     await expect(card.locator(".notice")).to_be_focused()
     await expect(card.locator(".notice")).to_contain_text("your comment is published.")
-    await expect(page.locator("#news")).to_have_text("")  # the tab's own change is not announced
+    await expect(page.locator("#news")).to_have_text("")  # a tab does not announce its own comment
     await expect(page.locator("#comments .found")).to_have_text("1 new comment")
     await expect(page.get_by_text("No comments yet")).to_have_count(0)
     await page.get_by_role("link", name="Edit").press("Enter")

@@ -40,7 +40,7 @@ def headers_of(page: Page) -> Locator:
 
 
 async def run(page: Page) -> Any:
-    """Click the button and return the contents of the result pane."""
+    """Click the button that runs the query. Return the content of the result pane."""
     result = page.locator(RESULT)
     await write_in(result, "")
     await page.locator(RUN).click()
@@ -49,7 +49,7 @@ async def run(page: Page) -> Any:
 
 
 async def drawn(page: Page, plan: Any, shown: int) -> None:
-    """Check a drawing: a lane for each segment, a dot for each row, and the list."""
+    """Check the drawing of a plan: a lane for each segment, and dots for rows and for the list."""
     drawing = page.locator(".lanes > svg")
     await expect(drawing.locator("circle")).to_have_count(plan["itemsRead"] + shown)
     assert await drawing.locator(".many").count() == len(plan["segments"]) == 2
@@ -70,7 +70,7 @@ async def test_the_prepared_query_runs(page: Page, server: Server) -> None:
     assert {node["language"] for node in nodes} == {"en"}
     await expect(page.locator(RESULT)).to_contain_text(
         '"edges"'
-    )  # the comments come before the plans
+    )  # wait until the comments are shown, which precede the plans
     editor = page.locator(".graphiql-query-editor .CodeMirror-scroll")
     box = await editor.bounding_box()
     assert box is not None
@@ -105,7 +105,7 @@ async def test_a_server_without_plans_has_none_in_its_first_query(
 
 
 async def test_no_pane_violates_the_content_security_policy(page: Page, server: Server) -> None:
-    """The fixture ``witness`` fails the test at any violation."""
+    """The fixture ``witness`` fails the test after a violation."""
     await open_graphiql(page, server)
     await page.get_by_label("Show Documentation Explorer").click()
     await expect(page.locator(".graphiql-plugin")).to_contain_text("Mutation")
@@ -168,6 +168,7 @@ async def test_a_subscription_runs(page: Page, server: Server) -> None:
     query = page.locator(".graphiql-query-editor")
     await write_in(query, 'subscription { commentEvents(productId: "1") { kind } }')
     answer = await run(page)
-    while "errors" in answer:  # GraphiQL recognizes a subscription a moment after the text is typed
+    # GraphiQL recognizes a subscription a moment after the text has changed.
+    while "errors" in answer:
         answer = await run(page)
     assert answer == {"data": {"commentEvents": {"kind": "READY"}}}

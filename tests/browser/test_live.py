@@ -1,4 +1,4 @@
-"""The product's page in two tabs: a comment that one tab adds appears in the other."""
+"""A product's page in two tabs: a comment that is added in one tab appears in the other."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ pytestmark = NEEDS_CHROMIUM
 
 
 async def send(server: Server, jwt: str, query: str, **variables: object) -> None:
-    """Send a mutation as another tab does."""
+    """Send a mutation to the API, as another tab does."""
     async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
         body = {"query": query, "variables": variables}
         headers = {"Authorization": f"Bearer {jwt}"}

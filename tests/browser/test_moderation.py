@@ -1,4 +1,4 @@
-"""The moderators' page in Chromium: keyboard, updates of the queue, and use without scripts."""
+"""The moderators' page in Chromium: keyboard, updates of the queue, and without scripts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ DELETE = """mutation ($input: DeleteCommentInput!) {
 
 
 class Shop:
-    """A blocked user, whose comments wait, and a moderator."""
+    """A blocked user, whose comments wait for review, and a moderator."""
 
     def __init__(self, server: Server) -> None:
         self.url = server.url

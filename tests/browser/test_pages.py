@@ -1,7 +1,6 @@
 """The pages in Chromium, on a desktop and on a phone.
 
-The tests of forms also run without scripts. ``tests/server/pages`` reads all pages as a browser
-without scripts does.
+The tests of forms also run without scripts. ``tests/server/pages`` reads all pages without scripts.
 """
 
 import asyncio
@@ -36,20 +35,20 @@ class Reader:
         await self.page.goto(self.url + path)
 
     async def choose(self, start: str, end: str) -> None:
-        """Fill in the days. They apply when the button is clicked."""
+        """Fill in the dates, and click the button that applies them."""
         await self.filters.get_by_label("From", exact=True).fill(start)
         await self.filters.get_by_label("To", exact=True).fill(end)
         await self._submit()
 
     async def toggle(self, *labels: str) -> None:
-        """Click toggles, and then the button if scripts are off."""
+        """Click toggles. Without scripts, click the button that applies them."""
         for label in labels:
             await self.filters.get_by_role("checkbox", name=label).click()
         if not self.scripts:
             await self._submit()
 
     async def _submit(self) -> None:
-        """Click the button, and wait for the next page if the click loads one."""
+        """Click the button. Without scripts, wait for the next page."""
         button = self.filters.get_by_role("button", name="Show")
         if self.scripts:
             await button.click()
@@ -66,8 +65,8 @@ class Reader:
         return self.page.locator("article.comment")
 
     async def shown(self) -> list[str]:
-        """Return the links of the dates, which identify the comments."""
-        await self.page.wait_for_load_state()  # a page's title comes before its comments
+        """Return the links of the comments' dates, which identify the comments."""
+        await self.page.wait_for_load_state()  # the title of a page arrives before its comments
         links = self.comments.locator("a.date")
         found: list[str] = await links.evaluate_all("all => all.map(a => a.href)")
         return found
@@ -87,7 +86,7 @@ class Reader:
 async def reader(
     request: pytest.FixtureRequest, chromium: Browser, server: Server, witness: Witness
 ) -> AsyncIterator[Reader]:
-    """Yield a visitor with scripts; ``EITHER`` is a visitor with scripts and one without."""
+    """Yield a visitor with scripts. Tests marked ``EITHER`` also run without scripts."""
     scripts = getattr(request, "param", True)
     async with await chromium.new_context(
         viewport={"width": 1280, "height": 800}, java_script_enabled=scripts
@@ -102,7 +101,7 @@ EITHER = pytest.mark.parametrize(
 
 
 def said(witness: Witness, status: int | str) -> None:
-    """Ignore the browser's own message about a response that should not be 200."""
+    """Remove the browser's own errors about an expected status from the complaints."""
     assert any(str(status) in complaint for complaint in witness.complaints)
     witness.complaints[:] = [one for one in witness.complaints if str(status) not in one]
 
@@ -186,7 +185,7 @@ async def test_the_order_and_verified_purchases_are_kept_while_filters_change(
 async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
     page: Page, server: Server
 ) -> None:
-    """The demo has no groups, so the address with all variants gets the page of one product."""
+    """The demo has no groups, so a route responds with the page of one product."""
     loading = asyncio.Event()
 
     async def one_product(route: Route) -> None:
@@ -215,7 +214,7 @@ async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
 async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
     page: Page, server: Server
 ) -> None:
-    """The clicked button keeps the focus. After going back, no element has the focus."""
+    """The clicked button keeps the focus. After going back, no element needs the focus."""
     loads: list[str] = []
 
     def note(asked: Request) -> None:
@@ -251,7 +250,8 @@ async def test_a_toggle_during_a_response_is_applied(page: Page, server: Server)
     await page.mouse.down()
     async with page.expect_event("requestfinished"):
         pressed.set()
-    await page.evaluate("new Promise(done => setTimeout(done, 100))")  # the page is drawn now
+    # Wait until the page is drawn.
+    await page.evaluate("new Promise(done => setTimeout(done, 100))")
     await page.mouse.up()
     await expect(page).to_have_title("Copper kettle, 1.2 l, rated 2 or 5 · Marginalia")
 
@@ -300,15 +300,16 @@ async def test_more_comments_follow_in_place(reader: Reader) -> None:
     pager = reader.page.get_by_role("navigation", name="Pages", exact=True)
     more = reader.page.get_by_role("button", name="Show more")
     await expect(more).to_be_visible()
-    assert len(await reader.shown()) == 20  # no page follows before the first press
+    assert len(await reader.shown()) == 20  # no further comments before the first press
     await more.press("Enter")
     await expect(pager).to_contain_text("1\u201340 of 110")
     await expect(reader.comments.nth(20).locator("a").first).to_be_focused()
-    async with asyncio.timeout(60):  # three pages follow, some of them before the next scroll
+    # Then three pages follow by themselves, some before the next scroll.
+    async with asyncio.timeout(60):
         while "1\u2013100 of 110" not in await pager.inner_text():
             await reader.comments.last.scroll_into_view_if_needed()
             await more.scroll_into_view_if_needed()
-    await more.press("Enter")  # the fifth page waits for another press
+    await more.press("Enter")  # the fifth page needs another press
     await expect(pager).to_contain_text("1\u2013110 of 110")
     assert len(set(await reader.shown())) == 110
     assert not await more.count()
@@ -342,7 +343,7 @@ async def test_a_comment_is_added_edited_and_deleted(
     await page.get_by_role("button", name="Publish").click()
     error = page.locator("#language-error")
     await expect(error).to_contain_text("enter its code")
-    await page.wait_for_load_state()  # and its styles
+    await page.wait_for_load_state()  # wait for the style sheet
     red = await error.evaluate("one => getComputedStyle(one).color")
     await expect(page.get_by_label("Language code")).to_have_css("border-top-color", red)
     await expect(page.get_by_label("Title")).to_have_value("It sweeps")
@@ -353,10 +354,11 @@ async def test_a_comment_is_added_edited_and_deleted(
     await page.get_by_role("button", name="Publish").dblclick()
     published = page.get_by_text("your comment is published.")
     await expect(published).to_be_visible()
-    if reader.scripts:  # the comment is in the list already
+    if reader.scripts:  # the script has put the comment into the list
         await expect(reader.comments).to_have_count(1)
         await expect(reader.comments.locator(".notice")).to_be_focused()
-        form = page.locator("#write")  # the form is empty again, without the refused comment
+        # The form is empty, without the errors of the refused comment.
+        form = page.locator("#write")
         await expect(form.get_by_label("Title")).to_have_value("")
         await expect(form.locator(".error, [aria-invalid]")).to_have_count(0)
         await expect(form.get_by_role("radio", name="4 stars")).not_to_be_checked()
@@ -380,13 +382,13 @@ async def test_a_comment_is_added_edited_and_deleted(
 
 
 async def test_a_draft_is_kept_until_it_is_stored(page: Page, server: Server) -> None:
-    """One click signs in to a demo. The stars are radio buttons, for the keyboard too."""
+    """In the demo, one click signs in. The stars are radio buttons, which keys can change."""
     reader = Reader(page, server.url, scripts=True)
     await reader.open("/products/draft")
     await page.get_by_role("button", name="Try it as “demo”").click()
     title, text = page.get_by_label("Title"), page.get_by_label("Comment", exact=True)
     await title.fill("Begun")
-    await page.wait_for_load_state()  # before that, the fragment of the address may take the focus
+    await page.wait_for_load_state()  # otherwise the fragment in the address may move the focus
     await page.get_by_role("radio", name="3 stars").press("Space")
     await page.get_by_role("radio", name="3 stars").press("ArrowRight")
     await expect(page.get_by_text("Good", exact=True)).to_be_visible()
@@ -409,12 +411,13 @@ async def test_a_draft_is_kept_until_it_is_stored(page: Page, server: Server) ->
 
 async def test_a_copied_link_shows_a_notice_for_a_while(page: Page, server: Server) -> None:
     keep = "navigator.clipboard.writeText = async (text) => { window.copied = text; };"
-    await page.add_init_script(keep)  # a browser without a window has no clipboard
+    await page.add_init_script(keep)  # a headless browser has no clipboard
     now = datetime.now(UTC)
     await page.clock.install(time=now)
     await page.goto(f"{server.url}/products/1")
-    await page.clock.pause_at(now + timedelta(hours=1))  # a busy machine's while is over too soon
-    link = page.locator(".list-head .share-link")  # no link while it says so
+    # Otherwise the notice could end too soon on a busy machine.
+    await page.clock.pause_at(now + timedelta(hours=1))
+    link = page.locator(".list-head .share-link")  # found by its class, because its text changes
     await link.click()
     await expect(link).to_have_text("Copied")
     await expect(link).to_have_role("link")
@@ -455,14 +458,14 @@ async def test_markup_in_a_comment_is_shown_as_text(
 
 
 async def width(page: Page) -> int:
-    """Return the width of a page after its styles are loaded."""
+    """Return the width of the page's content after its style sheet is loaded."""
     await page.wait_for_load_state()
     found: int = await page.evaluate("document.documentElement.scrollWidth")
     return found
 
 
 async def open_with_trend(page: Page, address: str) -> None:
-    """Open a page with a drawn trend: a busy server leaves the trend out."""
+    """Open a page until its trend is drawn, because a busy server omits it."""
     await page.goto(address)
     async with asyncio.timeout(60):
         while not await page.locator(".trend").count():
@@ -512,7 +515,8 @@ async def test_a_visitor_finds_the_parts_of_a_product_page(
     await expect(stars).to_have_text("5 ★3 ★1 ★")
     await expect(most).to_have_text(re.compile(r"[1-9]\d+0"))
     await expect(page.locator(".plot .ends")).to_contain_text("January 2022")
-    assert 36 <= await page.locator(".plot rect").count() <= 37  # and no months without comments
+    # Months without comments at the ends are not drawn.
+    assert 36 <= await page.locator(".plot rect").count() <= 37
     badge = await page.locator("#plan > summary").bounding_box()
     last = await reader.comments.last.bounding_box()
     assert badge
@@ -525,7 +529,7 @@ async def test_a_visitor_finds_the_parts_of_a_product_page(
     await page.get_by_placeholder("Title or product number").fill("copper")
     await page.get_by_role("button", name="Search").click()
     await expect(page.get_by_role("heading", level=2)).to_have_text("Copper kettle, 1.2 l")
-    await reader.open("/sign-out")  # accepts only POST
+    await reader.open("/sign-out")  # this address accepts only POST
     await expect(page.get_by_role("heading", level=1)).to_have_text("Page not available")
     said(witness, 405)
 
@@ -538,7 +542,7 @@ CUT_OFF = """all => all.map(one => ({box: one.getBBox(), all: one.ownerSVGElemen
 async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
     chromium: Browser, witness: Witness, server: Server, *, scripts: bool
 ) -> None:
-    """The sheet stays open while a script replaces the list."""
+    """The sheet with the plan stays open while a script replaces the list."""
     async with await chromium.new_context(
         viewport={"width": 1280, "height": 800}, java_script_enabled=scripts
     ) as context:
@@ -575,7 +579,10 @@ async def test_the_plan_is_next_to_the_list_and_on_a_phone_below_its_heading(
 
 
 async def test_the_plan_opens_in_graphiql(page: Page, server: Server) -> None:
-    """The browser has tabs already. A second visit has the same tabs."""
+    """GraphiQL already has tabs in this browser.
+
+    The link opens one tab once, even after a reload.
+    """
     await page.goto(f"{server.url}/graphql")
     await expect(page.locator(".graphiql-tab-button")).to_have_count(2)
     await page.locator(".graphiql-execute-button").click()
@@ -612,13 +619,15 @@ PAGES = (
 async def test_axe_and_the_validator_find_no_fault(
     page: Page, server: Server, witness: Witness, adas_jwt: str, tmp_path: Path
 ) -> None:
-    """Each page on a light desktop and on a dark phone, also signed in and with errors."""
+    """Each page is checked on a light desktop and on a dark phone, also signed in and
+    with errors.
+    """
     for number, path in enumerate(PAGES):
         await look(page, f"{server.url}{path}", tmp_path / f"{number}.html")
     said(witness, 404)
     await look(page, f"{server.url}/products/1?lang=ar", tmp_path / "arabic.html")
     await expect(page.locator("html[dir=rtl] #comments-heading")).to_have_text("أحدث التعليقات")
-    for wide in ("/?lang=fr", "/playground?lang=de"):  # the longest words
+    for wide in ("/?lang=fr", "/playground?lang=de"):  # the languages with the longest words
         await page.set_viewport_size({"width": 320, "height": 800})
         await page.goto(server.url + wide)
         assert await width(page) <= 320, wide
@@ -642,7 +651,7 @@ SPILLED = """box => [...box.querySelectorAll("label, input, button, legend, p")]
 
 
 async def look(page: Page, address: str, file: Path) -> None:
-    """Check a page by axe, and store it for the validator."""
+    """Check a page with axe, and store it for the HTML validator."""
     await page.set_viewport_size({"width": 1280, "height": 800})
     await page.emulate_media(color_scheme="light")
     answer = await page.goto(address)
@@ -661,12 +670,13 @@ async def look(page: Page, address: str, file: Path) -> None:
     header = await page.locator(".top").bounding_box()
     assert header is not None
     signed_in = await page.locator(".viewer").count()
-    assert header["height"] < (125 if signed_in else 65), address  # one line for visitors
+    # Without a session, the header has one line.
+    assert header["height"] < (125 if signed_in else 65), address
     assert await violations(page, "color-contrast") == [], address
 
 
 async def violations(page: Page, *rules: str) -> list[str]:
-    """Return axe's findings for the current page, by all rules or by ``rules``."""
+    """Return axe's findings for the current page. ``rules`` limits them to some rules."""
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE)
     options = {"resultTypes": ["violations"]} | ({"runOnly": [*rules]} if rules else {})

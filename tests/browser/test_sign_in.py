@@ -1,4 +1,4 @@
-"""Sign-in at an issuer on another site, as a browser's rules for cookies allow it."""
+"""Sign-in at an issuer on another site, with a browser's rules for cookies."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.server.serving import served
 pytestmark = NEEDS_CHROMIUM
 
 SECRETS = {"MARGINALIA_SIGN_IN_CLIENT_SECRET": "secret", "MARGINALIA_JWT_SECRET": ""}
-"""The data directory keeps a secret for sessions."""
+"""An empty variable counts as missing, so the server creates a secret in the data directory."""
 
 
 async def test_a_visitor_returns_from_the_issuer_signed_in(

@@ -11,14 +11,14 @@ from tests.browser.conftest import Server
 from tests.engines import ROOT
 
 ALLOWED = "http://localhost:9"
-"""The demo allows all origins of this machine. Nothing listens here: the page is routed."""
+"""An origin that the demo allows, like all origins of this machine. A route serves its page."""
 
 OTHER = "https://shop.example"
 
 
 @pytest.fixture
 async def shop(chromium: Browser, server: Server) -> AsyncIterator[Page]:
-    """A page of a shop that shows the example. It can be opened on any origin."""
+    """A shop's page with the widget of the example, which can be opened at either origin."""
     text = (ROOT / "examples/widget/index.html").read_text("utf-8")
     text = text.replace("http://127.0.0.1:8000", server.url)
 
@@ -27,7 +27,7 @@ async def shop(chromium: Browser, server: Server) -> AsyncIterator[Page]:
 
     async with await chromium.new_context() as context:
         context.set_default_timeout(60_000)
-        # Otherwise Chromium asks for permission before a page of the internet reaches this machine.
+        # Otherwise Chromium asks before a page of another site may reach this machine.
         await context.grant_permissions(["local-network-access"])
         for origin in (ALLOWED, OTHER):
             await context.route(f"{origin}/", answer)
@@ -73,7 +73,7 @@ ROW = {
 async def test_the_widget_shows_a_million_comments_and_a_reply_in_every_plural_form(
     shop: Page, server: Server
 ) -> None:
-    """French, Spanish and Arabic browsers have plural forms that the catalogues may lack."""
+    """Some browsers' plural forms for large numbers are missing in the catalogues."""
     comments = {"nodes": [ROW], "pageInfo": {"hasNextPage": False, "endCursor": "x"}}
     product = {"statistics": {"total": 1_000_000, "average": 4.5}, "comments": comments}
 

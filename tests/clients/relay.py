@@ -10,7 +10,7 @@ from tests.engines import ROOT
 
 ARTIFACTS = "out"
 PERSISTED = "persisted.json"
-"""The compiler's output: modules for Relay's runtime, and the texts by their ids."""
+"""The compiler's output: a directory of modules for Relay's runtime, and a file of texts by id."""
 
 _COMPILER = Path(__file__).parent / "node_modules/relay-compiler/linux-x64/relay"
 _CONFIG = {
@@ -26,12 +26,16 @@ _CONFIG = {
 def compiled(
     sources: Path, place: Path, schema: Path = ROOT / "schema.graphql"
 ) -> subprocess.CompletedProcess[str]:
-    """Compile a directory of documents into ``place``; ``stdout`` has the errors."""
+    """Compile the documents in a directory into ``place``.
+
+    The result's ``stdout`` has the errors.
+    """
     shutil.copytree(sources, place / "src")
     shutil.copy(schema, place / "schema.graphql")
     (place / ARTIFACTS).mkdir()
     (place / PERSISTED).write_text("{}")
-    (place / "package.json").write_text("{}")  # otherwise Node reads the modules as CommonJS
+    # Without this file, Node.js would load the modules as CommonJS.
+    (place / "package.json").write_text("{}")
     (place / "relay.config.json").write_text(json.dumps(_CONFIG))
     return subprocess.run(
         [_COMPILER, "relay.config.json"],

@@ -1,4 +1,4 @@
-"""Relay, Apollo and urql as front ends use them, against servers over the embedded engine."""
+"""Relay, Apollo and urql, used as in front ends, with servers on the embedded engine."""
 
 import json
 import os
@@ -17,11 +17,13 @@ from tests.server.serving import bearer, called, served
 
 HERE = Path(__file__).parent
 MANIFEST = HERE / "apollo-manifest.json"
-"""The manifest of documents.mjs, written by `npm run manifest`. persisted.mjs fails if it is
-outdated."""
+"""The manifest of documents.mjs.
+
+`npm run manifest` writes it, and persisted.mjs fails if it is outdated.
+"""
 
 ANA = [bearer("auth0|64f", name=name) for name in ("Ana Pérez", "Ana")]
-"""A user whose JWTs have different names."""
+"""The headers of one user, whose two JWTs have different names."""
 
 COUNT = 25
 PRODUCT = "42"
@@ -29,7 +31,7 @@ NEWEST_FIRST = [f"Comment {number}" for number in reversed(range(COUNT))]
 SIZE = 10
 
 BY_ID = {"Apollo, manifest": ["POST hash"] * 2, "urql, manifest": ["GET hash"] * 2}
-"""The requests of a client that twice sends registered documents."""
+"""The requests of each client that sends a registered document twice."""
 
 WITHOUT_APQ = BY_ID | {
     "Apollo, hash by POST": ["POST hash", "POST text", "POST text"],
@@ -43,12 +45,12 @@ WITH_APQ = BY_ID | {
     "urql, hash by POST": ["POST hash", "POST hash and text", "POST hash"],
     "urql, hash by GET": ["GET hash", "GET hash and text", "GET hash"],
 }
-"""The requests of a client that twice sends unregistered documents."""
+"""The requests of each client that sends an unregistered document twice."""
 
 
 @pytest.fixture(scope="module")
 def relay(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with the output of Relay's compiler."""
+    """A directory with the output of Relay's compiler."""
     place = tmp_path_factory.mktemp("relay")
     done = compiled(HERE / "relay", place)
     assert done.returncode == 0, done.stdout
@@ -72,7 +74,10 @@ def documents_only(tmp_path_factory: pytest.TempPathFactory, relay: Path) -> Ite
 
 @contextmanager
 def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]:
-    """Serve the manifest's documents and ``count`` comments; yield the address of the API."""
+    """Run a server with the manifest's documents and ``count`` comments.
+
+    Yield the API's address.
+    """
     operations = json.loads(MANIFEST.read_text("utf-8"))["operations"]
     add = next(one["id"] for one in operations if one["name"] == "Add")
     with served(directory, "--documents", str(MANIFEST), *options) as server:
@@ -87,7 +92,7 @@ def serving(directory: Path, *options: str, count: int = COUNT) -> Iterator[str]
 
 
 def ran(script: str, url: str, *arguments: str | Path) -> Any:
-    """Return the output of a script in this directory."""
+    """Run a script of this directory. Return the JSON that it prints."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["node", HERE / script, url, ANA[0]["Authorization"], PRODUCT, *arguments],
@@ -102,7 +107,7 @@ def ran(script: str, url: str, *arguments: str | Path) -> Any:
 
 
 def assert_names(answer: Any) -> None:
-    """Each comment keeps its name, and their common author has the newest name."""
+    """Check that each comment has the name of its JWT, and their author the newest name."""
     assert answer["names"] == ["Ana", "Ana Pérez"]
     assert answer["author"] == ["Ana Pérez", "auth0|64f"]
 

@@ -1,1 +1,1 @@
-"""Trials run longer than tests. Each is a command that prints its findings."""
+"""Trials: commands that run longer than tests, and print what they find."""

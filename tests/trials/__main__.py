@@ -1,7 +1,7 @@
-"""Lists the trials: ``make trial``.
+"""Lists the trials for ``make trial``.
 
-With a name it lists nothing, and exits with 2 if the trial does not exist. It imports the standard
-library only: `make trial` works before anything is installed.
+With a name, it lists nothing, and exits with 2 if there is no such trial. It imports only the
+standard library, so that `make trial` works before anything is installed.
 """
 
 import ast
@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def trials() -> dict[str, str]:
-    """Return the first line of each trial's docstring, by the trial's name."""
+    """Return the names of the trials with the first lines of their docstrings."""
     packages = {path.parent.name: path for path in HERE.glob("*/__main__.py")}
     modules = {
         path.stem: path
@@ -29,7 +29,7 @@ def _first_line(path: Path) -> str:
 
 
 def main(names: list[str]) -> None:
-    """List all trials, or exit with 2 if a name is unknown."""
+    """List all trials. With names, exit with 2 if one is unknown."""
     known = trials()
     for name in names:
         if name not in known:

@@ -1,6 +1,7 @@
-"""Attacks a server: checks responses, delays of another client, and the server's memory.
+"""Attacks a server: checks the responses, the delays of another client, and the server's memory.
 
-The other client, the neighbour, runs in another process, so that attackers do not delay its clock.
+The other client is called the neighbour. It runs in another process, so that the attackers do not
+delay its measurements.
 """
 
 import asyncio
@@ -31,31 +32,34 @@ from tests.trials.reporting import CONSOLE
 from tests.trials.serving import serving
 
 LIMIT = 1.0
-"""Maximum seconds of the neighbour's 99th percentile."""
+"""The maximum of the neighbour's 99th percentile, in seconds."""
 
 GROWN_MB = 128
 KEPT_MB = 64
-"""Maximum growth of the server's memory during an attack, and after it."""
+"""The maximum growth of the server's memory during an attack, and after it, in MB."""
 
 GIVE_UP = 5.0
-"""If the neighbour gets no response for these seconds, the attack ends."""
+"""Seconds without a response to the neighbour after which an attack ends."""
 
 SLICE = 2.0
 QUIET = 3
-"""Seconds of a slice, and number of slices before and after an attack. The median of the slices'
-percentiles is used, because a busy machine stalls now and then."""
+"""The seconds of a slice, and the number of slices before and after an attack.
+
+The median of the slices' percentiles counts, because a busy machine sometimes stalls.
+"""
 
 MARGIN = 5
-"""Requests to DynamoDB that are allowed beyond the predicted ones, for retries and a plan's
-statistics."""
+"""The number of requests to DynamoDB that may exceed the prediction, for retries and statistics."""
 
 SERVER_FAULTS = ("500", "502", "504")
-"""Status codes that are faults of the server. 503 refuses too many requests, and 501 and 505
-malformed ones."""
+"""Status codes that are faults of the server.
+
+503 refuses requests because there are too many, 501 and 505 because they are malformed.
+"""
 
 _PAUSE = 0.02
 _SHOWN = 400
-"""Bytes of a request that are printed."""
+"""The number of bytes of a request that are printed."""
 
 _PAGE = (
     '{ product(productId: "1") { comments(rating: [4, 5], language: "en") {'
@@ -65,29 +69,29 @@ _PAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Requests of several clients, ``rate`` per second. Each client waits for its response."""
+    """Requests of several clients, ``rate`` per second. Each client waits for its responses."""
 
     name: str
     requests: Iterable[Sent]
     clients: int = 1
     rate: float = inf
     times: float = inf
-    """By what factor the attack may increase the neighbour's 99th percentile."""
+    """The maximum factor by which the attack may increase the neighbour's 99th percentile."""
 
 
 @dataclass
 class Answers:
-    """The responses to attackers."""
+    """The responses to the attackers."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     example: str = ""
-    """The first request with a faulty response."""
+    """The first request whose response has a fault."""
     slowest: str = ""
     worst: float = 0.0
 
     def note(self, number: int, sent: Sent, answer: bytes, seconds: float) -> None:
-        """Count one response, and its faults."""
+        """Count a response and its faults."""
         parts = answer.split(b" ", 2)
         status = parts[1].decode() if len(parts) == 3 else "none"
         due = sent.patience >= PATIENCE
@@ -106,7 +110,7 @@ class Answers:
             self.example = f"{', '.join(found)}: {_shown(number, sent)}"
 
     def wait(self, number: int, sent: Sent, seconds: float) -> None:
-        """Record the longest time that a request has waited for a required response."""
+        """Note the request that has waited longest, among those that must get a response."""
         if sent.patience >= PATIENCE and seconds > self.worst:
             self.worst, self.slowest = seconds, f"slowest: {_shown(number, sent)}"
 
@@ -116,7 +120,7 @@ def _shown(number: int, sent: Sent) -> str:
 
 
 def _reads_more(answer: bytes) -> bool:
-    """Return whether a response reports a higher cost than predicted."""
+    """Return whether the cost in a response exceeds the prediction."""
     try:
         cost = json.loads(answer.partition(b"\r\n\r\n")[2])["extensions"]["cost"]
         return bool(cost["actual"]["requests"] > cost["predicted"]["requests"] + MARGIN)
@@ -125,10 +129,10 @@ def _reads_more(answer: bytes) -> bool:
 
 
 async def exchange(url: str, sent: Sent) -> bytes:
-    """Send one request, and return what arrived of the response in time."""
+    """Send one request. Return the part of the response that arrives in time."""
     address = urlsplit(url)
     answer = bytearray()
-    # The server may respond before the end of the body, and close the connection.
+    # The server may respond and close the connection before the body has ended.
     with suppress(TimeoutError, ConnectionError, asyncio.IncompleteReadError):
         async with asyncio.timeout(sent.patience):
             reader, writer = await asyncio.open_connection(address.hostname, address.port)
@@ -146,7 +150,7 @@ async def exchange(url: str, sent: Sent) -> bytes:
 
 
 async def send(url: str, attack: Attack, answers: Answers) -> None:
-    """Send all requests of an attack."""
+    """Send the requests of an attack."""
     numbered, start = enumerate(attack.requests), time.monotonic()
 
     async def client() -> None:
@@ -155,7 +159,7 @@ async def send(url: str, attack: Attack, answers: Answers) -> None:
             began = time.monotonic()
             try:
                 answer = await exchange(url, sent)
-            finally:  # also if there is no response at the end of the attack
+            finally:  # even if the attack ends before there is a response
                 seconds = time.monotonic() - began
                 answers.wait(number, sent, seconds)
             answers.note(number, sent, answer, seconds)
@@ -166,27 +170,27 @@ async def send(url: str, attack: Attack, answers: Answers) -> None:
 
 
 class Slice(NamedTuple):
-    """The neighbour's requests in some seconds."""
+    """The neighbour's requests during ``SLICE`` seconds."""
 
     seconds: list[float]
     failed: int
-    """Responses without a page."""
+    """The number of responses without a page."""
     peak: float
-    """The server's highest memory, in MB."""
+    """The maximum of the server's memory in MB."""
 
     @property
     def silent(self) -> bool:
-        """Whether the last request got no response."""
+        """Whether the last request got no response in time."""
         return self.seconds[-1] >= GIVE_UP
 
 
 def _percentile(slices: list[Slice], percent: int) -> float:
-    """Return the median of each slice's percentile, in seconds."""
+    """Return the median of the slices' percentiles in seconds."""
     return median(sorted(one.seconds)[ceil(len(one.seconds) * percent / 100) - 1] for one in slices)
 
 
 def memory(pid: int) -> float:
-    """Return the memory of a process in MB, 0 when it has ended."""
+    """Return the memory of a process in MB, or 0 if it has ended."""
     try:
         return float(psutil.Process(pid).memory_info().rss / 1e6)
     except psutil.Error:
@@ -194,7 +198,7 @@ def memory(pid: int) -> float:
 
 
 def neighbour(url: str, pid: int) -> Slice:
-    """Request pages now and then, until a request has no response or the time is over."""
+    """Request a page at intervals for ``SLICE`` seconds, or until a request gets no response."""
     client = "X-Forwarded-For: 198.51.100.7", authorization("bob")
     page = Sent(post(body(_PAGE), *client), patience=GIVE_UP)
 
@@ -222,7 +226,7 @@ def neighbour(url: str, pid: int) -> Slice:
 
 @dataclass(frozen=True)
 class Row:
-    """One attack and its results."""
+    """An attack and its results."""
 
     attack: Attack
     answers: Answers
@@ -230,12 +234,12 @@ class Row:
     during: list[Slice]
     before: float
     after: float
-    """MB; NaN if the server was silent to the end."""
+    """The server's memory in MB, or NaN if the server stopped responding."""
     tracebacks: int
 
     @property
     def found(self) -> list[str]:
-        """The promises that the server has broken."""
+        """Descriptions of the promises that the server has broken."""
         slices, p99 = self.quiet + self.during, _percentile(self.during, 99)
         times = self.attack.times
         reasons = {
@@ -255,7 +259,7 @@ class Row:
         return max(one.peak for one in self.during)
 
     def cells(self) -> list[str]:
-        """Return the cells of the table."""
+        """Return the cells of the table's row."""
         shown = (self.during, 50), (self.during, 99), (self.quiet, 99)
         return [
             self.attack.name,
@@ -272,7 +276,7 @@ Serve = Callable[[], AbstractAsyncContextManager[Served]]
 
 @asynccontextmanager
 async def demo(directory: Path, *options: str) -> AsyncIterator[Served]:
-    """Run a server with the demo data, completely loaded."""
+    """Run a server with the demo data, which is loaded completely."""
     async with serving(directory, "--demo", *options) as server:
         async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
             while 'http-equiv="refresh"' in (await client.get("/")).text:  # noqa: ASYNC110
@@ -281,9 +285,9 @@ async def demo(directory: Path, *options: str) -> AsyncIterator[Served]:
 
 
 async def rows_of(serve: Serve, attacks: Iterable[Attack], most: float = inf) -> AsyncIterator[Row]:
-    """Yield a row for each attack, which lasts at most ``most`` slices of the neighbour.
+    """Yield a row for each attack. An attack lasts at most ``most`` slices.
 
-    After a broken promise the server is killed, and the next attack gets a new one.
+    If a promise was broken, the server is killed, and the next attack gets a new server.
     """
     waiting = iter(attacks)
     attack = next(waiting, None)
@@ -326,13 +330,13 @@ async def _row(
 
 
 def _tracebacks(server: Served) -> int:
-    """Count tracebacks in the log, without a seek, which would move the server's position."""
+    """Return the number of tracebacks in the log. A seek would move the server's own position."""
     log = server.log.fileno()
     return os.pread(log, os.fstat(log).st_size, 0).count(b"Traceback")
 
 
 async def report(rows: AsyncIterator[Row]) -> list[str]:
-    """Print the rows as they arrive.
+    """Print each row when its attack has ended.
 
     Return the broken promises, each with a request that shows it.
     """

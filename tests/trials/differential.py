@@ -1,11 +1,11 @@
 """Compares compiled with plain execution over HTTP, byte by byte: 10,000 random documents.
 
-Two servers of this process answer the same requests over two tables with equal rows: one compiles
+Two servers in this process get the same requests, and have tables with equal rows. One compiles
 each document at once, the other has ``--no-compile``. The documents are queries and mutations of
-the schema with ``--explain``, with variables in arguments and in ``@skip`` and ``@include``.
-Responses differ if their status, a header or a byte of their body does. Fields that wait at once
-fail in the order in which the engine answers: errors are compared sorted, and the table shows how
-often they were in another order. Exits with 1 at the first difference.
+the schema with ``--explain``. Arguments, ``@skip`` and ``@include`` have variables. Responses must
+have the same status, headers and bytes. Fields that wait concurrently fail in the order in which
+the engine responds. So errors are sorted before they are compared, and the table shows how often
+their order differed. Exits with 1 at the first difference.
 """
 
 import argparse
@@ -61,15 +61,15 @@ VIEWERS: Sequence[dict[str, str]] = (
     bearer("ann"),
     {},
 )
-"""The headers of staff, of a moderator, of a customer and of a visitor."""
+"""The headers of a staff member, a moderator, a customer and a visitor."""
 
 _HEADERS = {"Accept-Encoding": "identity", "Content-Type": "application/json"}
 _PER_REQUEST = {"date", "x-request-id"}
-"""Response headers that differ even between equal responses."""
+"""Response headers that differ between equal requests."""
 
 
 async def fill(table: Table, broker: Broker | None = None) -> Stores:
-    """Store comments, orders, organisations and tickets; return the stores of the table."""
+    """Store comments, orders, organisations and tickets. Return the stores of the table."""
     stores = Stores(table, broker)
     await bulk.fill(table, COMMENTS)
     await stores.comments.add(comment("held"), cause=ReviewCause.WORDS)
@@ -82,7 +82,7 @@ async def fill(table: Table, broker: Broker | None = None) -> Stores:
 
 @asynccontextmanager
 async def movers(directory: Path) -> AsyncIterator[Analytics]:
-    """Yield an analytics store with the same comments, moved into the last month."""
+    """Yield an analytics store with the same comments, exported a month after the last one."""
     store = DuckDBStore(directory / "analytics")
     later = max(one.created_at for one in COMMENTS) + timedelta(days=31)
     await store.fill(write_export(directory / "export.parquet", COMMENTS), later)
@@ -96,7 +96,7 @@ async def movers(directory: Path) -> AsyncIterator[Analytics]:
 
 @contextmanager
 def counts_kept() -> Iterator[None]:
-    """In the ``with`` block, let stores cache counts without expiry.
+    """Let counts stay in their caches for an hour.
 
     Otherwise plans would change when the counts expire.
     """
@@ -110,7 +110,7 @@ def counts_kept() -> Iterator[None]:
 class Clock:
     """Supplies the ids and times of writes.
 
-    They are the same after the same number of ``ticks``.
+    After the same number of ``ticks``, it supplies the same ids and times.
     """
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class Clock:
 
     @contextmanager
     def set(self) -> Iterator[None]:
-        """Use the clock for this process's writes."""
+        """Use this clock for the writes of this process until the block ends."""
         with ExitStack() as patches:
             for module in ("resolvers.comments", "resolvers.mutations"):
                 patches.enter_context(mock.patch(f"{module}.uuid", self))
@@ -146,9 +146,9 @@ class Clock:
 
 
 async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter[str], str]:
-    """Compare two servers.
+    """Compare the responses of two servers to random documents.
 
-    Return how many responses were equal, and the first difference, if any.
+    Return how many responses of each kind were equal, and the first difference or "".
     """
     clock, counts = Clock(), Counter[str]()
     schema = build_schema(explain=True)._schema
@@ -201,7 +201,7 @@ async def compared(count: int, directory: Path, *tables: Table) -> tuple[Counter
 
 
 def _drawn(random: Random, schema: GraphQLSchema) -> tuple[str, dict[str, Any]]:
-    """Return a random document with variables. About one in ten is refused before its execution."""
+    """Return a random document with variables. Some have variables that are refused."""
     while True:
         text, variables = document(random, schema, awkward=0.01)
         (operation,) = operations_of(parse(text))
@@ -212,7 +212,7 @@ def _drawn(random: Random, schema: GraphQLSchema) -> tuple[str, dict[str, Any]]:
 
 @contextmanager
 def _noted_executions() -> Iterator[list[None]]:
-    """Yield a list that grows each time an operation's compiled function is fetched."""
+    """Yield a list that grows whenever a compiled operation is executed."""
     fetched: list[None] = []
     original = CompiledOperation.selection
 
@@ -227,7 +227,7 @@ def _noted_executions() -> Iterator[list[None]]:
 
 
 def _told(response: httpx.Response) -> tuple[object, ...]:
-    """Return a response without the parts that differ for each request, and with sorted errors."""
+    """Return the parts of a response that must be equal: its errors are sorted."""
     headers = [one for one in response.headers.raw if one[0].decode().lower() not in _PER_REQUEST]
     head, found, errors = response.content.partition(b'"errors":')
     if not found:
@@ -255,7 +255,7 @@ async def _run(count: int) -> None:
 
 
 def main() -> None:
-    """Compare the number of documents that the command line gives."""
+    """Compare as many documents as the command line says."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,8 +1,8 @@
 """Sets up in an empty folder, and times the first page.
 
-Clones this repository without uncommitted changes and executes ``make run`` there, with an empty
-home directory and no npm. Each round measures the given commits in turn, by default HEAD. On a busy
-machine compare rounds, and the CPU.
+Clones this repository without uncommitted changes, and runs ``make run`` in the clone, with an
+empty home directory and without npm. Each round measures the given commits in turn, by default
+HEAD. On a busy machine, compare rounds and processor times.
 """
 
 import argparse
@@ -25,13 +25,13 @@ from tests.engines import ROOT
 from tests.trials.reporting import CONSOLE
 
 PATIENCE = 900.0
-"""Seconds; a machine that needs longer is busy."""
+"""Seconds after which the trial gives up."""
 
 _KEPT = ("PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_CERTS", "HTTP_PROXY", "HTTPS_PROXY")
 
 
 def bare(directory: Path) -> dict[str, str]:
-    """Return an environment with an empty home, and the system's programs without npm."""
+    """Return an environment with an empty home directory, and a PATH without npm and Node.js."""
     programs = directory / "bin"
     programs.mkdir()
     for program in (one for place in ("/usr/bin", "/bin") for one in Path(place).iterdir()):
@@ -45,7 +45,7 @@ def bare(directory: Path) -> dict[str, str]:
 
 @contextmanager
 def made_to_run(directory: Path, commit: str, port: int) -> Iterator[psutil.Process]:
-    """Run ``make run`` in a clone of a commit until the block ends, with a log."""
+    """Run ``make run`` in a clone of a commit until the block ends."""
     clone = directory / "clone"
     git = shutil.which("git") or "git"
     subprocess.run([git, "clone", "--quiet", ROOT, clone], check=True)
@@ -68,13 +68,13 @@ def made_to_run(directory: Path, commit: str, port: int) -> Iterator[psutil.Proc
 
 
 def spent(process: psutil.Process) -> float:
-    """Return the CPU seconds of a process and its descendants."""
+    """Return the processor time of a process and its descendants in seconds."""
     times = [one.cpu_times() for one in [process, *process.children(recursive=True)]]
     return float(sum(sum(time[:4]) for time in times))
 
 
 def first_page(commit: str) -> tuple[float, float]:
-    """Return the seconds until the first page of a commit, and the CPU seconds."""
+    """Return the seconds until a commit shows its first page, and the processor time until then."""
     port = free_port()
     with TemporaryDirectory() as directory, made_to_run(Path(directory), commit, port) as process:
         started = time.monotonic()

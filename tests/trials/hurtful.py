@@ -1,4 +1,4 @@
-"""Hostile requests as bytes; each builder takes the size of the attack."""
+"""Builds hostile requests as bytes. Most functions take the size of the attack."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,59 +10,62 @@ from tests.server.serving import bearer
 
 JSON = "application/json"
 ATTACKER = "X-Forwarded-For: 203.0.113.9"
-"""The address of one client. The trials connect from a trusted proxy, which has no rate limit."""
+"""The attacker's address in a header.
+
+The trials connect as a trusted proxy, which has no rate limit.
+"""
 
 DEADLINE = 11.0
-"""Seconds that a request may take, and one more."""
+"""The deadline of a request in seconds, and one more."""
 
 PATIENCE = 2 * DEADLINE
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request on a separate connection."""
+    """A request on a connection of its own."""
 
     data: bytes
     then: bytes = b""
-    """Sent after the head of the response."""
+    """What is sent after the head of the response has arrived."""
     never: bytes = b""
-    """The response must not contain this."""
+    """A text that the response must not contain."""
     patience: float = PATIENCE
-    """Seconds to wait for the response, which is required from ``PATIENCE`` on."""
+    """Seconds to wait for the response. From ``PATIENCE`` on, a response is required."""
 
 
 def authorization(username: str) -> str:
-    """Return the header line of a user's JWT."""
+    """Return a header line with a user's JWT."""
     return f"Authorization: {bearer(username)['Authorization']}"
 
 
 def head(
     *lines: str, method: str = "POST", path: str = "/graphql", version: str = "1.1", hosts: int = 1
 ) -> bytes:
-    """Return a head with the field Host ``hosts`` times."""
+    """Return the head of a request, with ``hosts`` Host headers."""
     first = [f"{method} {path} HTTP/{version}", *["Host: 127.0.0.1"] * hosts]
     return "\r\n".join([*first, *lines, "", ""]).encode()
 
 
 def post(content: bytes, *lines: str, path: str = "/graphql", kind: str = JSON) -> bytes:
-    """Return a POST, after which the server closes the connection."""
+    """Return a POST. The server closes the connection after its response."""
     measured = f"Content-Type: {kind}", f"Content-Length: {len(content)}", "Connection: close"
     return head(*measured, *lines, path=path) + content
 
 
 def body(query: str, **variables: Any) -> bytes:
-    """Return an operation that selects its cost."""
+    """Return the body of a request that also asks for its cost."""
     given = {"query": query, "variables": variables, "extensions": {"cost": True}}
     return json.dumps(given).encode()
 
 
 def by_post(query: str, **variables: Any) -> Sent:
-    """Return an operation of the attacker."""
+    """Return an operation of the attacker by POST."""
     return Sent(post(body(query, **variables), ATTACKER, authorization("ana")))
 
 
 def by_get(query: str) -> Sent:
-    """Return a GET, which pages of all sites can send."""
+    """Return a query of the attacker by GET, as a page of any site can send it."""
     path = f"/graphql?query={quote(query)}"
     return Sent(head(ATTACKER, "Connection: close", method="GET", path=path))
 
@@ -71,18 +74,18 @@ TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
 
 
 def frame(opcode: int, payload: bytes = b"", *, last: bool = True) -> bytes:
-    """Return a client's frame, masked with zeros."""
+    """Return a frame of a WebSocket client, with a mask of zeros."""
     size = len(payload)
     length = bytes([128 | size]) if size < 126 else b"\xfe" + size.to_bytes(2, "big")
     return bytes([last << 7 | opcode]) + length + bytes(4) + payload
 
 
 BEGUN, EMPTY = frame(TEXT, last=False), frame(0, last=False)
-"""The beginning of a message, and an empty part of it."""
+"""The first frame of a message that continues, and an empty frame that continues it."""
 
 
 def by_websocket(frames: bytes, patience: float = 5.0) -> Sent:
-    """Return a connection that sends frames, and reads the responses after the last frame."""
+    """Return a WebSocket connection that sends frames and reads what the server sends."""
     lines = (
         "Connection: Upgrade",
         "Upgrade: websocket",
@@ -94,19 +97,19 @@ def by_websocket(frames: bytes, patience: float = 5.0) -> Sent:
 
 
 def subscribing(query: str) -> Sent:
-    """Return a subscription to ``query``, which the client ends after a second."""
+    """Return a connection that subscribes to ``query``, and ends after a second."""
     subscribe = {"id": "1", "type": "subscribe", "payload": {"query": query}}
     messages = json.dumps({"type": "connection_init"}), json.dumps(subscribe)
     return by_websocket(b"".join(frame(TEXT, one.encode()) for one in messages), patience=1.0)
 
 
 def flooding(frames: bytes, megabytes: float, begun: bytes = b"") -> Sent:
-    """Return a connection that repeats frames, and then closes."""
+    """Return a connection that sends the same frames many times, and then closes."""
     return by_websocket(begun + frames * int(megabytes * 1e6 / len(frames)) + frame(CLOSE))
 
 
 def spreading(spreads: Sequence[Iterable[int]], root: Iterable[int] = (0,), name: str = "f") -> str:
-    """Return a document of fragments, each of which spreads the fragments of its numbers."""
+    """Return a document in which fragment n spreads the fragments ``spreads[n]``."""
 
     def spread(numbers: Iterable[int]) -> str:
         return " ".join(f"...{name}{number}" for number in numbers) or "__typename"
@@ -116,35 +119,35 @@ def spreading(spreads: Sequence[Iterable[int]], root: Iterable[int] = (0,), name
 
 
 def cycles(fragments: int) -> str:
-    """Return a document of fragments that each spread all others."""
+    """Return a document whose fragments each spread all others."""
     numbers = range(fragments)
     return spreading([[other for other in numbers if other != one] for one in numbers])
 
 
 def chain(fragments: int, root: Iterable[int], name: str) -> str:
-    """Return a document of fragments that each spread the next one; the operation spreads some."""
+    """Return a document with a chain of fragments. The operation spreads those in ``root``."""
     return spreading([*([number] for number in range(1, fragments)), []], root, name)
 
 
 def form(jwt: str) -> Sent:
-    """Return the request of the page at /sign-in."""
+    """Return the request of the form at /sign-in."""
     kind = "application/x-www-form-urlencoded"
     return Sent(post(f"jwt={jwt}".encode(), ATTACKER, path="/sign-in", kind=kind))
 
 
 def unknown_field(name: str) -> Sent:
-    """Return an input with a field that its type does not have."""
+    """Return a mutation with an unknown field in its input."""
     query = "mutation($input: AddCommentInput!) { addComment(input: $input) { comment { id } } }"
     return by_post(query, input={name: 1})
 
 
 def identifier(text: str) -> Sent:
-    """Return a request for a product."""
+    """Return a query of a product with this id."""
     return by_post("query($id: String!) { product(productId: $id) { id } }", id=text)
 
 
 def floats(size: float, lists: int) -> Sent:
-    """Return lists whose size is a float; each of their rows reads the comments of its author."""
+    """Return lists with a float as their size. Each row reads comments of its author."""
     rows = "comments(first: $size) { nodes { author { comments(first: 2) { nodes { id } } } } }"
     products = (
         f'a{number}: product(productId: "{number}") {{ {rows} }}' for number in range(lists)
@@ -153,7 +156,7 @@ def floats(size: float, lists: int) -> Sent:
 
 
 def chunked(trailers: str, *lines: str, version: str = "1.1", hosts: int = 1) -> bytes:
-    """Return a POST of one chunk with trailers."""
+    """Return a POST with one chunk and with trailers."""
     content = body("{viewer{username}}")
     kinds = "Transfer-Encoding: chunked", f"Content-Type: {JSON}", "Connection: close"
     begun = head(ATTACKER, *kinds, *lines, version=version, hosts=hosts)
@@ -161,12 +164,12 @@ def chunked(trailers: str, *lines: str, version: str = "1.1", hosts: int = 1) ->
 
 
 def signed_by_trailer() -> Sent:
-    """Return a request with Authorization in its trailer, which the server must ignore."""
+    """Return a request with its JWT in a trailer, which the server must ignore."""
     return Sent(chunked(f"{authorization('ana')}\r\n"), never=b'"username":"ana"')
 
 
 def unlawful_heads(size: int = 70_000) -> list[Sent]:
-    """Return requests with large heads, with no or two Host fields, or of HTTP/1.0."""
+    """Return requests with too large heads, with no or two Host headers, or of HTTP/1.0."""
     requests = (
         chunked("", f"X-Long: {'a' * size}"),
         chunked("", *["X-Many: 1"] * (size // 10)),

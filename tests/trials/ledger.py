@@ -31,23 +31,23 @@ PAGE = f"""query ($rating: [Int!], $language: [String!], $first: Int, $after: St
 
 NEVER = 1 << 62
 SILENCE = 60
-"""Seconds without an event after which a trial no longer waits for the missing ones."""
+"""Seconds without an event after which a trial stops waiting for missing events."""
 
 
 class Filters(NamedTuple):
-    """The filters of a list; None is everything."""
+    """The filters of a list. None selects all."""
 
     rating: Sequence[int] | None = None
     language: Sequence[str] | None = None
 
     def keep(self, row: "Row") -> bool:
-        """Return whether the list has a row."""
+        """Return whether the list contains a row."""
         rated = self.rating is None or row.rating in self.rating
         return rated and (self.language is None or row.language in self.language)
 
 
 class Row(NamedTuple):
-    """A comment as the API shows it."""
+    """A comment as the API returns it."""
 
     node: str
     comment_id: str
@@ -58,28 +58,28 @@ class Row(NamedTuple):
 
     @property
     def position(self) -> tuple[str, str]:
-        """Its position in lists, which are in descending order."""
+        """The comment's position. Lists are in descending order."""
         return self.created_at, self.comment_id
 
 
 @dataclass
 class Ledger:
-    """The comments of one product as acknowledged, and when each was written."""
+    """The acknowledged comments of one product, and the time of each write."""
 
     rows: dict[str, Row] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
-    """The event of each write."""
+    """The event that each write must cause."""
     acknowledged: dict[str, float] = field(default_factory=dict)
-    """The time of each acknowledgement, by the comment's title."""
+    """The time at which each write was acknowledged, by the comment's title."""
     touched: dict[str, int] = field(default_factory=dict)
-    """The number of each comment's last write; NEVER during a write."""
+    """The number of each comment's last write, or NEVER while a write is running."""
 
     def begin(self, node: str) -> None:
-        """Note that a write of a comment begins."""
+        """Note that a write of a comment has begun."""
         self.touched[node] = NEVER
 
     def end(self, kind: str, row: Row) -> None:
-        """Note that a write was acknowledged, and the comment's current contents."""
+        """Note that a write was acknowledged, with the comment's new content."""
         self.events.append((kind, row.node, "" if kind == "DELETED" else row.title))
         self.touched[row.node] = len(self.events)
         self.acknowledged[row.title] = time.perf_counter()
@@ -88,16 +88,16 @@ class Ledger:
             del self.rows[row.node]
 
     def listed(self, filters: Filters) -> list[Row]:
-        """Return a list as it must be now."""
+        """Return the rows that a list must have now."""
         kept = [row for row in self.rows.values() if filters.keep(row)]
         return sorted(kept, key=lambda row: row.position, reverse=True)
 
     def faults(
         self, filters: Filters, since: int, before: list[Row], walked: list[Row]
     ) -> list[str]:
-        """Return the faults of a list that was walked after ``since`` writes.
+        """Return the faults of a list that was read while later writes than ``since`` were running.
 
-        A row of ``before`` without a later write must be there once, in its order.
+        A row of ``before`` must be in the list once, in its order, unless it was written later.
         """
         same = {row for row in (*before, *walked) if self.touched.get(row.node, NEVER) <= since}
         wrong = {
@@ -112,7 +112,7 @@ class Ledger:
 
 
 class Client:
-    """Sends requests to any of the servers, by connections that it keeps."""
+    """Sends each request to one of the servers, with kept connections."""
 
     def __init__(self, urls: Sequence[str], number: int, ledger: Ledger, text: str = "x") -> None:
         self._dice, self._number, self._ledger = random.Random(number), number, ledger
@@ -128,7 +128,7 @@ class Client:
             await client.aclose()
 
     async def ask(self, query: str, at: int | None = None, **variables: Any) -> Any:
-        """Return the data of a response; AssertionError for any other response."""
+        """Return the data of a response. Raise AssertionError for an error."""
         client = self._dice.choice(self._clients) if at is None else self._clients[at]
         answer = await client.post("/graphql", json={"query": query, "variables": variables})
         assert answer.status_code == 200, answer.text
@@ -136,7 +136,7 @@ class Client:
         return answer.json()["data"]
 
     async def write(self, writes: int) -> None:
-        """Add, edit and delete comments, one write after another."""
+        """Add, edit and delete comments, one after another."""
         own: list[Row] = []
         for count in range(writes):
             choice = self._dice.random() if len(own) > 5 else 0.0
@@ -146,7 +146,7 @@ class Client:
                 "title": f"{self._number}.{count}",
                 "text": self._text,
             }
-            if choice < 0.5:  # sent once, or twice at the same time: it is one comment
+            if choice < 0.5:  # sent once, or twice concurrently, which must add one comment
                 given |= {"productId": "42", "idempotencyKey": f"key {given['title']}"}
                 added = [
                     self._written("AddComment", given) for _ in range(self._dice.choice((1, 2)))
@@ -173,7 +173,7 @@ class Client:
         return Row(*payload["comment"].values())
 
     async def walk_until(self, ended: asyncio.Event) -> None:
-        """Walk one list after another."""
+        """Read lists one after another, and note their faults."""
         while not ended.is_set():
             filters, since = self.filters(), len(self._ledger.events)
             before = self._ledger.listed(filters)
@@ -182,7 +182,7 @@ class Client:
             self.walks += 1
 
     async def walk(self, filters: Filters, at: int | None = None) -> list[Row]:
-        """Return a whole list, each page from any of the servers, or from one."""
+        """Return all rows of a list. Each page comes from any server, or from server ``at``."""
         asked: dict[str, Any] = {"first": self._dice.randrange(3, 40), **filters._asdict()}
         rows: list[Row] = []
         while True:
@@ -193,7 +193,7 @@ class Client:
             asked["after"] = page["pageInfo"]["endCursor"]
 
     def filters(self) -> Filters:
-        """Return the filters of any list."""
+        """Return random filters."""
         ratings = self._dice.choice([None, *map(sorted, oracle.RATING_SUBSETS)])
         languages = self._dice.choice(oracle.LANGUAGE_CHOICES)
         return Filters(ratings, None if languages is None else sorted(languages))
@@ -201,7 +201,10 @@ class Client:
 
 @asynccontextmanager
 async def servers(directory: Path, workers: Sequence[int]) -> AsyncIterator[list[Served]]:
-    """Run servers with ``workers`` over one table and one Redis; at the end verify its counts."""
+    """Run servers with one table and one Redis. Verify the counters at the end.
+
+    ``workers`` has each server's number of workers.
+    """
     with dynoxide("--db-path", str(directory / "shared.db")) as endpoint, redis_server() as redis:
         options = ("--endpoint-url", endpoint, "--redis-url", redis.url, "--rate-limit", "off")
         called("table", "create", "--endpoint-url", endpoint, **AWS).check_returncode()
@@ -219,7 +222,7 @@ async def servers(directory: Path, workers: Sequence[int]) -> AsyncIterator[list
 async def listening(
     listeners: Sequence[Listener], urls: Sequence[str], ledger: Ledger
 ) -> AsyncIterator[None]:
-    """Run listeners until the block ends and they have heard of every write."""
+    """Run listeners until the block has ended and they have received the events of all writes."""
     tasks = [asyncio.create_task(one.run(urls, ledger.acknowledged)) for one in listeners]
     await asyncio.gather(*(one.ready.wait() for one in listeners))
     yield
@@ -235,7 +238,7 @@ async def listening(
 
 
 def unheard(listeners: Sequence[Listener], ledger: Ledger) -> list[str]:
-    """Return the listeners that missed events, or had some twice."""
+    """Return a sentence for each listener that missed events or received some twice."""
     expected = Counter(ledger.events)
     return [
         f"Listener {one.number} ({one.kind}) missed {(expected - heard).total()} events and had "

@@ -1,8 +1,9 @@
 """Kills loads at random points, and runs them again.
 
-A whole load of a file shows how long one takes. Further loads of the file, each over a table of its
-own, are killed with SIGKILL at random moments. Every second kill includes the engine; in the other
-rounds the engine continues with the requests that it has received.
+First, one load of the file runs to its end, which shows how long it takes. Then each further load,
+into a table of its own, is killed with SIGKILL at a random moment. In every second round the engine
+ends with the load. In the others, the engine runs on and executes the requests that it has
+received.
 """
 
 import argparse
@@ -32,11 +33,11 @@ from tools.bench.speed.loads import comments_of
 PRODUCTS = 40
 
 _SKEW = 0.8
-"""The exponent of Zipf's law for the numbers of comments of the products."""
+"""The exponent of Zipf's law, which determines the number of comments of each product."""
 
 
 def comments(rows: int, products: int) -> list[Comment]:
-    """Return comments of products of very different sizes, always the same, by date."""
+    """Return comments by date. Their products differ much in size. Each call returns the same."""
     shares = [1 / rank**_SKEW for rank in range(1, products + 1)]
     sizes = [round(rows * share / sum(shares)) for share in shares]
     sizes[0] += rows - sum(sizes)
@@ -45,7 +46,7 @@ def comments(rows: int, products: int) -> list[Comment]:
 
 
 def write_file(path: Path, made: Iterable[Comment]) -> None:
-    """Write comments as JSONL, with names that ``load`` knows without an option."""
+    """Write comments as JSONL, with column names that ``load`` knows."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(_row(one), ensure_ascii=False)}\n" for one in made)
 
@@ -58,32 +59,32 @@ def _row(one: Comment) -> dict[str, object]:
 
 @dataclass
 class Kill:
-    """A killed load, the number of rows in the table after it, and the faults."""
+    """A killed load, the number of rows in its table afterwards, and the faults."""
 
     seconds: float
     with_engine: bool
     rows: int = 0
     result: str = ""
-    """The output of the next load of the file."""
+    """The result that the second load printed."""
     wrong: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Found:
-    """The content of a table."""
+    """The comments and counters in a table."""
 
     stored: dict[str, Comment | None] = field(default_factory=dict)
     counts: ScannedCounts = field(default_factory=ScannedCounts)
 
     def add(self, items: Sequence[Item]) -> None:
-        """Add a page of a scan."""
+        """Add the items of a page of a scan."""
         self.counts.add(items)
         made = [comment_in(item) for item in items if is_comment(item)]
         self.stored |= {one.comment_id: one for one in made if one is not None}
 
 
 async def trial(directory: Path, kills: int, rows: int, seed: int) -> list[Kill]:
-    """Kill ``kills`` loads of ``rows`` rows."""
+    """Kill ``kills`` loads of a file with ``rows`` rows, and run each again."""
     chance = random.Random(seed)
     made, file = comments(rows, PRODUCTS), directory / "rows.jsonl"
     write_file(file, made)
@@ -118,7 +119,7 @@ async def _tried(kill: Kill, file: Path, data_dir: Path, made: dict[str, Comment
 
 @asynccontextmanager
 async def _engine(data_dir: Path, *, lives: bool) -> AsyncIterator[None]:
-    """Run an engine that the loads share; only if it ``lives`` longer than they do."""
+    """Run an engine for both loads if ``lives``. Otherwise each load runs its own."""
     if not lives:
         yield
         return
@@ -153,7 +154,7 @@ def _wrong(found: Found) -> list[str]:
 
 
 def main() -> None:
-    """Run the trial and show its figures."""
+    """Run the trial and print its numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--rows", type=int, default=4_000)

@@ -1,8 +1,12 @@
 """Requests pages while another client attacks the server within its rate.
 
-Exits with 1 if the neighbour's 99th percentile is over a second, or, of an attack without a rate,
-over three times the one before the attack; or if the server grows too much, responds with 5xx or
-INTERNAL, accepts a request that it must refuse, or reads more than it predicted.
+Exits with 1 if:
+
+- the neighbour's 99th percentile is more than a second, or, in an attack without a rate, more than
+  three times the one before the attack
+- the server's memory grows too much
+- the server responds with 5xx or INTERNAL, or accepts a request that it must refuse
+- the server reads more than it predicted.
 """
 
 import argparse
@@ -49,7 +53,7 @@ _COMMENT = {"productId": "new", "rating": 5, "language": "en", "text": "good"}
 
 
 def _commented(size: int) -> Iterable[bytes]:
-    """Yield documents that differ, and are mostly one GraphQL comment."""
+    """Yield documents that all differ. Each is mostly one GraphQL comment."""
     return (body(f"# {number}{'x' * size}\n{{__typename}}") for number in itertools.count())
 
 
@@ -75,7 +79,7 @@ BODIES: Mapping[str, Iterable[bytes]] = {
     ],
     "a body beyond the limit": [b" " * 5_000_000],
 }
-"""Sent one after another, without a rate."""
+"""Bodies that are sent one after another, without a rate."""
 
 _HEAD = b"POST /graphql HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 _BODY = head("Content-Length: 1000", "Content-Type: application/json") + b"{"
@@ -87,7 +91,7 @@ HELD: Mapping[str, tuple[int, Sent]] = {
     "300 half-sent bodies": (300, Sent(_BODY, patience=20)),
     "160 MB of unread pongs": (1, hurtful.flooding(_LONG_PING, 160)),
 }
-"""Connections that clients keep open."""
+"""Connections that stay open: their number, and what each sends."""
 
 _CYCLES = hurtful.cycles(14)
 _CHAINS = (by_post(hurtful.chain(98, range(98), f"f{number}x")) for number in itertools.count())
@@ -108,11 +112,11 @@ STREAMS: Mapping[str, Iterable[Sent]] = {
     "sizes as floats": [hurtful.floats(100.0, 3)],
     "unlawful heads": hurtful.unlawful_heads(),
 }
-"""Sent ``RATE`` times a second by one client, on up to that many connections."""
+"""Requests that one client sends ``RATE`` times a second, on at most as many connections."""
 
 
 def attacks() -> list[Attack]:
-    """Return all attacks on a server with an engine of its own."""
+    """Return all attacks on a server with the embedded engine."""
     by_body = (Attack(name, _repeated(bodies), times=TIMES) for name, bodies in BODIES.items())
     holding = (
         Attack(name, itertools.repeat(sent), clients, times=TIMES)
@@ -131,15 +135,19 @@ def _repeated(bodies: Iterable[bytes]) -> Iterable[Sent]:
 
 
 def no_answer_to_writes() -> Choose:
-    """Let every write wait."""
+    """Return a fault for every write: it gets no response."""
     return lambda operation, _: hang if operation == "TransactWriteItems" else None
 
 
 def wrong_answers_to_writes() -> Choose:
-    """Spoil half of the responses to the calls of writes, the same ones in each run."""
+    """Return a fault for half of the requests of writes: a wrong response.
+
+    Each run chooses the same requests.
+    """
     rng = random.Random(1)
     asked = {"GetItem", "TransactWriteItems"}
-    # Not ``{}``, which is a valid response to a write, or for an item that does not exist.
+    # ``{}`` is not among them, because it is a valid response to a write or to a read of a missing
+    # item.
     wrong = [spoilt(b"<html></html>"), spoilt(b"")]
     return lambda operation, _: (
         rng.choice(wrong) if operation in asked and rng.random() < 0.5 else None
@@ -150,11 +158,11 @@ FAULTS: Mapping[str, Callable[[], Choose]] = {
     "writes without a response": no_answer_to_writes,
     "wrong responses to writes": wrong_answers_to_writes,
 }
-"""Faults of the store for writers, while the neighbour reads."""
+"""Faults of the store that affect writers, while the neighbour reads."""
 
 
 def _writers(proxy: Proxy, names: Iterable[str]) -> Iterator[Attack]:
-    """Yield attacks of eight writers each. The store fails for them only."""
+    """Yield an attack of eight writers for each fault. Only their requests meet the fault."""
 
     def requests(choose: Choose) -> Iterator[Sent]:
         proxy.choose = choose
@@ -166,7 +174,7 @@ def _writers(proxy: Proxy, names: Iterable[str]) -> Iterator[Attack]:
 
 
 async def trial(chosen: list[str]) -> AsyncIterator[Row]:
-    """Run the attacks: on a server with its own engine, and on one with a faulty engine."""
+    """Run the attacks: first on a server with its own engine, then on one with a faulty store."""
     with TemporaryDirectory() as folder:
         serve = partial(demo, Path(folder))
         async for row in rows_of(serve, [one for one in attacks() if one.name in chosen], SLICES):
@@ -182,7 +190,7 @@ async def trial(chosen: list[str]) -> AsyncIterator[Row]:
 
 
 def main() -> None:
-    """Run the trial and show its rows."""
+    """Run the trial and print its rows."""
     names = [*(one.name for one in attacks()), *FAULTS]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter

@@ -1,9 +1,9 @@
 """Kills servers, and looks for engines that outlive them.
 
-Each round starts a server with a data directory of its own and sends SIGKILL: to a server, to the
-parent of two workers, to a worker and then its parent, to a parent that replaces its workers, or to
-a server that starts. A killed worker is replaced and the engine must stay; the engine must end
-within a second of its server.
+Each round starts a server with a data directory of its own. It sends SIGKILL to a server without
+workers, to the parent of two workers, to a worker and then its parent, to a parent that replaces
+its workers, or to a server that is starting. The engine must end within a second after its server.
+If only a worker is killed, the engine must continue.
 """
 
 import argparse
@@ -23,13 +23,15 @@ from tests.server.workers.processes import workers_of
 from tests.trials.reporting import finish, show
 
 SOON = 1.0
-"""Seconds after which the engine of a killed server must be gone."""
+"""The seconds within which the engine of a killed server must end."""
 
 KINDS = ("server", "parent", "worker", "replacing", "start")
 
 
 def _of(data_dir: Path) -> list[psutil.Process]:
-    """Return the living processes that name a directory in an argument or a variable."""
+    """Return the running processes that have a directory in an argument or an environment
+    variable.
+    """
     found = []
     for one in psutil.process_iter(["cmdline", "environ", "status"]):
         named = [*(one.info["cmdline"] or ()), *(one.info["environ"] or {}).values()]
@@ -39,7 +41,7 @@ def _of(data_dir: Path) -> list[psutil.Process]:
 
 
 def _gone(remain: Callable[[], object]) -> float:
-    """Return the seconds until no process remains; a minute if one does."""
+    """Return the seconds until nothing remains, at most 60."""
     began = time.monotonic()
     while remain() and time.monotonic() - began < 60:
         time.sleep(0.005)
@@ -47,7 +49,7 @@ def _gone(remain: Callable[[], object]) -> float:
 
 
 def _killed(kind: str, data_dir: Path) -> float:
-    """Start and kill a server; return the seconds until its engine is gone."""
+    """Start and kill a server. Return the seconds until its engine has ended."""
     workers = () if kind == "server" else ("--workers", "2")
     with served(data_dir, *workers, TRIAL=str(data_dir)) as running:
         engine = engine_pid(data_dir)
@@ -64,7 +66,7 @@ def _killed(kind: str, data_dir: Path) -> float:
 
 
 def _killed_at_start(data_dir: Path) -> float:
-    """Kill a server at any moment of its start; return the seconds until no process is left."""
+    """Kill a server while it starts. Return the seconds until all its processes have ended."""
     command = [str(MARGINALIA), "serve", "--port", "0", "--data-dir", str(data_dir)]
     with subprocess.Popen(command, env=environment(), stdout=subprocess.DEVNULL) as starting:
         time.sleep(random.uniform(0.2, 1.2))
@@ -74,13 +76,13 @@ def _killed_at_start(data_dir: Path) -> float:
 
 
 def main() -> None:
-    """Run the rounds and show their figures."""
+    """Run the rounds and print their numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=100)
     rounds = parser.parse_args().rounds
     engines: dict[str, list[float]] = {kind: [] for kind in KINDS}
     others: dict[str, list[float]] = {kind: [] for kind in KINDS}
-    """Seconds from the end of the engine to that of all processes."""
+    """The seconds from the end of the engine to the end of all processes."""
     broken = []
     with TemporaryDirectory() as folder:
         for number in range(rounds):

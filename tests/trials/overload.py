@@ -1,9 +1,9 @@
-"""Loads a server with ten times what it can answer.
+"""Loads a server with ten times the clients that it can serve.
 
-One process serves the demo data, a second one loads it, and this one requests its liveness. Each
-round goes from a peak to the overload and back to the peak, so that other work of the machine
-changes both alike. A client of its own measures the time of a 503: the clients of the load wait for
-one another.
+One process runs the server with the demo data, a second process sends the load, and this process
+checks liveness. Each round goes from a peak to the overload and back to the peak, so that other
+work on the machine affects both. A separate client measures how long a 503 takes, because the
+clients of the load wait for each other.
 """
 
 import argparse
@@ -31,7 +31,10 @@ PAGE = """{ product(productId: "1") { comments(first: 20) {
   pageInfo { hasNextPage endCursor } } } }"""
 
 CLIENTS = 16
-"""Enough to keep the server busy: more clients get no more pages a second."""
+"""The number of clients at a peak, which keep the server busy.
+
+More clients do not get more pages.
+"""
 
 GOODPUT = 0.8
 SHED_MS = 100
@@ -40,21 +43,21 @@ RECOVERY = 5.0
 _PROBE_EVERY = 0.1
 _WITNESS_EVERY = 0.03
 _BIN = 0.5
-"""Seconds in which goodput is counted, to see its recovery."""
+"""The seconds of an interval for which goodput is measured during the recovery."""
 GIVE_UP = 5.0
-"""Seconds after which a client no longer waits for a response."""
+"""Seconds after which a client stops waiting for a response."""
 
 
 @dataclass
 class Phase:
-    """The responses that a number of clients got for some seconds."""
+    """The responses that a number of clients got in ``seconds``."""
 
     clients: int
     seconds: float
     served: list[tuple[float, float]] = field(default_factory=list)
-    """The time of each page in seconds since the start, and how long it took."""
+    """For each page, the seconds since the start of the phase, and the seconds that it took."""
     shed: list[float] = field(default_factory=list)
-    """Seconds that each 503 took."""
+    """The seconds that each 503 took."""
     failed: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -64,7 +67,7 @@ class Phase:
 
 
 def _run(url: str, body: bytes, phases: list[Phase], fresh: bool) -> list[Phase]:
-    """Run the phases without a pause; with ``fresh`` each request has a connection of its own."""
+    """Run the phases one after another. With ``fresh``, each request has a new connection."""
 
     async def run_all() -> None:
         for phase in phases:
@@ -81,7 +84,7 @@ async def _load(url: str, body: bytes, phase: Phase, *, fresh: bool, pause: floa
 
 
 class _Asking:
-    """Requests one page again and again, and sorts the responses."""
+    """Requests the same page again and again, and sorts the responses."""
 
     def __init__(self, url: str, body: bytes, phase: Phase, *, fresh: bool) -> None:
         headers = (f"Connection: {'close' if fresh else 'keep-alive'}",)
@@ -104,24 +107,24 @@ class _Asking:
 
 @dataclass
 class Round:
-    """One peak, overload, and peak again."""
+    """A peak, an overload and another peak."""
 
     peak: Phase
     overload: Phase
     after: Phase
     witness: Phase
-    """The responses of one client that sends a request now and then, during all phases."""
+    """The responses to one client that sends requests at intervals, during all phases."""
     probes: list[bool]
-    """Whether each request for liveness was answered within a second."""
+    """Whether each check of liveness succeeded within a second."""
 
     @property
     def ratio(self) -> float:
-        """Pages a second under overload, as a share of those at the peaks."""
+        """Pages per second in the overload, divided by those at the peaks."""
         return self.overload.goodput * 2 / (self.peak.goodput + self.after.goodput)
 
     @property
     def recovery(self) -> float:
-        """Seconds from the end of the overload until goodput is as before."""
+        """Seconds from the end of the overload until goodput reaches that of the peak again."""
         enough = GOODPUT * self.peak.goodput * _BIN
         for number in range(int(self.after.seconds / _BIN)):
             if sum(at // _BIN == number for at, _ in self.after.served) >= enough:
@@ -135,7 +138,7 @@ def p99_ms(seconds: list[float]) -> float:
 
 
 async def _probe(url: str, probes: list[bool]) -> None:
-    """Request liveness as a balancer does, with a connection for each request."""
+    """Check liveness as a load balancer does, with a new connection for each request."""
     while True:
         try:
             async with httpx.AsyncClient(timeout=1, verify=False) as client:
@@ -147,7 +150,7 @@ async def _probe(url: str, probes: list[bool]) -> None:
 
 
 async def one_round(url: str, times: int, seconds: float, *, fresh: bool) -> Round:
-    """Load the server; with ``fresh`` each request has a connection of its own."""
+    """Run the phases of a round. With ``fresh``, each request has a new connection."""
     phases = [Phase(clients, seconds) for clients in (CLIENTS, times * CLIENTS, CLIENTS)]
     body = orjson.dumps({"query": PAGE})
     probes: list[bool] = []
@@ -167,7 +170,7 @@ COLUMNS += ["median of a 503", "its p99", "failed", "liveness", "recovered"]
 
 
 def row(each: Round) -> list[str]:
-    """Return the figures of a round."""
+    """Return the cells of a round's row."""
     overload = each.overload
     return [
         f"{each.peak.goodput:.0f}",
@@ -184,7 +187,7 @@ def row(each: Round) -> list[str]:
 
 
 def misses(title: str, rounds: list[Round]) -> list[str]:
-    """Return the broken promises, judged by the median of the rounds."""
+    """Return a sentence for each broken promise. Most are judged by the median of the rounds."""
     held = {
         f"goodput of {GOODPUT:.0%}": median(each.ratio for each in rounds) >= GOODPUT,
         f"503 within {SHED_MS} ms": median(p99_ms(each.witness.shed) for each in rounds) <= SHED_MS,
@@ -196,7 +199,7 @@ def misses(title: str, rounds: list[Round]) -> list[str]:
 
 
 def main() -> None:
-    """Run the rounds and show their figures."""
+    """Run the rounds and print their numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=6.0, help="of each phase")

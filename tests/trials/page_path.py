@@ -1,8 +1,8 @@
 """Prints the modules and calls of a warm page, and fails above 45 modules.
 
-A server with the demo's data answers one query until it is warm. Then a profiler counts the calls
-of the project's Python functions during one more request on the same connection: 20 comments of a
-product under two filters, without statistics.
+A server with the demo data first answers one query until it is warm. Then a profiler counts the
+calls of the project's Python functions during one more request on the same connection. The page has
+20 comments of a product with two filters, and no statistics.
 """
 
 import os
@@ -26,10 +26,10 @@ from tests.server.serving import SECRET, environment
 from tests.trials.reporting import CONSOLE, finish, show
 
 MOST = 45
-"""Maximum number of modules of one warm page."""
+"""The maximum number of modules that a warm page may call."""
 
 WARM = 50
-"""Requests before the counted one."""
+"""The number of requests before the one that is counted."""
 
 QUERY = """
 query ($rating: [Int!], $language: [String!]) {
@@ -43,11 +43,11 @@ query ($rating: [Int!], $language: [String!]) {
 BODY = {"query": QUERY, "variables": {"rating": [4, 5], "language": ["en", "de"]}}
 
 calls: Counter[str] = Counter()
-"""Calls during the counted request, by the module's path from the project's root."""
+"""The number of calls during the counted request, by the module's path."""
 
 
 def serve_and_count() -> None:
-    """Serve in this thread, and send requests from another thread."""
+    """Run a server in this thread, and send requests from another thread."""
     with TemporaryDirectory() as folder:
         signal.signal(signal.SIGUSR1, _toggle)
         failures: list[BaseException] = []
@@ -83,7 +83,7 @@ def _count(frame: FrameType, event: str, _argument: Any) -> None:
 def _request_pages(server_thread: int, failures: list[BaseException]) -> None:
     try:
         with httpx.Client(base_url=_url(), timeout=60) as client:
-            while 'http-equiv="refresh"' in client.get("/").text:  # the demo's data is being loaded
+            while 'http-equiv="refresh"' in client.get("/").text:  # the demo data is still loading
                 time.sleep(0.5)
             for _ in range(WARM):
                 _edges(client)
@@ -115,7 +115,7 @@ def _edges(client: httpx.Client) -> list[Any]:
 
 
 def main() -> None:
-    """Run the trial and show the calls by module."""
+    """Run the trial and print the calls of each module."""
     serve_and_count()
     rows = [(module, str(calls[module])) for module in sorted(calls)]
     show("Modules of one warm page", ("module", "calls"), rows)

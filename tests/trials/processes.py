@@ -1,9 +1,9 @@
 """Writes to two servers of two workers over one table, and compares every list.
 
-Each request goes to either server: adds with keys, some of them twice at once, edits of rating and
-language, and deletions. Meanwhile other clients read lists, each page from either server, listeners
-listen at both, and the workers of both servers are replaced. Afterwards all lists, counts and
-events are compared with the acknowledged writes.
+Each request goes to one of the servers. Clients add comments with keys, sometimes twice
+concurrently, edit ratings and languages, and delete comments. Meanwhile other clients read lists,
+with each page from one of the servers, listeners listen at both, and the workers of both are
+replaced. Afterwards all lists, counts and events are compared with the acknowledged writes.
 """
 
 import argparse
@@ -30,7 +30,10 @@ async def trial(
     lists: int = 64,
     workers: Sequence[int] = (2, 2),
 ) -> tuple[dict[str, int], list[str]]:
-    """Return what was done, and the faults; AssertionError for a failed request."""
+    """Run the trial. Return what was done, and the faults.
+
+    A failed request raises AssertionError.
+    """
     ledger, ended = Ledger(), asyncio.Event()
     listeners = [Listener(number, "steady") for number in range(writers)]
     async with servers(directory, workers) as served:

@@ -1,4 +1,4 @@
-"""The output of a trial: a table, a line for each broken promise, and the exit code."""
+"""The output of a trial: a table, a sentence for each broken promise, and the exit code."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ CONSOLE = Console(width=140, soft_wrap=True, highlight=False)
 
 
 def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table. Its first column has words, the others numbers."""
+    """Print a table. The first column is aligned to the left, the others to the right."""
     table = Table(title=title, title_justify="left")
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left")
@@ -21,7 +21,7 @@ def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> N
 
 
 def finish(broken: Iterable[str]) -> NoReturn:
-    """Print the broken promises, and exit with 1 if there are any."""
+    """Print the broken promises. Exit with 1 if there are any, else with 0."""
     sentences = list(broken)
     for sentence in sentences:
         CONSOLE.print(sentence, markup=False)

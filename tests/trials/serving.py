@@ -1,4 +1,4 @@
-"""A server in another process, for trials that proxy its engine in this process."""
+"""Runs a server in another process, while this process runs a proxy in front of its engine."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,7 @@ from tests.server.serving import AWS, Served, served
 
 @asynccontextmanager
 async def serving(directory: Path, *options: str) -> AsyncIterator[Served]:
-    """Serve until the block ends; the event loop continues while the server starts and ends."""
+    """Run a server until the block ends. Its start and end do not block the event loop."""
     opened = served(directory, *options, **AWS)
     server = await asyncio.to_thread(opened.__enter__)
     try:

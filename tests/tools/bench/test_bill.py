@@ -1,4 +1,4 @@
-"""The bill, computed from the declared table, equals the engine's figures and docs/costs.md."""
+"""The bill, computed from the declared table, agrees with the engine and with docs/costs.md."""
 
 from pathlib import Path
 
@@ -30,7 +30,9 @@ async def test_the_capacity_of_each_operation_equals_the_engines_and_the_documen
 
 
 def test_item_sizes_follow_the_rules_of_dynamodb() -> None:
-    """The examples of the developer guide: names and values, numbers by two digits a byte."""
+    """These are the developer guide's rules: names and values count, and numbers at two
+    digits a byte.
+    """
     item = {"name": {"S": "é"}, "n": {"N": "-12345"}, "yes": {"BOOL": True}}
     assert size_of(item) == (4 + 2) + (1 + 4) + (3 + 1)
 

@@ -1,4 +1,4 @@
-"""The comparison of plans, on data small enough for a test."""
+"""The comparison of plans' costs, on a small amount of data."""
 
 from dal.client.table import Table
 from dal.stores import Stores

@@ -1,4 +1,4 @@
-"""The fields of front ends' documents are compiled, and those that are not are listed."""
+"""The report about front ends' documents: which fields are compiled, and which are not."""
 
 from graphql import parse, validate
 

@@ -1,4 +1,4 @@
-"""The command compares compiled execution with graphql-core's, request by request."""
+"""The benchmark compares the results of compiled execution and graphql-core for each request."""
 
 from typer.testing import CliRunner
 

@@ -18,7 +18,7 @@ PAGE = b'{"data":{"product":null}}'
 
 @asynccontextmanager
 async def answering(answer: Callable[[int], bytes]) -> AsyncIterator[str]:
-    """Return ``answer(n)`` to the n-th request."""
+    """Run a server that responds to its n-th request with ``answer(n)``. Yield its URL."""
     count = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,7 +90,7 @@ async def test_a_refused_connection_counts_as_a_missing_response() -> None:
 
 @pytest.fixture
 def ticks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that advances a tenth of a second at each reading."""
+    """Replace the clock by one that advances a tenth of a second at each reading."""
 
     class Clock:
         process_time = time.process_time

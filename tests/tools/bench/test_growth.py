@@ -1,4 +1,4 @@
-"""``python -m tools.bench growth`` over a directory of its rows."""
+"""``python -m tools.bench growth`` on a directory with the rows of a few measurements."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The loads are always the same, and as skewed as documented."""
+"""The benchmark's requests are always the same, and as skewed as documented."""
 
 from collections import Counter
 from typing import Any

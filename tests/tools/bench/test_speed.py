@@ -1,4 +1,4 @@
-"""``python -m tools.bench speed`` from its start to its table, with one server and a few rows."""
+"""``python -m tools.bench speed`` from start to end, with one server and a few rows."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def few() -> list[Comment]:
 def small() -> Iterator[None]:
     with (
         mock.patch("tools.bench.speed.command.all_comments", few),
-        mock.patch("tools.bench.report._WIDTH", 200),  # no cell takes two lines
+        mock.patch("tools.bench.report._WIDTH", 200),  # so that no cell needs two lines
     ):
         yield
 

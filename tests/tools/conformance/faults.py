@@ -1,4 +1,4 @@
-"""Servers with one fault each, and checks that find it."""
+"""Servers with one fault each, and the checks that must find it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -143,7 +143,7 @@ class SortsNodes(Notes):
 
 
 class CountsRows(Notes):
-    """Its cursors are offsets, like those of graphql-relay's arrays."""
+    """Its cursors are offsets, as in graphql-relay's ``connectionFromArray``."""
 
     def cursor(self, place: int) -> str | None:
         return str(place)
@@ -217,4 +217,4 @@ FAULTS: dict[type[Notes], set[str]] = {
     Notes.with_sdl("node(id: ID!)", "node(id: String!)"): {"node-field"},
     Notes.with_sdl("nodes(ids: [ID!]!)", "nodes(ids: [ID])"): {"nodes-field"},
 }
-"""The checks that must find each fault. Other checks may find it too."""
+"""For each fault, the checks that must find it. Other checks may find it too."""

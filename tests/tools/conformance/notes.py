@@ -1,6 +1,6 @@
-"""A small server of notes that conforms. Faults are subclasses of ``Notes``.
+"""A small server of notes that conforms to the specification. Faults are subclasses of ``Notes``.
 
-Notes are listed by number, the highest first. A cursor is a note's number.
+The list begins with the highest number. A note's cursor is its number.
 """
 
 import asyncio
@@ -50,10 +50,10 @@ Page = dict[str, Any]
 
 
 class Notes:
-    """The root value. A fault is a subclass that overrides one method."""
+    """The root value: its methods are the resolvers. A faulty server overrides one method."""
 
     sdl: tuple[str, str] = ("", "")
-    """A text of the SDL, and its replacement."""
+    """A text in the SDL, and the text that replaces it."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count(1)
@@ -96,7 +96,7 @@ class Notes:
         return str(self.rows[place]["number"])
 
     def span(self, given: Mapping[str, Any]) -> tuple[int, int]:
-        """Return the places between both cursors."""
+        """Return the range of places in the list after one cursor and before the other."""
         after, before = given.get("after"), given.get("before")
         low = 0 if after is None else self.behind(after)
         high = len(self.rows) if before is None else self.upto(before)
@@ -127,13 +127,13 @@ class Notes:
 
     @classmethod
     def with_sdl(cls, old: str, new: str) -> type[Self]:
-        """Return notes whose schema has another text in one place."""
+        """Return a subclass whose SDL differs in one text."""
         assert old in SDL
         return type(f"Notes{new}", (cls,), {"sdl": (old, new)})
 
 
 def answered(notes: Notes, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the response to a request."""
+    """Return the response to a GraphQL request."""
     schema, document = _schema(SDL.replace(*notes.sdl)), _parsed(body["query"])
     errors = _validated(schema, document)
     if errors:
@@ -143,10 +143,10 @@ def answered(notes: Notes, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def transport(notes: Notes) -> httpx.AsyncBaseTransport:
-    """Return a transport that responds in this process."""
+    """Return a transport that executes requests in this process."""
 
     async def answer(request: httpx.Request) -> httpx.Response:
-        await asyncio.sleep(0)  # another client's turn
+        await asyncio.sleep(0)  # lets another client run
         return httpx.Response(200, json=answered(notes, json.loads(request.content)))
 
     return httpx.MockTransport(answer)
@@ -154,7 +154,7 @@ def transport(notes: Notes) -> httpx.AsyncBaseTransport:
 
 @contextmanager
 def listening(notes: Notes) -> Iterator[str]:
-    """Serve the notes to clients with the header ``Key: of notes``; yield the URL."""
+    """Serve the notes to clients that send the header ``Key: of notes``. Yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -192,7 +192,10 @@ _KNOWN: dict[tuple[int, int], list[str]] = {}
 
 
 def _validated(schema: GraphQLSchema, document: DocumentNode) -> list[str]:
-    """Validate a document of a schema once; both exist until the process ends."""
+    """Return the errors of a document, which is validated only once for each schema.
+
+    ``id`` is a safe key, because the caches above never release either object.
+    """
     key = id(schema), id(document)
     if key not in _KNOWN:
         _KNOWN[key] = [error.message for error in validate(schema, document)]

@@ -1,4 +1,4 @@
-"""The specification's algorithm, compared with removing the edges of a list one by one."""
+"""The specification's algorithm for pages, compared with one that removes edges one by one."""
 
 import pytest
 from hypothesis import given

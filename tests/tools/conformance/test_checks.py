@@ -1,4 +1,4 @@
-"""Every check passes on a conforming server, and fails on a server with a fault."""
+"""Every check passes on a conforming server. Each fault is found by its checks."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -44,7 +44,7 @@ async def test_a_conforming_server_passes(flawless: Session, relay_check: Check)
 
 
 async def test_checks_may_run_in_any_order() -> None:
-    """Checks that write leave the list unchanged."""
+    """Checks that write restore the list."""
     async with session_of(Notes()) as session:
         for check in reversed(CHECKS):
             await conforms(session, check)

@@ -1,4 +1,4 @@
-"""Every check on every list of Marginalia, on a real engine."""
+"""Every check, on every list of Marginalia, with a real engine."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -14,7 +14,7 @@ from tests.trials.audit.findings import report
 
 
 def main() -> None:
-    """Run every audit on two servers, with and without introspection."""
+    """Run every audit, on a server with introspection and on one without."""
     with ExitStack() as stack:
         allowed, other = (stack.enter_context(cross_origin.origin()) for _ in range(2))
         place = Path(stack.enter_context(TemporaryDirectory()))

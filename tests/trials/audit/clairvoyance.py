@@ -15,14 +15,14 @@ from tests.trials.audit.findings import Finding
 _PROGRAM = Path(sys.prefix) / "audit/bin/clairvoyance"
 
 _SOME = ("leaderboard", "order", "produkt", "rank", "total")
-"""A few words are enough for a server with introspection."""
+"""A few words, which are enough to show that the tool finds fields."""
 
 
 def findings(open_url: str, closed_url: str) -> list[Finding]:
-    """Return how many fields the tool recovers, with and without introspection.
+    """Return the number of fields that the tool finds, with introspection and without.
 
-    With introspection it gets five names, to see that the tool works. Without introspection it gets
-    every name of the schema.
+    With introspection, it gets five words, which shows that it works. Without introspection, it
+    gets every name of the schema, and then its own list of words.
     """
     names = sorted({name for fields in _fields(build_schema()).values() for name in fields})
     shown, hidden, own = (
@@ -40,7 +40,7 @@ def findings(open_url: str, closed_url: str) -> list[Finding]:
 
 
 def _recovered(url: str, words: tuple[str, ...] | list[str] | None) -> int:
-    """Return the number of right fields. Without any, the tool writes no schema."""
+    """Return the number of existing fields that the tool finds. It may write no schema."""
     with TemporaryDirectory() as directory:
         found, given = Path(directory, "schema.json"), Path(directory, "words")
         given.write_text("\n".join(words or ()))

@@ -1,6 +1,6 @@
-"""Checks in Chromium what pages of two other origins can read.
+"""Checks in Chromium which responses pages of other origins can read.
 
-The server allows only one of them.
+The server allows one of two origins.
 """
 
 import threading
@@ -39,12 +39,12 @@ class _EmptyPage(BaseHTTPRequestHandler):
         self.wfile.write(b"<!doctype html><title>A front end</title>")
 
     def log_message(self, *_: Any) -> None:
-        """Print nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def origin() -> Iterator[str]:
-    """Serve an empty page at another origin."""
+    """Serve an empty page on a port of its own, which makes it another origin."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _EmptyPage) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -56,7 +56,7 @@ def origin() -> Iterator[str]:
 
 
 async def findings(url: str, allowed: str, other: str) -> list[Finding]:
-    """Return what pages of two origins can read of the server at ``url``."""
+    """Return which responses of the server at ``url`` pages of both origins can read."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         page = await browser.new_page()
@@ -109,7 +109,7 @@ async def _ask(
     body: dict[str, Any] | None = None,
     headers: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the response that a script of the page reads, or the browser's refusal."""
+    """Return the response that a script in the page reads, or the browser's error."""
     sent = (headers or {}) | ({"Content-Type": "application/json"} if body else {})
     answer: dict[str, Any] = await page.evaluate(
         _ASK, {"url": url, "method": method, "body": body, "headers": sent}

@@ -1,4 +1,4 @@
-"""Findings of checks, and their report."""
+"""The findings of audits, and their report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tests.trials.reporting import CONSOLE, finish
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: whether it passed, and its result in a few words."""
+    """A check: whether it passed, and what was seen."""
 
     name: str
     holds: bool
@@ -17,7 +17,10 @@ class Finding:
 
 
 def report(sections: Mapping[str, list[Finding]]) -> NoReturn:
-    """Print a table in Markdown, with the findings that say something; exit with 1 if one fails."""
+    """Print a table in Markdown. Exit with 1 if a check has failed.
+
+    A row is omitted if its check passed and nothing was seen.
+    """
     lines = ["| audit | holds | seen |", "|---|---|---|"]
     for title, findings in sections.items():
         held = sum(finding.holds for finding in findings)

@@ -1,6 +1,6 @@
-"""The checks of graphql-cop by their names. The tool itself is in no package registry.
+"""The checks of graphql-cop, written again here: no package registry has the tool.
 
-Some of its findings are intended. The audit expects these, so it also fails if they disappear.
+Some of its findings are intended. The audit expects them, and fails if they disappear.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _FRAGMENTS = "{ ...A } fragment A on Query { __typename ...B } fragment B on Que
 
 
 def findings(url: str, *, introspection: bool = True) -> list[Finding]:
-    """Return each check of the server at ``url``, which has introspection or not."""
+    """Return the checks' findings for a server with or without introspection."""
     found = []
     reasons = _BY_DESIGN | (_WITH_INTROSPECTION if introspection else {})
     with httpx.Client(base_url=url, timeout=60) as client:

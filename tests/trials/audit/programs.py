@@ -1,4 +1,4 @@
-"""Programs of npm, run on a server or its schema: graphql-http, clients, Relay's compiler."""
+"""Programs of npm that check a server or its schema: graphql-http, clients, Relay's compiler."""
 
 import json
 import os
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def graphql_http(url: str) -> list[Finding]:
-    """Return the server audits of graphql-http, which check GraphQL over HTTP."""
+    """Return the results of graphql-http's audits of the rules for GraphQL over HTTP."""
     return [
         Finding(f"{audit['id']} {audit['name']}", audit["status"] == "ok", audit.get("reason", ""))
         for audit in _output("graphql_http.mjs", f"{url}/graphql")
@@ -23,7 +23,7 @@ def graphql_http(url: str) -> list[Finding]:
 
 
 def clients(url: str) -> list[Finding]:
-    """Return whether urql and Apollo can read the server, with and without persisted queries."""
+    """Return whether urql and Apollo read a product, with and without persisted queries."""
     return [
         Finding(run["name"], run["answer"] == "42", ", then ".join(run["sent"]))
         for run in _output("clients.mjs", f"{url}/graphql")
@@ -31,7 +31,7 @@ def clients(url: str) -> list[Finding]:
 
 
 def relay() -> list[Finding]:
-    """Return whether Relay's compiler accepts lists, mutations and refetched objects."""
+    """Return whether Relay's compiler accepts documents with lists, mutations and refetches."""
     with TemporaryDirectory() as directory:
         place = Path(directory)
         done = compiled(HERE / "relay", place)
@@ -42,7 +42,7 @@ def relay() -> list[Finding]:
 
 
 def _output(script: str, *arguments: str) -> Any:
-    """Return the JSON that a script of this directory prints."""
+    """Run a script of this directory. Return the JSON that it prints."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["node", HERE / script, *arguments],

@@ -1,1 +1,1 @@
-"""A caching proxy in front of a server: how much it helps, and whether it stores private data."""
+"""A caching proxy in front of a server: its hits, and whether it stores private data."""

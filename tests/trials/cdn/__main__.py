@@ -1,8 +1,8 @@
 """Puts a caching proxy in front of a server, measures its hits, and searches for private data.
 
-Serves the demo data. Requests popular product pages directly and through nginx in turn. Then
-requests all private data through nginx. To show that the search works, another nginx stores every
-response. Needs Debian's nginx-light.
+The server has the demo data. Clients request popular product pages, in turn from the server and
+through nginx. Then all private data are requested through nginx. Another nginx stores every
+response, which shows that the search finds private data. Needs Debian's nginx-light.
 """
 
 import argparse
@@ -26,24 +26,24 @@ from tools.bench.speed.generator import Answer, ask, request
 CLIENTS = 16
 PRODUCTS = [str(number) for number in range(1, 9)]
 S_MAXAGE = 2
-"""Seconds; short, so that pages expire during a trial of some seconds."""
+"""The maximum age of a page in seconds. It is short, so that pages expire during the trial."""
 
 
 @dataclass
 class Load:
-    """The responses to clients that request popular pages for some seconds."""
+    """The responses to clients that request popular pages for ``seconds``."""
 
     url: str
     seconds: float
     answers: Counter[str] = field(default_factory=Counter)
-    """Responses by nginx's X-Cache header, or failed ones."""
+    """The number of responses by nginx's header X-Cache, or "failed"."""
     cpu: float = 0.0
-    """CPU seconds of the server and its engine."""
+    """The processor time of the server and its engine, in seconds."""
     _asked: int = 0
     _end: float = 0.0
 
     def run(self, server: Served) -> None:
-        """Send requests until the time is over."""
+        """Send requests until ``seconds`` are over."""
         self._end = time.perf_counter() + self.seconds
         before = _cpu(server)
         asyncio.run(ask(self.url, self, CLIENTS))
@@ -66,12 +66,12 @@ class Load:
 
     @property
     def pages(self) -> int:
-        """Number of pages."""
+        """The number of responses with a page."""
         return self.answers.total() - self.answers["failed"]
 
     @property
     def hits(self) -> int:
-        """The number of pages from nginx's store, fresh or while it requests a new one."""
+        """The number of pages that came from nginx's store, fresh or stale."""
         return sum(self.answers[one] for one in ("hit", "stale", "updating", "revalidated"))
 
 
@@ -92,7 +92,7 @@ def _row(way: str, runs: list[Load]) -> list[str]:
 
 
 def misses(loads: dict[str, list[Load]], found: dict[str, Found]) -> list[str]:
-    """Return the promises that were broken."""
+    """Return a sentence for each broken promise."""
     careful, careless = found["careful"], found["careless"]
     held = {
         "no request fails": not any(
@@ -113,7 +113,7 @@ def misses(loads: dict[str, list[Load]], found: dict[str, Found]) -> list[str]:
 def trial(
     directory: Path, rounds: int, seconds: float
 ) -> tuple[dict[str, list[Load]], dict[str, Found]]:
-    """Run the loads in turn, then search the stores of the proxies."""
+    """Run the loads in turn, then search the stores of both proxies."""
     manifest = directory / "documents.json"
     manifest.write_bytes(orjson.dumps(DOCUMENTS))
     options = ("--demo", "--documents", str(manifest), "--s-maxage", str(S_MAXAGE))
@@ -133,7 +133,7 @@ def trial(
 
 
 def main() -> None:
-    """Run the trial and show its figures."""
+    """Run the trial and print its numbers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=6.0, help="of each load")

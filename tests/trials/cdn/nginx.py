@@ -1,4 +1,4 @@
-"""Runs nginx as a caching proxy in front of a server, with its own store."""
+"""Runs nginx as a caching proxy in front of a server. Each nginx has its own store."""
 
 import os
 import shutil
@@ -46,26 +46,26 @@ http {{
 """
 
 _CARELESS = "proxy_ignore_headers Cache-Control Vary; proxy_cache_valid 200 1m;"
-"""A wrong configuration, to see that the search finds private data."""
+"""A wrong configuration, which shows that the search finds private data."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy that listens at ``url`` and has its responses in ``store``."""
+    """A proxy that listens at ``url`` and keeps responses in ``store``."""
 
     url: str
     store: Path
 
     def kept(self) -> list[bytes]:
-        """Return the files of the store, with headers."""
+        """Return the contents of the files in the store: responses with their headers."""
         return [file.read_bytes() for file in self.store.rglob("*") if file.is_file()]
 
 
 @contextmanager
 def proxied(directory: Path, url: str, *, careless: bool = False) -> Iterator[Proxy]:
-    """Run nginx in front of ``url`` in the ``with`` block.
+    """Run nginx in front of ``url`` until the ``with`` block ends.
 
-    A ``careless`` nginx stores every response.
+    If ``careless``, nginx stores every response.
     """
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:

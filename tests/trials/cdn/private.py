@@ -1,4 +1,4 @@
-"""Requests for private data through a proxy, and a search for it in the proxy's store."""
+"""Requests for private data through a proxy, and a search for these data in the proxy's store."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ DOCUMENTS = {
       user(username: $name) { orders { nodes { orderId } } } }""",
     "plan": '{ product(productId: "1") { comments { plan { segments { partitionKey } } } } }',
 }
-"""Documents of front ends. Only the result of the first one is public."""
+"""Documents of front ends. Only the first has a public result."""
 
 _TICKET = """mutation ($organization: String!, $subject: String!) {
   createTicket(input: {organizationName: $organization, subject: $subject, text: "Private."}) {
@@ -43,19 +43,19 @@ _PROFILE = """mutation {
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The number of requests, and private data in the wrong places."""
+    """The number of requests, and private data found in wrong places."""
 
     asked: int
     stored: int
-    """Files of the proxy's store."""
+    """The number of files in the proxy's store."""
     in_store: list[str]
     to_strangers: list[str]
     hits: int
-    """Responses from the store to signed-in users."""
+    """The number of stored responses that signed-in users got."""
 
 
 def prepare(url: str) -> list[str]:
-    """Give the demo's user private data, on the server itself; return its texts."""
+    """Store private data of the demo's user, without the proxy. Return texts that are secret."""
     with httpx.Client(base_url=url, headers=_OWNER) as client:
 
         def run(query: str, **variables: str) -> dict[str, object]:
@@ -73,7 +73,7 @@ def prepare(url: str) -> list[str]:
 
 
 def search(proxy: Proxy, secrets: list[str]) -> Found:
-    """Send all requests as the demo's user, as staff and as a stranger; then search the store."""
+    """Request everything as the demo's user, as staff and as a stranger, then search the store."""
     ticket, *_, order = secrets
     values = {name: {"name": DEMO_USER} for name in ("user", "orders", "both")}
     values |= {"page": {"id": "1"}, "ticket": {"name": ticket}}

@@ -1,4 +1,4 @@
-"""The documents of the trial are valid. This is a test because the trial seldom runs."""
+"""The trial's documents are valid. As a test this is checked often, while the trial seldom runs."""
 
 import pytest
 from graphql import parse, validate
@@ -11,5 +11,5 @@ WRITES = (private._ORGANIZATION, private._PROFILE, private._TICKET)
 
 @pytest.mark.parametrize("document", [*private.DOCUMENTS.values(), *WRITES])
 def test_the_trials_document_is_valid(document: str) -> None:
-    schema = build_schema(explain=True)  # as the trial's server is
+    schema = build_schema(explain=True)  # like the server of the trial
     assert validate(schema._schema, parse(document)) == []

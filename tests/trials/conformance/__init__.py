@@ -1,1 +1,1 @@
-"""The conformance checks on other projects' servers."""
+"""The conformance checks on servers of other projects."""

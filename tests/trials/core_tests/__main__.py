@@ -1,8 +1,8 @@
 """Runs the execution tests of graphql-core, and of a checkout of Strawberry, compiled.
 
-pip downloads graphql-core's release with its tests. Strawberry's release has no tests: give
-`ARGS="--strawberry DIRECTORY"`. The tests of a checkout import its own Strawberry. Prints the tests
-that fail compiled only, and exits with 1 if there are any, or if a suite runs nothing compiled.
+pip downloads graphql-core's release with its tests. Strawberry's release has no tests, so give a
+checkout: `ARGS="--strawberry DIRECTORY"`. Its tests import the checkout's own Strawberry. Prints
+the tests that fail only if compiled. Exits with 1 if there are any, or if a suite compiles nothing.
 """
 
 import argparse
@@ -28,7 +28,7 @@ PLUGINS = (
     *("asgiref", "asttokens", "executing", "freezegun", "inline-snapshot"),
     *("pytest-emoji", "pytest-mock", "pytest-snapshot"),
 )
-"""The plugins that the tests of graphql-core and Strawberry need."""
+"""Packages that the tests of graphql-core and Strawberry need."""
 STRAWBERRY: tuple[str, ...] = (
     "tests/schema",
     "tests/relay",
@@ -43,7 +43,7 @@ _OPERATIONS = re.compile(r"^operations: (\d+) compiled.*", re.MULTILINE)
 
 
 def main() -> None:
-    """Run each suite without and with compiled execution, and show both results."""
+    """Run each suite without and with compiled execution. Print the results of both."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _release(place: Path) -> Path:
-    """Return the directory of the sources of the graphql-core that is installed."""
+    """Return the sources, with tests, of the release of graphql-core that is installed."""
     wanted = f"graphql-core=={version('graphql-core')}"
     _pip("download", "--no-deps", "--no-binary", "graphql-core", "--dest", place, wanted)
     (archive,) = place.glob("*.tar.gz")
@@ -87,7 +87,7 @@ def _pip(*arguments: str | Path) -> None:
 
 
 def _ran(place: Path, source: Path, *arguments: str) -> str:
-    """Return what pytest prints."""
+    """Run pytest. Return its output."""
     paths = [place / "plugins", Path(__file__).parent]
     options = ("addopts=", "filterwarnings=ignore", "timeout=100")
     command = [sys.executable, "-m", "pytest", "--quiet", "--tb=no", "-p", "no:cacheprovider"]

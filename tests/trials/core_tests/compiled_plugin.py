@@ -1,6 +1,6 @@
-"""A plugin of pytest: graphql-core's executors run selections compiled, where their options allow.
+"""A pytest plugin with which graphql-core's executors run compiled operations where possible.
 
-It is alone in its directory's path: the tests of graphql-core are a package of the name `tests`.
+It is alone in its directory, because the tests of graphql-core are a package ``tests`` too.
 """
 
 from collections import Counter
@@ -26,7 +26,10 @@ from schema.execution.compiled.coercion import nodes_of
 from schema.execution.compiled.operation import CompiledOperation
 
 _OPTIONS = {"abort_signal": None, "hide_suggestions": False}
-"""Values of executors' options; the server has no others, and no middleware."""
+"""The options of the server's executors.
+
+With other options, or with middleware, nothing is compiled.
+"""
 
 _plain = Executor.execute_operation
 operations: Counter[str] = Counter()
@@ -52,7 +55,10 @@ def _execute(executor: Executor[Any], serially: bool | None = None) -> Any:
 
 
 def _compiled(executor: Executor[Any]) -> CompiledOperation | None:
-    """Return the operation if the server would compile it, whose schema and documents are valid."""
+    """Return the compiled operation, or None if the server would not compile it.
+
+    The server compiles only valid documents of valid schemas.
+    """
     usual = all(getattr(executor, name) is value for name, value in _OPTIONS.items())
     middleware = getattr(executor.middleware_manager, "middlewares", ())
     ours = type(executor).__module__.startswith(("graphql.", "strawberry."))
@@ -72,9 +78,9 @@ def _compiled(executor: Executor[Any]) -> CompiledOperation | None:
 
 
 def _begun(running: Coroutine[Any, Any, ExecutionResult]) -> Any:
-    """Return the result if it waits for nothing, or what awaits the rest.
+    """Return the result if nothing has to be awaited, else an awaitable of it.
 
-    A compiled mutation is always awaited, as the server does. Many tests call it synchronously.
+    Compiled mutations are coroutines, as in the server, but many tests call them synchronously.
     """
     try:
         waits_for = running.send(None)
@@ -99,11 +105,11 @@ async def _awaited(executor: Executor[Any], data: Awaitable[Any]) -> ExecutionRe
 
 
 def pytest_configure() -> None:
-    """Have every executor run operations compiled."""
+    """Let every executor run compiled operations."""
     Executor.execute_operation = _execute  # type: ignore[assignment, method-assign]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print how many operations were executed compiled."""
+    """Print the number of operations that ran compiled."""
     told = f"operations: {operations['compiled']} compiled, {operations['plain']} plain"
     terminalreporter.write_line(told)

@@ -1,7 +1,7 @@
 """Compiles the example front ends and uses each in Chromium.
 
-Prints a table, and exits with 1 if a step does not hold. Arguments select examples. ``--pictures``
-takes the pictures of their README instead.
+Prints a table, and exits with 1 if a check fails. Arguments select examples. With ``--pictures``,
+it takes the pictures for their README instead.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ EXAMPLES = {"storefront": "Relay", "apollo": "Apollo", "urql": "urql"}
 
 
 def main() -> None:
-    """Use all examples, or take their pictures."""
+    """Use the selected examples, or take their pictures."""
     if "--pictures" in sys.argv:
         asyncio.run(pictures.take())
     else:

@@ -1,4 +1,4 @@
-"""Pictures of the examples for their README, wide and as on a phone."""
+"""Takes pictures of the examples for their README, on a wide screen and on a phone."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ PICTURES = ROOT / "examples/pictures"
 
 
 async def take() -> None:
-    """Take a picture of each example; of the storefront also as on a phone."""
+    """Take a picture of each example, and one of the storefront on a phone."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         with kettle("--cors-origin", "*") as url, TemporaryDirectory() as directory:

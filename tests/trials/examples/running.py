@@ -1,4 +1,4 @@
-"""The examples' development servers, and the API that the examples use."""
+"""The development servers of the examples, and the API that the examples use."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ EXAMPLES = ROOT / "examples"
 VITE = EXAMPLES / "node_modules/vite/bin/vite.js"
 
 START = 120.0
-"""Seconds until Vite must listen."""
+"""Seconds within which Vite must listen."""
 
 
 _PAGE = """
@@ -33,12 +33,12 @@ query ($rating: [Int!], $language: [String!], $orderBy: CommentOrder, $after: St
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The server at ``url``."""
+    """The API at ``url``."""
 
     url: str
 
     def listed(self, **arguments: Any) -> list[str]:
-        """Return the ids of a list of product 1, page by page."""
+        """Return the ids of a list of comments on product 1, read page by page."""
         found: list[str] = []
         after = None
         with httpx.Client(timeout=60) as client:
@@ -54,7 +54,7 @@ class Api:
 
 @contextmanager
 def developed(example: str, api: str, log: Path) -> Iterator[str]:
-    """Start an example as ``npm run dev`` does; yield its address until the block ends."""
+    """Run an example as ``npm run dev`` does until the block ends. Yield its address."""
     url = f"http://127.0.0.1:{free_port()}"
     with (
         log.open("w") as said,

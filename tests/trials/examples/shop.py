@@ -1,4 +1,4 @@
-"""A browser tab with an example's page, as a visitor reads and uses it."""
+"""A browser tab with an example's page, and the actions of a visitor."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from playwright.async_api import Locator, Page, expect
 
 PATIENCE = 60_000
-"""Milliseconds to wait for a page, because the machine may be busy."""
+"""Milliseconds to wait for the page, which is long because the machine may be busy."""
 
 END = "These were all comments."
 
@@ -20,12 +20,12 @@ class Shop:
     page: Page
 
     async def open(self, url: str) -> None:
-        """Open the page. Wait until it shows comments and has subscribed to new ones."""
+        """Open the page. Wait until it shows comments and its subscription has begun."""
         await self.page.goto(url)
         await self.ready()
 
     async def ready(self) -> None:
-        """Wait until comments are shown, and no request runs."""
+        """Wait until the page shows comments and has no running request."""
         await self.cards.first.wait_for(timeout=PATIENCE)
         await self.page.wait_for_load_state("networkidle")
         await self.page.wait_for_timeout(500)
@@ -36,7 +36,7 @@ class Shop:
         return self.page.locator("article")
 
     async def begins(self, ids: Sequence[str]) -> None:
-        """Wait until the first comments of a list are shown."""
+        """Wait until the page's first comments are those of ``ids``."""
         await self.page.wait_for_function(
             "ids => ids.every((id, place) =>"
             " document.querySelectorAll('article')[place]?.dataset.id === id)",
@@ -50,23 +50,23 @@ class Shop:
         return int(said.rpartition("·")[2].split()[0].replace(",", ""))
 
     async def alert(self) -> str:
-        """Wait for an error message."""
+        """Wait for an error message and return it."""
         place = self.page.get_by_role("alert").first
         await place.wait_for(timeout=PATIENCE)
         return await place.text_content() or ""
 
     async def delete(self, text: str) -> None:
-        """Delete one of the visitor's own comments."""
+        """Delete one of the visitor's comments."""
         card = self.cards.filter(has_text=text)
         await card.get_by_role("button", name="Delete").click(timeout=PATIENCE)
 
     async def shown(self) -> list[str]:
-        """Return the ids of the comments, from top to bottom."""
+        """Return the ids of the shown comments, from top to bottom."""
         ids: list[str] = await self.cards.evaluate_all(_SHOWN)
         return ids
 
     async def to_the_end(self) -> list[str]:
-        """Scroll until there are no more comments; return the ids of all."""
+        """Scroll until all comments are shown. Return their ids."""
         end = self.page.locator(".end")
         while await end.text_content() != END:
             count = await self.cards.count()
@@ -80,21 +80,21 @@ class Shop:
         return await self.shown()
 
     async def sign_in(self, jwt: str) -> None:
-        """Paste a JWT."""
+        """Sign in with a JWT."""
         await self.page.get_by_label("JWT").fill(jwt)
         await self.page.get_by_role("button", name="Sign in").click()
 
     async def toggle(self, *names: str) -> None:
-        """Press the buttons of a filter."""
+        """Press buttons of the filters."""
         for name in names:
             await self.page.locator(".filters button", has_text=name).first.click()
 
     async def order(self, name: str) -> None:
-        """Select the order of the list."""
+        """Select an order of the list."""
         await self.page.get_by_label("Order", exact=True).last.select_option(name)
 
     async def write(self, text: str, *, rating: int = 5) -> None:
-        """Fill in the form and send it."""
+        """Fill in and send the form of a comment."""
         form = self.page.locator(".write")
         if await form.get_attribute("open") is None:
             await form.locator("summary").click()
@@ -103,9 +103,9 @@ class Shop:
         await form.get_by_role("button", name="Send").click()
 
     async def sees(self, text: str) -> None:
-        """Wait for a comment."""
+        """Wait until a comment with this text is shown."""
         await expect(self.cards.filter(has_text=text)).to_have_count(1, timeout=PATIENCE)
 
     async def sees_no(self, text: str) -> None:
-        """Wait until a comment is gone."""
+        """Wait until no comment with this text is shown."""
         await expect(self.cards.filter(has_text=text)).to_have_count(0, timeout=PATIENCE)

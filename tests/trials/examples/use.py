@@ -1,4 +1,4 @@
-"""The actions of a visitor in an example, and their expected results."""
+"""The actions of a visitor in each example, and what the page must show."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.trials.examples.running import Api
 from tests.trials.examples.shop import PATIENCE, Shop
 
 NOT_SENT = "new:"
-"""The prefix of the ids of comments that the server has not stored yet."""
+"""The prefix of the id of a comment that the page shows before the server has stored it."""
 
 
 @dataclass
@@ -32,7 +32,7 @@ class _Trial:
         self.found.append(Finding(name, holds, seen))
 
     async def tab(self, username: str | None = None) -> Shop:
-        """Open another tab, for a signed-in or an anonymous visitor."""
+        """Open another tab. With a user name, sign in."""
         page = await self.context.new_page()
         page.on("console", lambda said: self._complain(said.type, said.text))
         page.on("pageerror", lambda error: self._complain("error", str(error)))
@@ -50,7 +50,7 @@ class _Trial:
 
 
 async def findings(browser: Browser, api: Api, url: str) -> list[Finding]:
-    """Use the example at ``url``; return the findings."""
+    """Use the example at ``url``. Return what was found."""
     async with await browser.new_context(viewport={"width": 1200, "height": 860}) as context:
         trial = _Trial(context, api, url)
         for step in (
@@ -74,18 +74,18 @@ async def findings(browser: Browser, api: Api, url: str) -> list[Finding]:
 
 
 async def _open(trial: _Trial) -> None:
-    """Vite gets its dependencies ready at the first request, and loads the page again."""
+    """At the first request, Vite prepares the dependencies and loads the page again."""
     shop = await trial.tab()
     await shop.page.close()
     trial.complaints.clear()
 
 
 async def _first_view(trial: _Trial) -> None:
-    """Pages of the same list that scrolling reads have a cursor among their variables."""
+    """Requests of further pages are not counted: they have a cursor in their variables."""
     first: list[str] = []
 
     def note(request: Request) -> None:
-        asked: dict[str, Any] = dict(parse_qsl(urlsplit(request.url).query))  # urql reads by GET
+        asked: dict[str, Any] = dict(parse_qsl(urlsplit(request.url).query))  # urql sends a GET
         if request.method == "POST":
             asked = json.loads(request.post_data or "{}")
         variables = asked.get("variables") or {}
@@ -131,7 +131,7 @@ async def _filter(trial: _Trial) -> None:
 
 
 async def _live(trial: _Trial) -> None:
-    """One tab writes and deletes comments, and another tab shows it if its filters match."""
+    """A tab adds and deletes comments. Another tab shows those that pass its filters."""
     reader, strict, writer = await trial.tab(), await trial.tab(), await trial.tab("bea")
     await strict.toggle("1 ★")
     await strict.begins(trial.api.listed(rating=[1]))
@@ -192,7 +192,7 @@ async def _add_and_delete(trial: _Trial) -> None:
 
 
 async def _sentences(trial: _Trial) -> None:
-    """Errors are shown as sentences, and no comment is added."""
+    """Each error is shown as a sentence, and no comment is added."""
     shop = await trial.tab("ana")
     before = await shop.shown()
     await shop.write("")

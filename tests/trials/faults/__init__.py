@@ -1,1 +1,1 @@
-"""Faults between a server and its store: what clients receive, and whether writes are lost."""
+"""Faults between a server and its store: the responses to clients, and lost writes."""

@@ -1,9 +1,10 @@
 """Reads and writes under every fault of the store.
 
-Names of faults select some; ``--write`` puts the table in docs/reliability.md. Exits with 1 if an
-acknowledged write is missing, an idempotency key made two comments, a page differs from the oracle,
-`stats verify` finds a difference, a response comes later than a second after the deadline, none
-comes within five seconds of the fault's end, or no call met the fault.
+Arguments select faults by name. ``--write`` writes the table to docs/reliability.md. Exits with 1
+if an acknowledged write is missing, an idempotency key added two comments, a page differs from the
+oracle, or `stats verify` finds a difference. Also exits with 1 if a response is missing, is
+INTERNAL, or comes later than a second after the deadline, if none comes within five seconds after
+the fault's end, or if no request met the fault.
 """
 
 import argparse
@@ -47,7 +48,7 @@ DEADLINE = 10.0
 MARGIN = 1.0
 RECOVERY = 5.0
 SECONDS = 2.5
-"""How long clients send requests under a fault; they wait for the last responses."""
+"""The seconds in which clients send requests under a fault. They wait for the last responses."""
 
 CLIENTS = 6
 
@@ -58,18 +59,18 @@ _HEADING = ("Fault", "Work", "Answers", "p50 s", "worst s", "back s", "wrong")
 
 @dataclass
 class Row:
-    """The results of one kind of work under one fault."""
+    """The results of reads or writes under one fault."""
 
     case: Case
     kind: str
     outcomes: Outcomes
     back: float
-    """Seconds from the fault's end to the first response."""
+    """The seconds from the fault's end to the first response."""
     count: Count
     differences: int
 
     def cells(self) -> list[str]:
-        """Return the cells of the table."""
+        """Return the cells of the table's row."""
         codes = ", ".join(f"{code} {count:,}" for code, count in self.outcomes.codes.most_common())
         return [
             self.case.name,
@@ -82,7 +83,7 @@ class Row:
         ]
 
     def failings(self) -> Iterator[str]:
-        """Yield the broken promises."""
+        """Yield descriptions of the broken promises."""
         named = {
             "lost": self.count.lost,
             "doubled": self.count.doubled,
@@ -102,7 +103,7 @@ class Row:
 
 @dataclass
 class Trial:
-    """A server that reaches its engine through a proxy, and clients of the server."""
+    """A server that reaches its engine through a proxy, and a client of the server."""
 
     proxy: Proxy
     table: Table
@@ -111,7 +112,7 @@ class Trial:
     rows: list[Comment]
 
     async def run(self, case: Case, kind: str) -> Row:
-        """Do one kind of work during a fault, and verify the table afterwards."""
+        """Read or write during a fault, and verify the table afterwards."""
         ledger: list[Entry] = []
         product = f"{case.name}-{kind}"
         api, after = Api(self.client), Api(self.client)
@@ -139,7 +140,7 @@ class Trial:
 
 @asynccontextmanager
 async def trial() -> AsyncIterator[Trial]:
-    """Start an engine, a proxy and a server."""
+    """Run an engine, a proxy and a server."""
     with TemporaryDirectory() as directory, dynoxide() as engine:
         (process,) = psutil.Process().children()
         options = ("--deadline", str(DEADLINE))
@@ -157,7 +158,7 @@ async def trial() -> AsyncIterator[Trial]:
 
 
 async def run(wanted: Sequence[str]) -> list[Row]:
-    """Run the faults with the names ``wanted``; without names, all."""
+    """Run the faults with the names ``wanted``, or all faults if there are no names."""
     rows: list[Row] = []
     async with trial() as running:
         for case in cases():
@@ -172,7 +173,7 @@ def _table(lines: Iterable[Sequence[str]]) -> str:
 
 
 def _short(rows: Iterable[Row]) -> Iterator[Sequence[str]]:
-    """Yield the lines of the page's table: reads and writes of a fault next to each other."""
+    """Yield the lines of the table in the documentation, with reads and writes side by side."""
     yield "Fault", "Reads", "worst s", "Writes", "worst s"
     yield from [["---"] * 5]
     found: dict[str, dict[str, Row]] = {}
@@ -184,7 +185,7 @@ def _short(rows: Iterable[Row]) -> Iterator[Sequence[str]]:
 
 
 def main() -> None:
-    """Run the trial and show its table in Markdown."""
+    """Run the trial and print its table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("faults", nargs="*")
     parser.add_argument("--write", action="store_true")

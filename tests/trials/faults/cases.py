@@ -1,4 +1,4 @@
-"""The faults as data: which calls of the store fail, how, and during which work."""
+"""The faults as data: which requests to the store fail, how, and whether clients read or write."""
 
 import random
 from collections.abc import Collection, Sequence
@@ -24,12 +24,12 @@ _BOTH = (READS, WRITES)
 
 @dataclass
 class Case:
-    """A fault.
+    """A fault of the store.
 
-    The fraction ``share`` of the calls of ``operations`` (none: of all) have one of ``faults``.
+    A fraction ``share`` of the requests for ``operations`` (if empty: all) gets one of ``faults``.
 
-    If ``part`` is given, only calls with this text in their body have a fault. A case without
-    faults stops the engine.
+    With ``part``, only requests with this text in their body. Without faults, the engine is
+    suspended.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Case:
     chance: random.Random = field(default_factory=lambda: random.Random(7))
 
     def choose(self, operation: str, body: bytes) -> Fault | None:
-        """Return the fault of a call, as ``tests.proxy.Choose``."""
+        """Return the fault of a request, as a ``tests.proxy.Choose`` does."""
         fits = (not self.operations or operation in self.operations) and self.part in body
         if not self.faults or not fits or self.chance.random() >= self.share:
             return None
@@ -60,15 +60,16 @@ def _of_writes(name: str, fault: Fault, operation: str = "TransactWriteItems") -
 
 
 def _lost_or(name: str, retry: Fault) -> Case:
-    """Lose the responses to writes, or respond with ``retry`` without executing them."""
+    """Return a case in which responses to writes are lost, or ``retry`` is returned unexecuted."""
     operations = {"TransactWriteItems", "PutItem", "DeleteItem"}
     faults = [reset_after, retry]
     return Case(f"response lost, or {name}", faults, 0.5, operations, kinds=(WRITES,))
 
 
 def cases() -> list[Case]:
-    """Return the faults in the order of the table. Most of them affect half of the calls."""
-    # Not ``{}``, because it is a valid response to a write, or to a read of a missing item.
+    """Return the faults in the order of the table. Most affect half of the requests."""
+    # ``{}`` is not among them, because it is a valid response to a write or to a read of a missing
+    # item.
     wrong = [spoilt(body) for body in (b"", b"<html>Sign in</html>")]
     return [
         Case("none", [slow(0)]),

@@ -1,4 +1,4 @@
-"""Clients that read and write, and the outcomes of their requests."""
+"""Clients that read or write, and the outcomes of their requests."""
 
 import asyncio
 import itertools
@@ -19,12 +19,12 @@ from tests import oracle
 
 OK = "ok"
 FIXED = "fixed"
-"""A product whose comments do not change, so that the right pages are known."""
+"""A product whose comments do not change, so that the oracle knows every page."""
 
 
 @dataclass
 class Outcomes:
-    """The outcomes of the requests of one kind under one fault."""
+    """The outcomes of all requests of one kind under one fault."""
 
     seconds: list[float] = field(default_factory=list)
     codes: Counter[str] = field(default_factory=Counter)
@@ -42,14 +42,14 @@ class Outcomes:
 
 
 class Api:
-    """Sends requests to the server, and counts their outcomes."""
+    """Sends requests to the server and records their outcomes."""
 
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
         self.outcomes = Outcomes()
 
     async def ask(self, query: str, **variables: Any) -> dict[str, Any] | None:
-        """Return the data of a response; None without a response, or with an error."""
+        """Return the data of a response, or None if there is an error or no response."""
         began = time.monotonic()
         code, data = await self._asked({"query": query, "variables": variables})
         self.outcomes.seconds.append(time.monotonic() - began)
@@ -83,7 +83,7 @@ query ($product: String!) { product(productId: $product) { statistics { total } 
 
 
 async def read(api: Api, rows: list[Comment], until: float) -> None:
-    """Send one query after another, and compare the responses with the oracle."""
+    """Send queries one after another. Count the responses that differ from the oracle."""
     selection = Selection(FIXED, frozenset({1, 5}), frozenset({"en", "de"}))
     page = [{"commentId": row.comment_id} for row in oracle.page(rows, selection, Slice(20))]
     one = {"commentId": rows[7].comment_id, "text": rows[7].text}
@@ -123,9 +123,9 @@ query ($product: String!, $after: String) {
 
 @dataclass
 class Entry:
-    """One comment by its idempotency key, and its possible texts; None is no comment.
+    """A comment with an idempotency key, and the texts that it may have. None means no comment.
 
-    An acknowledged write leaves one text. A write with an unknown outcome adds its text.
+    After an acknowledged write, one text is possible. A write with an unknown outcome adds another.
     """
 
     product: str
@@ -134,7 +134,7 @@ class Entry:
     may_be: set[str | None] = field(default_factory=lambda: {None})
 
     async def add(self, api: Api) -> None:
-        """Add the comment; repeated, the key returns the same one."""
+        """Add the comment. A repeated add returns the comment that the first one added."""
         comment = {"productId": self.product, "rating": 5, "language": "en", "text": "added"}
         fields = {**comment, "title": self.key, "idempotencyKey": self.key}
         self.may_be.add("added")
@@ -162,7 +162,7 @@ class Entry:
 
 
 async def write(api: Api, ledger: list[Entry], product: str, name: str, until: float) -> None:
-    """Add comments one after another; change two of three, and delete every third."""
+    """Add comments one after another. Edit two of three, and delete one of them."""
     for number in itertools.count():
         if time.monotonic() >= until:
             return
@@ -176,7 +176,7 @@ async def write(api: Api, ledger: list[Entry], product: str, name: str, until: f
 
 
 async def until_answered(api: Api) -> float:
-    """Return the seconds until a request succeeds; RuntimeError after half a minute."""
+    """Return the seconds until a request succeeds. Raise RuntimeError after some time."""
     began = time.monotonic()
     for _ in range(600):
         if await api.ask(_STATISTICS, product=FIXED) is not None:
@@ -187,14 +187,14 @@ async def until_answered(api: Api) -> float:
 
 @dataclass
 class Count:
-    """Differences between the stored comments and the acknowledged writes."""
+    """The number of lost writes, and of keys with more than one comment."""
 
     lost: int = 0
     doubled: int = 0
 
 
 async def settle(api: Api, ledger: list[Entry], product: str) -> Count:
-    """Repeat the adds without an acknowledgement, and compare the ledger with all pages."""
+    """Repeat the adds that were not acknowledged. Compare the ledger with all stored comments."""
     for entry in ledger:
         while entry.comment_id is None:
             await entry.add(api)

@@ -1,1 +1,1 @@
-"""Many thousand malformed and hostile requests."""
+"""Thousands of malformed and hostile requests."""

@@ -1,9 +1,12 @@
 """Sends malformed and hostile requests to a server, and counts its responses.
 
-Prints a row for each family of requests. Exits with 1 if the server responds with 5xx or INTERNAL,
-too late or not at all, logs a traceback, delays a neighbour by more than a second, grows too much,
-accepts a request that it must refuse, or reads more than it predicted. The same seed sends the same
-requests.
+Prints a row for each family of requests. The same seed sends the same requests. Exits with 1 if the
+server:
+
+- responds with 5xx or INTERNAL, too late, or not at all
+- logs a traceback, or its memory grows too much
+- delays another client by more than a second
+- accepts a request that it must refuse, or reads more than it predicted.
 """
 
 import argparse
@@ -18,7 +21,7 @@ from tests.trials.reporting import finish
 
 
 def main() -> None:
-    """Run the trial and show its rows."""
+    """Run the trial and print its rows."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

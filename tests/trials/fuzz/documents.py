@@ -1,4 +1,4 @@
-"""Random documents and variables of the schema, mostly well-formed."""
+"""Random documents and variables for the schema, most of them valid."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ from graphql import (
 
 DEPTH = 6
 DIRECTIVES = 0.05
-"""Share of fields with a directive."""
+"""The fraction of fields with a directive."""
 
 AWKWARD: tuple[Any, ...] = (
     *(
@@ -48,7 +48,7 @@ AWKWARD: tuple[Any, ...] = (
     *("2024-13-01", "2024-02-30T25:61:61Z", "0001-01-01T00:00:00+23:59", "UHJvZHVjdDox"),
     "9999-12-31T23:59:59-23:59",
 )
-"""Unusual values for rules, coercions and encodings."""
+"""Unusual values, which test rules, coercions and encodings."""
 
 _CONDITION = GraphQLNonNull(GraphQLBoolean)
 
@@ -73,7 +73,7 @@ _PLAUSIBLE: Mapping[str, Draw] = {
 
 
 def value(rng: random.Random, kind: Any, awkward: float = 0.1) -> Any:
-    """Return a JSON value to send for an argument or a variable of ``kind``."""
+    """Return a JSON value for an argument or a variable of type ``kind``."""
     if rng.random() < awkward:
         return rng.choice(AWKWARD)
     if isinstance(kind, GraphQLNonNull):
@@ -91,7 +91,7 @@ def value(rng: random.Random, kind: Any, awkward: float = 0.1) -> Any:
 def document(
     rng: random.Random, schema: GraphQLSchema, awkward: float = 0.1
 ) -> tuple[str, dict[str, Any]]:
-    """Return an operation with its variables; every argument is a variable of its own."""
+    """Return an operation with its variables. Every argument has a variable of its own."""
     drawing = _Drawing(rng, awkward)
     mutation = rng.random() < 0.3
     root = schema.mutation_type if mutation else schema.query_type
@@ -103,7 +103,7 @@ def document(
 
 
 class _Drawing:
-    """An unfinished operation, and its variables."""
+    """An operation under construction, and its variables."""
 
     def __init__(self, rng: random.Random, awkward: float) -> None:
         self.variables: dict[str, tuple[Any, Any]] = {}
@@ -111,7 +111,7 @@ class _Drawing:
         self._awkward = awkward
 
     def selection(self, kind: Any, schema: GraphQLSchema, depth: int) -> str:
-        """Return a selection of an object, an interface or a union."""
+        """Return a selection of a composite type."""
         if not isinstance(kind, GraphQLObjectType | GraphQLInterfaceType):
             return "{ __typename }"
         names = self._rng.sample(

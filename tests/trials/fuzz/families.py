@@ -1,4 +1,4 @@
-"""The fuzzer's families of requests; seed and number determine each request."""
+"""The families of the fuzzer's requests. The seed and a number determine each request."""
 
 import json
 import random
@@ -20,7 +20,7 @@ from tests.trials.hurtful import JSON, Sent, authorization, body, by_post
 MEDIA_TYPES = (JSON, "application/graphql-response+json", "*/*", "text/html", "a/b;q=x", "")
 
 UNFINISHED = 0.5
-"""Seconds to wait for a response to a request without a clear end."""
+"""Seconds to wait for the response to a request that may be incomplete."""
 
 _TOKENS = (
     *b'{ } ... [ ] " \\u0000 \\ud800 null -1 1e999 $ subscription'.split(),
@@ -29,10 +29,10 @@ _TOKENS = (
 )
 
 _QUOTES = ('"', '"\\', '"""', '"\\"', '"""\\', '"a', "'. ?", "'", "' Found: ", "'?, found")
-"""Parts of strings and of error messages."""
+"""Parts of strings, and of graphql-core's error messages."""
 
 _KEYS = ("#", "/", "%", "a", "é", "\u202e")
-"""Characters that the store's keys escape, and others."""
+"""Characters that are escaped in keys of the table, and others."""
 
 
 def _body(rng: random.Random) -> Sent:
@@ -40,7 +40,7 @@ def _body(rng: random.Random) -> Sent:
 
 
 def _request(rng: random.Random) -> Sent:
-    """Return a request with changes anywhere; its head may announce a longer body."""
+    """Return a request with random changes. Its head may announce a longer body."""
     return Sent(changed(rng, _post(rng, rng.choice(_KNOWN))), patience=UNFINISHED)
 
 
@@ -53,14 +53,17 @@ def _of_schema(rng: random.Random) -> Sent:
 
 
 def _entities(rng: random.Random) -> Sent:
-    """Return representations as a gateway sends them, some wrong, some too many."""
+    """Return representations as a gateway sends them.
+
+    Some are wrong, and some requests have too many.
+    """
     count = rng.choice((0, 1, 5, 20, 100, 101, 1_000))
     kind = _SCHEMA.type_map["_Any"]
     return by_post(_ENTITIES, of=[value(rng, kind) for _ in range(count)])
 
 
 def _cycles(rng: random.Random) -> Sent:
-    """Return fragments that spread most others, by POST, GET or WebSocket."""
+    """Return a request by POST, GET or WebSocket whose fragments spread most other fragments."""
     numbers, share = range(rng.randint(2, 16)), rng.choice((0.3, 0.8, 1.0))
     spreads = [[one for one in numbers if rng.random() < share] for _ in numbers]
     way = rng.choice((by_post, hurtful.by_get, hurtful.subscribing))
@@ -68,7 +71,7 @@ def _cycles(rng: random.Random) -> Sent:
 
 
 def _spreads(rng: random.Random) -> Sent:
-    """Return a chain of fragments with new names, most of which the operation spreads too."""
+    """Return a chain of fragments with new names. The operation also spreads most of them."""
     count = rng.randint(85, 98)
     root = rng.sample(range(count), rng.randint(count * 3 // 4, count))
     return by_post(hurtful.chain(count, root, f"f{rng.getrandbits(24):x}x"))
@@ -91,7 +94,7 @@ def _forms(rng: random.Random) -> Sent:
 
 
 def _repeated(rng: random.Random, token: str, most: int) -> str:
-    """Return a token many times, in ``most`` bytes or fewer."""
+    """Return a token repeated at random, in at most ``most`` bytes."""
     return token * (rng.randint(1, most) // len(token.encode()))
 
 
@@ -124,7 +127,7 @@ def _heads(rng: random.Random) -> Sent:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One kind of request: its builder, its share, and its number of clients."""
+    """A kind of request: a function that draws one, its share, and its clients with their rate."""
 
     draw: Callable[[random.Random], Sent]
     share: float = 0.001
@@ -150,11 +153,11 @@ FAMILIES: Mapping[str, Family] = {
     "requests": _MANY(_request, 0.2),
     "documents": _MANY(_of_schema, 0.4),
 }
-"""One client sends the families with a rate, a trusted proxy the others."""
+"""One client sends the families that have a rate. Those without come from a trusted proxy."""
 
 
 def attacks(names: list[str], requests: int, seed: int) -> Iterator[Attack]:
-    """Yield an attack for each family of these names, which share the requests."""
+    """Yield an attack for each of these families. Together they send ``requests`` requests."""
     chosen = {name: FAMILIES[name] for name in names}
     whole = sum(one.share for one in chosen.values())
     for name, family in chosen.items():
@@ -164,7 +167,7 @@ def attacks(names: list[str], requests: int, seed: int) -> Iterator[Attack]:
 
 
 def changed(rng: random.Random, data: bytes) -> bytes:
-    """Return ``data`` with one to four places changed."""
+    """Return ``data`` with up to four random changes."""
     work = bytearray(data)
     for _ in range(rng.randint(1, 4)):
         at = rng.randrange(len(work) + 1)
@@ -233,4 +236,4 @@ _KNOWN = [
         input={"fullName": "Ana", "email": "ana@example.org"},
     ),
 ]
-"""Valid bodies: every access pattern, introspection and writes."""
+"""Valid bodies of requests: every access pattern, introspection and writes."""

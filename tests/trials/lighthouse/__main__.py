@@ -1,7 +1,8 @@
 """Runs Lighthouse on three pages, as a phone and as a desktop: each category must reach 100.
 
-It also shows the requests and bytes of a first visit. Performance is that of Lighthouse's simulated
-device and network. Other work on the machine lowers it, so the median of some rounds counts.
+It also prints the requests and bytes of a first visit. Lighthouse measures performance on a
+simulated device and network. Other work on the machine lowers it, so the median of several rounds
+counts.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ _FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-quic --disable-bac
 
 
 async def _report(address: str, *options: str) -> dict[str, Any]:
-    """Return Lighthouse's report of a page in one run."""
+    """Run Lighthouse once on a page. Return its report."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     process = await asyncio.create_subprocess_exec(
         "node",
@@ -55,7 +56,7 @@ def _scores(report: dict[str, Any]) -> list[int]:
 
 
 def _faults(report: dict[str, Any]) -> list[str]:
-    """Return the failed audits that have a weight, with their category."""
+    """Return the failed audits that affect a score, each with its category."""
     return [
         f"{category}: {audit['title']}"
         for category in CATEGORIES
@@ -67,7 +68,7 @@ def _faults(report: dict[str, Any]) -> list[str]:
 
 
 async def _trial(url: str) -> list[str]:
-    """Show the figures; return the pages with a category below ``LEAST``."""
+    """Print the scores. Return a sentence for each page with a score below ``LEAST``."""
     rows, broken = [], []
     for page, (device, options) in product(PAGES, DEVICES.items()):
         reports = [await _report(url + page, *options) for _ in range(ROUNDS)]
@@ -84,7 +85,7 @@ async def _trial(url: str) -> list[str]:
 
 
 async def main() -> list[str]:
-    """Serve the demo and run Lighthouse on its pages."""
+    """Run a server with the demo data, and Lighthouse on its pages."""
     with TemporaryDirectory() as directory:
         async with serving(Path(directory), "--demo") as server:
             return await _trial(server.url)

@@ -1,9 +1,10 @@
 """Subscribes 200 clients during writes, and counts lost events.
 
-One server with two workers; with ``--redis`` a second server over the same table, too. Half of the
-clients listen by WebSocket, half by server-sent events. Some disconnect and continue at the next
-server from their cursor. Some read their long events so slowly that the server drops them. Each
-client must receive the event of each acknowledged write once, all in one order.
+There is one server with two workers, and with ``--redis`` a second server with the same table. Half
+of the clients use WebSockets, half server-sent events. Some disconnect, and continue at the next
+server after their last cursor. Some read their long events so slowly that the server disconnects
+them. Each client must receive the event of each acknowledged write once, and all clients in the
+same order.
 """
 
 import argparse
@@ -24,29 +25,29 @@ from tests.trials.live.listeners import Listener
 from tests.trials.reporting import CONSOLE, finish, show
 
 MOST_GROWTH = 64_000_000
-"""Bytes that a worker may grow by while all listen: twice its buffer's limit, and sockets."""
+"""The bytes by which a worker's memory may grow: twice the limit of its log, and sockets."""
 
 _TEXT = "x" * 9_000
 _WRITERS = 4
 _KINDS = ["slow", "reconnecting", "steady", "reconnecting", "steady"] * 2
 _KINDS[5] = "steady"
-"""A tenth of the listeners is slow, four tenths disconnect and continue."""
+"""A tenth of the listeners read slowly, and four tenths disconnect and continue."""
 
 
 def _processes(server: Served) -> list[psutil.Process]:
-    """Return the processes that answer requests: a server's workers, or itself."""
+    """Return the processes of a server that execute requests: its workers, or the server itself."""
     return workers_of(server) or [psutil.Process(server.process.pid)]
 
 
 async def _watch(workers: list[psutil.Process], sizes: list[int]) -> None:
-    """Note the size of the largest worker every half second."""
+    """Record the memory of the largest worker every half second."""
     while True:
         sizes.append(max(worker.memory_info().rss for worker in workers))
         await asyncio.sleep(0.5)
 
 
 async def trial(directory: Path, workers: Sequence[int], count: int, writes: int) -> list[str]:
-    """Run the trial and show its figures; return the broken promises."""
+    """Run the trial and print its numbers. Return the broken promises."""
     ledger, sizes = Ledger(), list[int]()
     listeners = [Listener(number, _KINDS[number % 10]) for number in range(count)]
     async with servers(directory, workers) as served:

@@ -23,25 +23,27 @@ EVENTS = """subscription ($after: String) { commentEvents(productId: "42", after
   kind cursor deletedId commentEdge { node { id rating title %s } } } }"""
 
 Event = tuple[str, str, str]
-"""Kind of a write, and the comment's id and title."""
+"""The kind of a write, and the id and title of the comment."""
 
 
 @dataclass
 class Listener:
-    """One client, which continues from its last cursor when its connection has ended."""
+    """A client that connects again after each end of its connection, and continues after
+    its cursor.
+    """
 
     number: int
     kind: str
     events: list[Event] = field(default_factory=list)
     delays: list[float] = field(default_factory=list)
     ends: Counter[str] = field(default_factory=Counter)
-    """The reasons for the ends of its connections."""
+    """How many connections have ended for each reason."""
     cursor: str | None = None
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     _dice: random.Random = field(default_factory=random.Random)
 
     async def run(self, urls: Sequence[str], acknowledged: dict[str, float]) -> None:
-        """Listen until cancelled, at the next server after each end of a connection."""
+        """Listen until cancelled. After each end of a connection, continue at the next server."""
         self._dice.seed(self.number)
         opened = _sockets if self.number % 2 else _streams
         for url in islice(cycle(urls), self.number // 2 % len(urls), None):
@@ -52,7 +54,8 @@ class Listener:
                 self.ends["left"] += 1
             except ConnectionClosed as end:
                 self.ends[f"{end.rcvd.code if end.rcvd else 'cut off'}"] += 1
-            except (httpx.HTTPError, OSError, WebSocketException) as error:  # also a busy server
+            # Includes a refusal by a busy server.
+            except (httpx.HTTPError, OSError, WebSocketException) as error:
                 self.ends[type(error).__name__] += 1
             await asyncio.sleep(0.1)
 
@@ -118,7 +121,7 @@ async def _streams(url: str, after: str | None, *, slow: bool) -> AsyncIterator[
 
 
 def _small(url: str) -> socket.socket:
-    """Return a connection with a small buffer for received bytes."""
+    """Return a connected socket with a small receive buffer."""
     parts = urlsplit(url)
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
