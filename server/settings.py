@@ -472,12 +472,11 @@ class Settings:
             "--apq and --documents-only cannot be used together: remove one of them.": (
                 self.apq and self.documents_only
             ),
-            "--moderation words and --moderation-words FILE need each other: add or remove one.": (
+            "--moderation words and --moderation-words FILE need each other: set both or none.": (
                 (self.moderation == "words") != (self.moderation_words is not None)
             ),
             "--federation and --documents-only cannot be used together, because a gateway writes "
-            "its "
-            "own documents: remove one of them.": self.federation and self.documents_only,
+            "its own documents: remove one of them.": self.federation and self.documents_only,
             "--jwt-issuer needs --jwt-audience: add the API or client that its JWTs are for.": (
                 self.jwt_issuer is not None and self.jwt_audience is None
             ),
@@ -487,8 +486,7 @@ class Settings:
                 or (sign_in and self.jwt_issuer is None)
             ),
             "--sign-in-client-id needs MARGINALIA_JWT_SECRET, which signs the sessions of the "
-            "pages: "
-            "set it to the same secret on all servers of the table.": (
+            "pages: set it to the same secret on all servers of the table.": (
                 sign_in and not self.embedded and self.jwt_secret is None
             ),
         }

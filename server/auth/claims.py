@@ -53,17 +53,17 @@ class ClaimRules:
     audience: str | None = None
     names: Sequence[str] = ()
     """The claims with the user's display name. The first of these claims that a JWT has is used. If
-    ``names`` is empty, the claim ``name`` is used. A JWT that this server's secret has signed may
-    lack ``name``. Then ``sub`` is used."""
+    ``names`` is empty, the claim ``name`` is used. If it is missing, and this server's secret has
+    signed the JWT, ``sub`` is used."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def viewer(self, claims: Mapping[str, Any], *, by_secret: bool) -> Viewer:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
-        ``by_secret`` means that this server's secret has verified the JWT. If its issuer is
-        ``OWN_ISSUER``, it has the claims of ``make_token``, and the settings' claim names do not
-        apply.
+        ``by_secret`` is True if this server's secret has verified the JWT. If also the JWT's issuer
+        is ``OWN_ISSUER``, the JWT has the claims of ``make_token``, and the settings' claim names
+        do not apply.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:

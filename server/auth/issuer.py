@@ -2,7 +2,7 @@
 
 PyJWT imports ``cryptography``, and httpx takes as long to import. Together they take a tenth of the
 time of a server's start. So both are imported only when the first document is fetched. A server
-without an issuer fetches none.
+without an issuer fetches no document.
 """
 
 import asyncio

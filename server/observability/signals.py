@@ -86,7 +86,7 @@ OFF = Signals()
 async def open_signals(settings: Settings) -> AsyncIterator[Signals]:
     """Yield the signals that the settings enable.
 
-    At the end of the block, write the remaining metrics and send the remaining traces.
+    At the end of the ``with`` block, send the remaining traces.
     """
     metrics, tracing, background, access_log = None, None, None, None
     if settings.metrics_port is not None:

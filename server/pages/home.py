@@ -43,8 +43,8 @@ async def show(request: PageRequest) -> Response:
 async def search(request: PageRequest) -> Response:
     """Return the products whose title begins with ``q``.
 
-    If ``q`` is also a product's id, the page links to this product. If no title matches, redirect
-    to the product.
+    If ``q`` is also a product's id, the page links to this product. If no title matches, but ``q``
+    is a product's id, redirect to this product.
     """
     given = request.http.query_params
     words, after = " ".join(given.get("q", "").split()), given.get("after") or None

@@ -96,7 +96,8 @@ class _Environment(jinja2.Environment):
     def escaped(value: Any) -> str:
         """Return an output as HTML, which Jinja joins with the template's own text.
 
-        A page has hundreds of outputs. ``escape`` would create a Markup object for each.
+        ``escape`` would be slower: it creates a Markup object for each output, and a page has
+        hundreds.
         """
         if type(value) is str:
             return escaped_text(value)
