@@ -153,7 +153,7 @@ class Served:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        # The default is the number that the operating system allows.
+        # Without a setting, this is the number of connections that the operating system allows.
         most = max_connections(raise_descriptor_limit())
         if settings.max_connections is not None:
             most = min(most, math.ceil(settings.max_connections / settings.workers))

@@ -96,7 +96,7 @@ class Readiness:
             limit.restart(DEADLINE)
             with deadline(limit):
                 await Stores(self.table).markers.marked(_MARKER)
-        except ThrottledError:  # A store that throttles still responds.
+        except ThrottledError:  # The store works, and limits the rate of requests.
             return None
         except (CommandError, DalError) as error:
             return str(error)

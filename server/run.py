@@ -134,7 +134,8 @@ async def _check_documents(settings: Settings, store: Store) -> None:
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
-    # Check the file before workers start, because every worker would end if the file is invalid.
+    # Check the files of the settings before workers start, because every worker would end if one is
+    # invalid.
     moderation_of(settings)
     if settings.documents:
         schema = build_schema(
@@ -143,7 +144,8 @@ async def _serve_by_workers(
             explain=settings.plans,
         )
         trusted_documents(settings, schema, {})
-    if settings.demo:  # Load before workers start, because their pages cannot show the progress.
+    if settings.demo:
+        # Load the demo data before workers start, because their pages cannot show the progress.
         async with _demo(store).in_background() as loading:
             either: set[asyncio.Future[Any]] = {loading, store.died}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)

@@ -195,7 +195,7 @@ class Observation:
     def segment(
         self, segment: Segment, counts: SegmentStatistics, reading: Awaitable[Result]
     ) -> Awaitable[Result]:
-        """Do nothing, because ``plan`` counts the segments."""
+        """Do nothing, because ``plan`` counts the refills of all segments."""
         del segment, counts
         return reading
 

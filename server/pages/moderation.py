@@ -36,7 +36,7 @@ _CAUSES: Mapping[str, str] = {
     "EDIT": gettext_noop("The author has edited this comment."),
     "FILE": gettext_noop("The comment was pending when it was imported."),
 }
-"""The text for each cause why a comment waits for a decision."""
+"""The text for each reason why a comment waits for a decision, by the API's value."""
 
 _ERRORS: Mapping[str, str] = {
     "CONFLICT": gettext_noop("The author has edited this comment. Read it again."),

@@ -42,7 +42,8 @@ BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
 """The statistics that Marginalia's plan may use (``planBy``), by their names in the address."""
 
 LARGEST_DRAWING = 2_000
-"""Maximum rows and key ranges of a posted plan. More would take over 10 ms to draw."""
+"""Maximum number of rows and key ranges, in total, of a posted plan. More would take over 10 ms to
+draw."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,10 @@ class Choice:
 
 
 def beginning(product: str, languages: Sequence[str]) -> Choice:
-    """Return the first choice: three ratings in one language, for which the plans differ."""
+    """Return the choice before a visitor chooses: three ratings in one language.
+
+    The two plans differ for this choice.
+    """
     return Choice(product, Filters((1, 4, 5), tuple(languages[:1])))
 
 
@@ -184,7 +188,10 @@ async def draw(request: Request) -> Response:
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the page with both plans. Without ``--explain``, return a page that says so."""
+    """Return the page with both plans.
+
+    Without ``--explain``, return a page that says that the playground is not available.
+    """
     if not request.session.context.explain:
         return request.render("playground.off.html", 404)
     choice = Choice.of(request.http.query_params)

@@ -23,7 +23,7 @@ from server.pages import addresses, formats, i18n, photos, plan_panel, static_fi
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": content_security_policy(),
-    # Forms send their origin to this site. Other sites do not learn the address of a page.
+    # Browsers send the origin with the forms of this site, and no page's address to other sites.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Authorization, Accept-Language",

@@ -98,8 +98,8 @@ def pages_app(
         ],
         exception_handlers={HTTPException: refusal},
     )
-    # Otherwise, if a path has a slash too many or too few, Starlette redirects to the host that the
-    # request's Host header names.
+    # Do not redirect if a path has a slash too many or too few, because Starlette would use the
+    # host of the Host header.
     app.router.redirect_slashes = False
     app.state.settings = settings
     app.state.provider = provider

@@ -48,7 +48,7 @@ function take(event) {
   else announce();
 }
 
-/* Shows the number of new comments, without comments that the list already shows: the visitor's own. */
+/* Shows the number of new comments, without the visitor's own comments, which the list already shows. */
 export function announce() {
   const unseen = [...fresh.values()].filter((one) => !article(one)).length;
   say(unseen ? counted(JSON.parse(list.dataset.many), unseen) : "");

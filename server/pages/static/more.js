@@ -62,7 +62,7 @@ export function offerMore() {
       atEnd.disconnect();
       button.remove();
     } else {
-      // The button is observed again, because it may not have left the window since the last page.
+      // Observe the button again: it may still be in the window, and an observer reports only changes.
       atEnd.unobserve(button);
       atEnd.observe(button);
     }

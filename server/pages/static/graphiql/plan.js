@@ -56,8 +56,8 @@ const planned = (() => {
     );
   }
 
-  /* Returns the address of the playground. If the variables name a product, the address selects the query's
-   list. */
+  /* Returns the address of the playground. If the variables name a product, the address has the product, the
+     ratings, languages and order of the query, and its page. */
   function playground({ productId, rating, language, first, after, orderBy } = {}) {
     if (typeof productId !== "string") return "playground";
     const query = new URLSearchParams();
