@@ -60,8 +60,8 @@ class Issuer:
         A JWT may omit its ``kid`` if the set has only one key (OpenID Connect Core 10.1).
 
         For an unknown key, the set is fetched again, at most every 30 seconds. Raises
-        PyJWKClientError if the key remains unknown, and KeysUnavailableError if no key set was ever
-        fetched.
+        PyJWKClientError if the fetched set lacks the key too, and KeysUnavailableError if the set
+        cannot be fetched.
         """
         import jwt  # noqa: PLC0415 - see above
 
@@ -73,7 +73,7 @@ class Issuer:
                     try:
                         await self.fetch()
                     except KeysUnavailableError:
-                        if not self._keys:
+                        if found is None:
                             raise
                     found = self._match(key_id)
         if found is None:

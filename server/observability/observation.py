@@ -44,9 +44,14 @@ _PATTERNS = {
     "TICKET": "T3",
     "DOCUMENTS": "documents",
     "MARKER": "health",
-    "IDEMPOTENCY": "idempotency",
+    "CASE": "reports",
+    "VOTES": "votes",
+    "GROUP": "groups",
     "STREAM": "stream",
+    "EVENT": "stream",
     "COUNTING": "maintenance",
+    "RECOUNT": "maintenance",
+    "ERASURE": "maintenance",
 }
 """The access pattern of a request outside a plan, by the prefix of its item's partition key."""
 

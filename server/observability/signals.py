@@ -23,9 +23,9 @@ if TYPE_CHECKING:  # extras
     from server.observability.tracing import TracedObservation, Tracing
 
 _ROUTES = re.compile(
-    r"(?P<graphql>/graphql)|(?P<health>/health(/.*)?)|(?P<static>/static/.*)|(?P<page>/|"
-    r"/products(/.*)?|/(comments|authors)/.*|/playground(/drawing)?|/sign-(in|out)|"
-    r"/robots.txt|/sitemap.xml)"
+    r"(?P<graphql>/graphql)|(?P<health>/health(/.*)?)|(?P<static>/static/.*|/widget\.js)|(?P<page>/|"
+    r"/products(/.*)?|/(comments|authors|widget)/.*|/votes|/moderation|/playground(/drawing)?|"
+    r"/sign-(in(/provider|/callback)?|out)|/photo-uploads|/robots\.txt|/sitemap\.xml)"
 )
 """Matches paths. The name of the outermost group that matches is the route, which is used as a
 label."""

@@ -1,9 +1,12 @@
 """Labels have few values: routes, access patterns and outcomes."""
 
+import re
+
 import pytest
 
 from server.observability.observation import OTHER, outcome_of, pattern_of
 from server.observability.signals import route_of
+from server.pages.routes import _ROUTES
 
 
 @pytest.mark.parametrize(
@@ -17,6 +20,7 @@ from server.observability.signals import route_of
         ("/authors/ana", "page"),
         ("/playground", "page"),
         ("/static/pages/page.css", "static"),
+        ("/widget.js", "static"),
         ("/products-of-mine", OTHER),
         ("/metrics", OTHER),
     ],
@@ -25,6 +29,17 @@ def test_paths_are_reported_as_a_small_number_of_routes(path: str, route: str) -
     assert route_of({"type": "http", "path": path}) == route
     assert route_of({"type": "http", "path": f"/shop{path}", "root_path": "/shop"}) == route
     assert route_of({"type": "websocket", "path": path}) == "websocket"
+
+
+def test_every_page_has_the_route_page() -> None:
+    paths = {re.sub(r"\{.*\}", "a/b", path) for _, path, _ in _ROUTES}
+    assert {path for path in paths if route_of({"type": "http", "path": path}) != "page"} == set()
+
+
+@pytest.mark.parametrize("kind", ["CASE", "VOTES", "GROUP", "RECOUNT", "STREAM", "EVENT"])
+def test_each_kind_of_item_has_a_pattern(kind: str) -> None:
+    key = {"PK": {"S": f"{kind}#1"}, "SK": {"S": "1"}}
+    assert pattern_of("get_item", {"Key": key}) != OTHER
 
 
 def test_keys_are_reported_as_a_small_number_of_patterns() -> None:
