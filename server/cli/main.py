@@ -159,9 +159,9 @@ def build(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
         epilog="'marginalia COMMAND --help' lists a command's options. Each option is also an "
-        "environment variable, such as MARGINALIA_PORT. Exit codes: 0 success, 1 differences, a "
-        "dangerous setting, or rows not loaded or exported, 2 wrong usage, 3 the store cannot be "
-        "used, 130 Ctrl-C.",
+        "environment variable, such as MARGINALIA_PORT. Exit codes: 0 success; 1 wrong statistics, "
+        "a dangerous setting, or rows not loaded or exported; 2 wrong usage; 3 the store cannot be "
+        "used; 130 Ctrl-C.",
     )
     for name, command in COMMANDS.items():
         _register(app, name, command, wanted=name in arguments)

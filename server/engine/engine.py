@@ -71,10 +71,10 @@ async def embedded_engine(
     With ``share``, use the engine of a running server if there is one. Without ``create``, raise
     CommandError if the directory has no data, and do not create the directory.
 
-    Raises DataDirectoryInUseError if another process owns the directory. With ``share``, this is
-    only an error if within 30 seconds the other command does not end, or the other server does not
-    start its engine. Raises CommandError if the directory, its data file or the engine's program
-    cannot be used.
+    Raises DataDirectoryInUseError if another process owns the directory. With ``share``, the
+    function first waits up to 30 seconds for the owner: until a command has ended, or a server has
+    started its engine. Raises CommandError if the directory, its data file or the
+    engine's program cannot be used.
     """
     directory = DataDirectory(data_dir)
     if not create and not directory.path.exists():

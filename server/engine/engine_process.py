@@ -223,7 +223,8 @@ async def _listening(guard: Guard) -> tuple[int, str]:
 def recorded_process(record: EngineRecord, database: Path) -> psutil.Process | None:
     """Return the process of the recorded engine, or None if the engine does not run.
 
-    The check of ``database`` is needed because another program may have got the same process id.
+    The function checks that the process was started with ``database``, because another program may
+    have got the engine's process id.
     """
     try:
         process = psutil.Process(record.engine)

@@ -64,7 +64,7 @@ REFUSALS = 1_000
 that other requests need."""
 
 ON_TIME = 0.003
-"""Seconds. If a timer is late by less than ``ON_TIME``, the event loop has free time."""
+"""If a timer is late by less than this number of seconds, the event loop has free time."""
 
 MOST_WAITING = 20
 """The number of running requests may grow by this factor, if the requests wait for the store and
@@ -202,8 +202,8 @@ class Admission:
         self._clients = Clients(trusted_proxies)
         self._running = 0
         self._pace = PACE
-        """Mean seconds between the ends of two recent requests. It is measured only while other
-        requests wait, because otherwise it depends on how often clients send requests."""
+        """Mean seconds between the ends of two consecutive requests. It is measured only while
+        other requests wait, because otherwise it depends on how often clients send requests."""
         self._ended_at = 0.0
         """The time at which the last request ended."""
         self._waiting = _Queue()
@@ -314,9 +314,9 @@ class RateLimitMiddleware:
     closes the WebSocket.
 
     A document that the server has not seen before may count as several requests, depending on its
-    CPU time. The server knows this time only after it has processed the document, and subtracts it
-    then. The limiter holds a second burst in reserve for such subtractions: it refuses requests
-    when only this reserve is left.
+    CPU time. The server knows this time only after it has processed the document, and counts the
+    additional requests then. The limiter holds a second burst in reserve for them: it refuses the
+    client's requests when only this reserve is left.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:

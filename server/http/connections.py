@@ -50,8 +50,8 @@ _SURPLUS = 64
 """Number of connections above the maximum that the server accepts for health checks."""
 
 _PIECE = 4_096
-"""Number of bytes that are parsed at a time. A request may exceed a limit by this number of
-bytes."""
+"""Number of bytes that are parsed at a time. Limits are checked after each such piece, so a request
+can exceed a limit by at most this number of bytes."""
 
 _UPGRADE = re.compile(rb"\r\nupgrade(?=[ \t]*:(?![ \t]*websocket[ \t]*\r))", re.IGNORECASE)
 
@@ -123,7 +123,7 @@ class SendTimeout(Protocol):
         self._compare_after(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
-        """Stop the timer, because the client has read most of its data."""
+        """Stop the timer, because the client has read most of the write buffer."""
         super().resume_writing()
         self._stop_timer()
 
@@ -344,8 +344,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Submit a request if it is complete or too large. Otherwise wait for the rest of its body.
 
-        uvicorn calls this method before the body arrives. It also calls it when the connection
-        already contains the next request (a pipeline).
+        uvicorn calls this method before the body arrives, and also when the server has sent a
+        response and the next request is already waiting (a pipeline).
         """
         whole = not cycle.more_body or self._body > MAX_BODY
         if not whole and cycle.waiting_for_100_continue:
@@ -404,7 +404,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self.on_response_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, but close the connection if the last body is incomplete."""
+        """Wait for the next request. If this request's body is incomplete, close the connection."""
         self._on_ending = None
         self._shared.expectant[self] = None
         if self.cycle.response_complete and self.cycle.more_body:

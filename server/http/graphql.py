@@ -129,7 +129,7 @@ def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLRespons
 
 
 def _is_too_large(body: Any) -> bool:
-    """Return whether a response with this body is too large. Add only the lengths of its texts."""
+    """Return whether the texts in this body are together too long for a response."""
     values, left = [body], MAX_RESPONSE
     for value in values:  # The loop appends the contents of lists and objects to ``values``.
         kind = type(value)
@@ -183,7 +183,7 @@ class SharedCaching:
 
 
 def _is_shareable(scope: Scope, document: Document, result: ExecutionResult) -> bool:
-    """Return whether a shared cache may store the response, because it is the same for all."""
+    """Return whether a shared cache may store the response: all clients get the same response."""
     if not document.trusted or any(name in _CREDENTIALS for name, _ in scope["headers"]):
         return False
     if not isinstance(result, SizedResult) or result.operation is None:

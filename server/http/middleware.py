@@ -205,7 +205,8 @@ def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
 def is_own(origin: str, host: str | None) -> bool:
     """Return whether ``origin`` is the origin of this server.
 
-    Browsers send the origin ``null`` for a local file, for example. It is never this server's.
+    Browsers send the origin ``null`` for a local file, for example. The server never has this
+    origin.
     """
     return origin.partition("://")[2] == host
 

@@ -348,7 +348,7 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         self.transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """Read from the client again, because it has read most of its data."""
+        """Read from the client again, because it has read most of the write buffer."""
         super().resume_writing()
         if not self.read_paused:
             self.transport.resume_reading()

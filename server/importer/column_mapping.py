@@ -16,10 +16,10 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [set]                               # field = value in every row, like --set
     [default]                           # field = value for rows with an empty or missing cell
     [values.verified_purchase]          # cell in the file = value; other cells count as empty
-    [values.state]                      # cell in the file = value; other cells reject the row
-    [keep]                              # column = cells: load only rows with one of these, or empty
-    [leave_out]                         # column = cells: do not load rows with one of these
-    [no_place]                          # noun = columns that are not loaded. The report counts them
+    [values.state]                      # cell in the file = value; a row with another is rejected
+    [keep]                              # column = cells of the rows to load; empty cells are kept
+    [leave_out]                         # column = cells of the rows not to load
+    [no_place]                          # noun = columns not to load; the report counts the values
 
 Every key is optional. Options of the command line take precedence over a preset.
 """
@@ -174,10 +174,10 @@ class ColumnMapping(Generic[Thing]):
     constants: Mapping[str, object]
     """The value of each field that has the same value in all rows."""
     defaults: Mapping[str, object] = field(default_factory=dict)
-    """The cell that a field has in rows where its own cell is empty or missing."""
+    """For each field, the value that replaces an empty or missing cell."""
     values: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """For each field, the value for each cell, with cells in lower case. If a cell has no value
-    here and the field is ``strict``, the row is rejected. Otherwise the cell counts as empty."""
+    here, the cell counts as empty. But if the field is ``strict``, the row is rejected."""
     id_from: Sequence[str] = ()
     """The columns that are hashed into the id. Empty if a column contains the id."""
     named: frozenset[str] = frozenset()

@@ -57,8 +57,8 @@ class Field:
     """Whether a load keeps the stored value if the file lacks the column. If the file has the
     column, an empty cell removes the stored value."""
     strict: bool = False
-    """Whether a row is rejected if the preset has no value for its cell. Otherwise the cell counts
-    as empty."""
+    """Whether a row is rejected if the preset has values for this field, but none for the row's
+    cell. If ``strict`` is false, the cell counts as empty."""
     all_states: bool = False
     """Whether the field is only in exports with ``--all-states``, which include unpublished
     comments."""
@@ -124,8 +124,8 @@ _OF_THE_STATE = ("state", *DECISION)
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
     """Return a LoadedComment if the row has a ``kept`` field, or else a Comment.
 
-    These fields are the state and its decision, the reply, the earlier votes and the photos. If the
-    file lacks the column of such a field, a load keeps the stored value. Raises
+    The ``kept`` fields are the state and its decision, the reply, the earlier votes and the photos.
+    If the file lacks the column of such a field, a load keeps the stored value. Raises
     InvalidArgumentError if the decision does not fit the state, or if a reply has a date but no
     text.
     """

@@ -154,7 +154,7 @@ def reject_lines(
     columns: Sequence[str] | None = None,
     delimiter: str = ",",
 ) -> Reject:
-    """Return ``lines`` as one rejected row. The fault of a line replaces ``reason``."""
+    """Return ``lines`` as one rejected row. If a line has a fault, the fault is the reason."""
     return Reject(
         lines[0].number,
         next((line.fault for line in lines if line.fault), reason),

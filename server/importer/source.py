@@ -96,7 +96,7 @@ class Pipe(Counted):
 
 
 class WatchedFile(Counted):
-    """A file. If another program changes or replaces it meanwhile, a read raises CommandError."""
+    """The file to load. If it is changed or replaced meanwhile, a read raises CommandError."""
 
     def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
         super().__init__(file.readinto)
@@ -306,7 +306,7 @@ def source_of(
 ) -> Source:
     """Return the content of ``stored``, decompressed and in UTF-8.
 
-    A rejects file is always UTF-8. Then ``encoding`` is ignored.
+    For a rejects file, ``encoding`` is ignored, because such a file is always UTF-8.
     """
     content, head = stored, stored.look()
     for magic, (packing, unpack) in _PACKINGS.items():

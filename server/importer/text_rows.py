@@ -3,8 +3,9 @@
 A load writes the rows that it rejects to a JSONL file, which this module can read too.
 
 If a quote is not closed in CSV, the cell continues until the next quote, and contains the rows
-between both quotes. The result is not a valid row. ``CsvRows`` then searches the lines that it has
-read for the next valid row, rejects only the lines before this row, and continues with this row.
+between the two quotes. The result is not a valid row. ``CsvRows`` then searches the lines that it
+has read for the next valid row, rejects only the lines before this row, and continues with this
+row.
 """
 
 import csv
@@ -116,7 +117,7 @@ class CsvRows(Iterator[Row | Reject]):
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the lines that were read, up to the next valid row. Put the other lines back."""
+        """Reject the lines that were read, but put the lines from the next valid row on back."""
         taken = self._taken
         if len(taken) > 1:
             reason += f" (found at line {taken[-1].number})"
@@ -128,7 +129,7 @@ class CsvRows(Iterator[Row | Reject]):
         return reject_lines(taken, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Return whether a row starts at the first line. The row may end after the last line."""
+        """Return whether a row starts at the first line. It may end after the last of ``lines``."""
         if self._closing.match(lines[0].text):
             return False
         try:

@@ -82,7 +82,7 @@ def load(
         str | None,
         typer.Option(
             metavar="COLUMN,COLUMN…",
-            help="Columns that are hashed into an id. Use it if the file has no column with ids.",
+            help="Columns that are hashed into an id, if the file has no column with ids.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -145,7 +145,7 @@ def load(
     The command loads all valid rows, and writes invalid rows to another file. The exit code is 1
     if a row is invalid, or if several different rows have the same id.
 
-    You may load a file again. Rows that are already stored stay unchanged.
+    You may load a file again: a row that equals the stored row changes nothing.
     """
     given: dict[str, Any] = {
         "kind": kind,

@@ -115,8 +115,9 @@ async def verify(*, read_units: ReadUnits = None, settings: Settings) -> None:
     if cases.opened or cases.closed or cases.removed:
         typer.echo(
             f"{cases.opened:,} reported comments were missing from the queue. They are listed now. "
-            f"{cases.closed:,} rows of the queue had no open report or no published comment. They "
-            f"are removed. Reports and votes of {cases.removed:,} deleted comments are removed."
+            f"{cases.closed:,} comments in the queue were not published or had no open report. "
+            f"They are not listed now. Reports and votes of {cases.removed:,} deleted comments are "
+            "removed."
         )
     if folds.folded:
         typer.echo(

@@ -123,8 +123,8 @@ async def one_per_person(
 
     With 'on', the command scans the table. From the beginning of the scan, servers refuse a second
     comment. If the command is interrupted, run it again. If a person already has several comments
-    on a product, all of them stay. The command prints how many of these comments are older than the
-    newest one.
+    on a product, all of them stay. The command prints the number of comments whose author has a
+    newer comment on the same product.
     """
     async with open_store(settings, share=True) as store:
         store.table.pace = Pace(write_units)
