@@ -1,4 +1,4 @@
-"""Amazon DynamoDB as documented, as a fake in front of an engine.
+"""A fake of Amazon DynamoDB in front of an engine, which behaves as AWS documents.
 
 The engine stores, checks conditions and answers Queries. The fake adds what AWS documents and
 emulators lack: indexes that lag, partitions that throttle, late streams, and credentials that

@@ -214,7 +214,7 @@ async def test_a_filter_keeps_the_variants_and_an_order_that_is_still_loading(
 async def test_a_filter_replaces_parts_of_the_page_and_keeps_the_focus(
     page: Page, server: Server
 ) -> None:
-    """The clicked button keeps the focus. After going back, no element needs the focus."""
+    """The clicked button keeps the focus. Going back works even without a focused element."""
     loads: list[str] = []
 
     def note(asked: Request) -> None:

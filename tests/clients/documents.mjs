@@ -23,7 +23,7 @@ export const UNKNOWN_FIELD = 'query Unknown { nothing }'
 
 export const SIZE = 10
 
-/** Return the names on comments, and the ids of their authors, each once. */
+/** Return the distinct names on comments, and the distinct ids of their authors. */
 export const names = edges => [...new Set(edges.map(({ node }) => node.authorName))].sort()
 export const authors = edges => [...new Set(edges.map(({ node }) => node.author.id))]
 

@@ -32,7 +32,7 @@ def pattern_of(example: str) -> str:
 
 
 def page(before: str) -> str:
-    """Return the page with its tables generated anew."""
+    """Return the page with new tables."""
 
     def made(section: re.Match[str]) -> str:
         heading, text = section[1], section[2]

@@ -31,8 +31,7 @@ def test_each_field_that_may_fail_is_nullable() -> None:
         assert isinstance(owner, GraphQLObjectType)
         if isinstance(owner.fields[field_name].type, GraphQLNonNull):
             required.add(name)
-    # Comments and orders contain their user's name. Elsewhere it is below a nullable field of
-    # Query.
+    # Comments and orders contain their user's name. Other users are below a nullable field.
     assert required == {"Author.name", "User.name"}
 
 

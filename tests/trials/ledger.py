@@ -95,7 +95,7 @@ class Ledger:
     def faults(
         self, filters: Filters, since: int, before: list[Row], walked: list[Row]
     ) -> list[str]:
-        """Return the faults of a list that was read while later writes than ``since`` were running.
+        """Return the faults of a list that was read while the writes after ``since`` were running.
 
         A row of ``before`` must be in the list once, in its order, unless it was written later.
         """

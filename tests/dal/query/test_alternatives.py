@@ -104,7 +104,8 @@ async def test_without_statistics_the_reason_is_that_the_index_covers_the_most_f
             "One key range contains exactly these rows, so no other index is compared.",
         ),
         (
-            Selection("42", frozenset({1, 2})),  # 66 of 240 rows: 49 are read for a page of 20
+            # 66 of 240 rows pass, and 49 rows are read for a page of 20.
+            Selection("42", frozenset({1, 2})),
             "all",
             "More expensive: about 36 rows would be read and then dropped by the filter on rating.",
         ),

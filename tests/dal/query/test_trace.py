@@ -98,7 +98,7 @@ def ordered(ratings: Callable[[int], int]) -> KnownProduct:
 
 
 async def test_the_trace_has_the_dropped_rows_and_the_plan_of_the_rest() -> None:
-    """Most comments pass the filter, but the newest do not. The statistics do not contain this."""
+    """Most comments pass the filter, but the newest do not. The statistics do not show this."""
     product = ordered(lambda n: 5 if n < 60 else n % 4 + 1)
     several = Selection("42", frozenset({1, 2, 3, 4}), frozenset({"en"}))
     page = await product.read(several.query(), Slice(10, explain=True))

@@ -65,7 +65,7 @@ async def test_an_authors_pages_equal_the_oracles(each_table: Table) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 async def test_pages_are_exact_while_other_clients_write(table: Table, seed: int) -> None:
-    """Between the pages, comments are added, deleted and edited, and so is the cursor's comment."""
+    """Between pages, comments are added, deleted and edited, including the cursor's comment."""
     store, chance = Stores(table).comments, random.Random(seed)
     rows = {one.comment_id: one for one in COMMENTS[:36]}
     await store.put_many(list(rows.values()))

@@ -116,7 +116,7 @@ async def _race(clients: list[OrderRepository]) -> OrderStatus:
 async def test_a_change_of_status_of_an_order_that_a_load_replaced_is_a_conflict(
     table: Table,
 ) -> None:
-    """The status is the same in both, so the change would overwrite the loaded lines."""
+    """The loaded order has the same status. Without a conflict, its lines would be overwritten."""
     loaded = order("7", lines=(OrderLine("43", 1, Money(Decimal(1), "EUR")),))
 
     async def load_after(real: Operation, arguments: Answer) -> Answer:
