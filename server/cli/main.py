@@ -115,8 +115,8 @@ COMMANDS = {
 class ListedCommand(TyperCommand):
     """A command whose options can also be environment variables. Its help groups the options.
 
-    Typer's own groups (panels) cut off long options at 80 columns. Its plain lists do not cut them
-    off, but they have no groups, and they break lines within a name such as --data-dir.
+    Typer offers two other forms of help. Its groups (panels) cut off long options at 80 columns.
+    Its plain lists have no groups, and break lines within a name such as --data-dir.
     """
 
     def __init__(self, *args: Any, **given: Any) -> None:
@@ -213,7 +213,7 @@ def _register(app: typer.Typer, name: str, command: Command, *, wanted: bool) ->
 
 
 def _not_wanted() -> None:
-    """Replace the function of a command that ``--help`` only lists. It is never called."""
+    """Take the place of a command's function if ``--help`` only lists the command. Never called."""
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - Typer passes a positional argument

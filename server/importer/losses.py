@@ -23,9 +23,9 @@ class SharedIds:
     """Finds rows that have the same id but different content.
 
     The class stores 24 bytes per row: 64-bit hashes of the id and of the content, and the line. The
-    hash of the id selects one of 32 parts. When rows are compared, only one whole part is in
-    memory. Two different ids may have the same hash, but this is rare: it happens in about one of
-    4,000 files with 100 million ids each.
+    hash of the id selects one of 32 parts. The parts are compared one after the other, so only one
+    of them must fit in memory. Two different ids may have the same hash, but this is rare: it
+    happens in about one of 4,000 files with 100 million ids each.
     """
 
     def __init__(self) -> None:
@@ -62,8 +62,8 @@ Key = TypeVar("Key")
 
 _SHOWN_IDS = 5
 _COUNTED = 1_000
-"""Maximum number of columns whose values are counted, and of cells whose left-out rows are counted.
-Without this limit, a JSONL file with different column names in each row would fill the memory."""
+"""Maximum number of counters for columns, and of counters for cells that leave rows out. Without
+this limit, a JSONL file with different column names in each row would fill the memory."""
 
 
 class Losses:

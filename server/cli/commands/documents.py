@@ -36,8 +36,8 @@ async def add(
     """Store the documents of manifests in the table.
 
     All servers of the table can execute the documents immediately. If a document does not fit the
-    schema or exceeds a limit, the command stores no document. A stored document never changes. If a
-    manifest has a document with the same id, the command skips the manifest's document.
+    schema or exceeds a limit, the command stores no document. A stored document never changes: the
+    command skips each document whose id is already in the table.
     """
     texts = read_manifests(files)
     async with open_table(settings, share=True) as table:

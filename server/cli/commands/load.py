@@ -59,7 +59,7 @@ def load(
         typer.Option(
             metavar="NAME|FILE.toml",
             help=f"Options for the export of another program: {', '.join(preset_names())}; or your "
-            "own file. Other options of the command take precedence.",
+            "own TOML file. Other options of the command take precedence.",
         ),
     ] = None,
     map_: Annotated[

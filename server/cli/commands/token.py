@@ -55,8 +55,8 @@ def token(
 ) -> None:
     """Print a JWT that names a user, for the header 'Authorization: Bearer <JWT>'.
 
-    The secret of --jwt-secret signs the JWT. Without this option, it is the secret in the server's
-    data directory. If the directory has no secret, the command creates one.
+    The secret of --jwt-secret signs the JWT. Without this option, the secret in the server's data
+    directory signs it. If the directory has no secret, the command creates one.
     """
     user_id = rules.identifier("user", user)
     shown = None if name is None else rules.name("name", name)
