@@ -34,7 +34,7 @@ def current_deadline() -> Deadline:
 
 @contextmanager
 def deadline(at: Deadline) -> Iterator[None]:
-    """Set the deadline of the ``with`` block. It replaces the deadline outside of the block."""
+    """Set the deadline of the ``with`` block. In the block, an outer deadline has no effect."""
     token = _CURRENT.set(at)
     try:
         yield

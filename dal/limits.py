@@ -93,8 +93,9 @@ MAX_SORTED_ROWS = 2_000
 expected to read. A page that then reads more than twice as many rows ends with an error."""
 
 MAX_REQUESTS = 250
-"""Maximum requests to DynamoDB that an operation is expected to send, and maximum partitions that
-the groups of an operation read. Above either maximum, the operation fails."""
+"""Maximum requests to DynamoDB that an operation is expected to send. Also the maximum partitions
+that an operation reads for the lists and statistics of groups of variants. Above either maximum,
+the operation fails."""
 
 MAX_EVENT_REQUESTS = 5
 """Maximum requests to DynamoDB for one event of a subscription: enough for one or two fields that
@@ -122,13 +123,13 @@ MAX_MEMBERS = 60
 MAX_DROPPED = 2_000
 """Maximum rows (about 140 RCU) that a page reads and drops, if its filter selects more than
 ``MAX_SEGMENTS`` partitions. Such a page reads a coarser index, and drops the rows that do not pass
-the filter. After this number, the optimizer plans the rest of the page once more, with the same
-maximum. Then the page ends with an error."""
+the filter. Above the maximum, the optimizer plans the rest of the page once more. If the new plan
+also exceeds the maximum, the page ends with an error."""
 
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
 name. Each organisation costs one request to DynamoDB. Other users can add a user to more
-organisations. The list then omits the tickets of the others, so other users cannot make it fail."""
+organisations. The list then omits the tickets of organisations after the 20th, and does not fail."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000

@@ -89,7 +89,10 @@ class ClickHouseStore:
         return Result(answer["data"], sql, answer["statistics"]["rows_read"])
 
     async def fill(self, parquet: Path, began: datetime) -> Export:
-        """Insert an export into a new table. Make it the current table, and drop the others."""
+        """Insert an export into a new table, and make this table the current one.
+
+        Then drop the tables of all other exports.
+        """
         try:
             return await self._fill(parquet, began)
         except _NoTableError as error:

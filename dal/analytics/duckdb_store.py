@@ -44,7 +44,8 @@ _CURRENT = "base.json"
 class DuckDBStore:
     """A copy of the comments in the files of one folder.
 
-    Several processes may query and fill the folder at the same time. A fill waits for another fill.
+    Several processes may use the folder at the same time. Only one fill runs at a time; other
+    fills wait.
     """
 
     name = "DuckDB"
@@ -163,7 +164,7 @@ def _converting_errors(
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Lock a folder against other fills, which delete all files but their own."""
+    """Let only one fill of a folder run at a time, because a fill deletes other fills' files."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -178,7 +179,7 @@ def _quoted(path: Path) -> str:
 
 
 def _publish(part: Path, path: Path) -> None:
-    """Rename a file after its whole contents are on the disk."""
+    """Force the contents of ``part`` to the disk, then rename it to ``path``."""
     with part.open("rb+") as file:
         os.fsync(file.fileno())
     part.replace(path)

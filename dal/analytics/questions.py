@@ -96,8 +96,8 @@ def refuse_many(interval: Interval, points: int) -> None:
     if points > MAX_POINTS:
         raise InvalidArgumentError(
             "from",
-            f"`from` to `to` has {points:,} points by {interval}; the maximum is {MAX_POINTS}: "
-            "use a shorter period or a longer interval.",
+            f"The trend has {points:,} points by {interval}; the maximum is {MAX_POINTS}: "
+            "use a later `from`, an earlier `to`, or a longer interval.",
         )
 
 
@@ -220,7 +220,7 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class Movers:
-    """The products with the largest change first.
+    """The products that changed most, with the largest change first.
 
     Products with equal changes are in order of their ids.
     """

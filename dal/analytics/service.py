@@ -88,7 +88,7 @@ class Analytics:
         return await self._answer(question, _movers)
 
     def start(self) -> None:
-        """Begin to open the store early, so that the first question does not wait for this."""
+        """Begin to open the store early, so that the first question need not wait."""
         if self._open is not None:
             self._begin_to_open(self._open)
 

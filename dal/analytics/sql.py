@@ -138,8 +138,9 @@ def _older(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DateTrunc):
         return exp.Anonymous(this=_STARTS[node.unit.name], expressions=[node.this])
     if isinstance(node, exp.Cast) and node.is_type(exp.DataType.Type.TIMESTAMP):
-        # Texts of equal length sort in the order of their instants. The tables contain no comment
-        # outside this range.
+        # ClickHouse does not support every instant. So FIRST replaces an earlier instant, and END a
+        # later one. The result is the same, because the tables contain only comments from FIRST to
+        # END. The texts have equal lengths, so they sort in the order of their instants.
         text = min(max(node.this.name, f"{FIRST:{_SECOND}}"), f"{END:{_SECOND}}")
         return exp.Anonymous(
             this="toDateTime", expressions=[*map(exp.Literal.string, (text, "UTC"))]

@@ -2,6 +2,7 @@
 
 import sys
 
-# The AWS SDK imports httpx, and httpx imports its own command line, with rich and pygments. They
-# need 3.5 MB of memory in each process. With None, this import fails, which httpx allows.
+# The AWS SDK imports httpx, and httpx imports its own command line, with rich and pygments. These
+# modules need 3.5 MB of memory in each process. Because of the following entry, the import of the
+# command line fails, and httpx works without its command line.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]

@@ -88,7 +88,7 @@ async def renew_stream(table: Table) -> str:
     """Switch the table's stream on. If it is on already, switch it off first.
 
     Return the ARN of the new stream. The stream's first record is the first change after this call.
-    On the embedded engine, the records of the previous stream come before it.
+    On the embedded engine, the new stream begins with the records of the previous stream instead.
     """
     if await stream(table) is not None:
         await end_stream(table)

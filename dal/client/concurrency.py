@@ -89,8 +89,8 @@ class Pace:
     shows how many units its request consumed, and one request may consume more than ``units``. So
     each request waits until enough time has passed for the units of all earlier requests. For
     example, after a request that consumed 500 units, at 100 units per second, the next request
-    waits for five seconds. A request that has no response yet counts as much as the latest
-    response.
+    waits for five seconds. A request that has no response yet counts with the units of the
+    latest response.
     """
 
     def __init__(self, units: float | None = None, *, reads: bool = False) -> None:

@@ -127,8 +127,9 @@ _REQUIRED: Mapping[str, Mapping[str, type]] = {
     "UpdateTimeToLive": {"TimeToLiveSpecification": dict},
 }
 """The members that the response to each operation must have, and their types. GetItem's response
-has no ``Item`` if the item is missing, but it always has the capacity that the request asks for.
-Without this check, an empty object from a proxy would look like a missing item."""
+has no ``Item`` if the item is missing, but it always reports the consumed capacity, because the
+client's requests ask for it. If the client did not require the capacity, an empty object from a
+proxy would look like a missing item."""
 
 
 def parse_response(

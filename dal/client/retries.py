@@ -96,7 +96,7 @@ def patient(patience: Patience) -> Iterator[None]:
 
 
 def waits() -> bool:
-    """Return whether a request now waits for DynamoDB without a time limit."""
+    """Return whether this task's requests wait for DynamoDB without a time limit."""
     patience = _PATIENCE.get()
     return patience is not None and patience.answered and time_left() is None
 

@@ -97,7 +97,8 @@ async def open_sdk(
 ) -> AsyncIterator[AwsSdk]:
     """Open the SDK's client of an AWS service.
 
-    An ``embedded`` engine gets fixed settings. Other endpoints get this machine's AWS settings.
+    If ``embedded`` is true, the client has fixed settings. Otherwise it has this machine's AWS
+    settings.
     """
     config = Config(
         retries={"total_max_attempts": 1, "mode": "standard"},

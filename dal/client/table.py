@@ -96,8 +96,8 @@ class Table:
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """Functions that ``drain`` awaits before the client closes."""
         self.writes = 0
-        """The number of successful write requests. It changes before a write is acknowledged, so a
-        read that began at another number may not include the write."""
+        """The number of successful write requests. The number increases before a write is
+        acknowledged. So if a read began at a lower number, its rows may lack that write."""
         self.damage: errors.StoreDamagedError | None = None
         """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""

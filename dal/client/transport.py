@@ -1,6 +1,6 @@
 """Defines how clients send operations to DynamoDB, also to the embedded engine.
 
-A ``Table`` sends its operations through a ``Service``. This is the wire (a fast HTTP client, see
+A ``Table`` sends its operations through a ``Service``: the wire (a fast HTTP client, see
 ``dal.client.wire``) or the AWS SDK. The wire gets region, credentials and certificates from an
 ``Sdk``.
 """

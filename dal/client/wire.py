@@ -47,8 +47,8 @@ _OPERATIONS = {
 async def open_wire(sdk: Sdk) -> AsyncIterator[Service]:
     """Open the wire to the SDK's endpoint.
 
-    Yield the SDK itself if the wire cannot be used. This is so without credentials, behind a proxy,
-    and for an endpoint whose URL has a path or a query string.
+    The wire cannot be used without credentials, behind a proxy, or for an endpoint whose URL has a
+    path or a query string. In these cases, yield the SDK itself.
     """
     url = urlsplit(sdk.endpoint_url)
     if sdk.required or url.path not in {"", "/"} or url.query:

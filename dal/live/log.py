@@ -128,7 +128,10 @@ class Log:
         return EventPosition(self.last.epoch, self._floor)
 
     def begin(self, epoch: int, number: int) -> None:
-        """Begin an epoch after event ``number``, and send RELOAD to all listeners."""
+        """Begin an epoch whose next event has a higher number than ``number``.
+
+        All listeners receive RELOAD.
+        """
         self.last = EventPosition(epoch, number)
         self._floor = number
         self._entries: deque[tuple[int, LogEntry]] = deque()

@@ -196,7 +196,10 @@ class SegmentReader:
 
 
 class StatisticsProvider(Protocol):
-    """Provides statistics about a query's rows. Adds the cost of reading them to ``spent``."""
+    """Provides statistics about a query's rows.
+
+    The methods add the cost of reading the statistics to ``spent``.
+    """
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
         """Return statistics that may be some seconds old; None without statistics."""
@@ -204,7 +207,7 @@ class StatisticsProvider(Protocol):
     async def empty(
         self, query: Query, keys: Sequence[EqualityKey], spent: ExecutionStatistics
     ) -> Collection[EqualityKey]:
-        """Read exact statistics. Return those of ``keys`` that no row has."""
+        """Return those of ``keys`` that no row has, according to exact statistics."""
 
     def observe(self, query: Query, reads: Sequence[RangeRead]) -> None:
         """Remember where a page found its rows, for later plans."""

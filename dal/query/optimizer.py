@@ -41,8 +41,8 @@ SHARD_MARGIN = 5
 page in a thousand needs a refill."""
 
 DISCARD_RATIO = 2
-"""If the residual filter has dropped this multiple of the rows that the page was expected to read,
-the executor plans the rest of the page again."""
+"""If the residual filter drops more than this many times the number of rows that the page was
+expected to read, the executor plans the rest of the page again."""
 
 _PROOF = 1.0 + REQUEST
 """The cost of reading exact statistics, in RCU."""
@@ -86,7 +86,7 @@ class TableStatistics(NamedTuple):
         return min(1.0, max(0.0, end - start) / max(1.0, last - first))
 
     def located(self, keys: Sequence[EqualityKey], page: PageSpan) -> LocatedPage | None:
-        """Return what this process remembers of the page; None if it has not read all of its rows.
+        """Return the page, if this process remembers all rows of the page; otherwise None.
 
         ``keys`` are the field values that the page's rows may have.
         """
@@ -137,7 +137,8 @@ def optimize(
     limits = [
         (read.limit, held / total) for read, held in zip(cheapest.reads, cheapest.rows, strict=True)
     ]
-    # If another path has no residual filter, that path can read the rest of the page.
+    # The plan for the rest of a page is made without statistics, so it uses the first path. If the
+    # first path has no residual filter, it drops no rows, so planning again is useful.
     replans = cheapest.path.residual and not paths[0].residual
     most = DISCARD_RATIO * page.limit / cheapest.selectivity if replans else math.inf
     return _plan(

@@ -267,8 +267,8 @@ class AccessPath:
     index: Index
     query: Query
     instead_of: int = 0
-    """Normally 0. If a path without a residual filter has too many segments, so that this path is
-    read instead: the number of those segments."""
+    """If this path replaces a path that has no residual filter but too many segments, the number of
+    segments of the replaced path. Otherwise 0."""
 
     @cached_property
     def size(self) -> int:
@@ -284,7 +284,7 @@ class AccessPath:
 
     @cached_property
     def keys(self) -> Sequence[EqualityKey]:
-        """The keys of all rows that pass the query: every combination of the filters' values."""
+        """The keys of all rows that pass the filters: every combination of the filters' values."""
         return list(equality_keys(self.query.filters))
 
     @cached_property
@@ -312,7 +312,7 @@ def access_paths(indexes: Sequence[Index], query: Query) -> Sequence[AccessPath]
     The path whose residual filter has the fewest fields comes first; of equal paths, the one with
     the fewest segments. Raises NoIndexError if no index can answer the query. Raises
     TooManySegmentsError if every path has too many segments. If only the paths without a residual
-    filter have too many, only the other paths are returned. With such a path, the executor raises
+    filter have too many, only the other paths are returned. In this case, the executor raises
     TooManySegmentsError if the residual filter drops too many rows of a page.
     """
     paths = [AccessPath(index, query) for index in indexes if refusal(index, query) is None]

@@ -64,13 +64,13 @@ class _Known(NamedTuple):
 class LocatedPage(NamedTuple):
     """A page of rows that this process has read before.
 
-    If the page has fewer rows than requested, the list ends with the page.
+    If the page has fewer rows than requested, the requested span has no further rows.
     """
 
     rows: int
     """The number of rows."""
     span: Range
-    """The part of the requested span that ends with the page."""
+    """The requested span; if the page is full, only up to the page's last row."""
     until: str | None
     """The position of the last row; None if the page was not full."""
     known: Callable[[EqualityKey], _Known]
@@ -125,8 +125,8 @@ class RowLocations:
         self._joined = 0
         """The number of spans in ``_spans``."""
         self._known: dict[EqualityKey, _Known] = {}
-        """The keys that were requested before, prepared for searching. A new combination of values,
-        or the first span of a key, makes them invalid."""
+        """The keys that were requested before, prepared for searching. All of them are dropped when
+        the list gets a new combination of values, or a key gets its first span."""
 
     def note(self, key: EqualityKey, span: Range, rows: Sequence[LocatedRow]) -> None:
         """Remember that ``rows`` are all rows of ``key`` within ``span``."""
@@ -165,8 +165,8 @@ class RowLocations:
     ) -> LocatedPage | None:
         """Return the first ``count`` rows of ``span`` that have one of ``keys``.
 
-        The result may have fewer rows if the range has no more. Return None if one of these rows
-        may not be remembered.
+        The result has fewer rows only if ``span`` has no more. Return None unless it is certain
+        that all these rows are remembered.
         """
         low, high = _ends(span)
         start, end = (high, low) if descending else (low, high)
@@ -196,7 +196,7 @@ class RowLocations:
     def among(self, key: EqualityKey, span: Range) -> tuple[list[str], list[int]] | None:
         """Return the positions and sizes of the rows of ``key`` within ``span``.
 
-        Return None if some of the rows may not be remembered.
+        Return None unless it is certain that all these rows are remembered.
         """
         known = self._of(key)
         if not _remembered(known, span):

@@ -5,8 +5,8 @@ the comments with helpful votes, in the order of the index ``byHelpful``, and th
 date. Each of these lists is a stage. A stage's query is planned and read like that of any other
 list.
 
-A position consists of the stage's prefix and the position in the stage. Positions descend in every
-order. The first line is an example for HIGHEST_RATING, the second for MOST_HELPFUL:
+A position consists of the stage's prefix and the position in the stage. In all these orders, the
+list begins with the highest position. Examples are HIGHEST_RATING (first line) and MOST_HELPFUL:
 
     h5#2024-02-01…#b   h5#2024-01-01…#a   h4#2024-03-01…#c
     v000000000002#2024-01-01…#a   v000000000000#2024-03-01…#c
@@ -123,7 +123,7 @@ class _HelpfulStatistics:
     of: StatisticsProvider
 
     async def inexact(self, query: Query, spent: ExecutionStatistics) -> TableStatistics | None:
-        """Return statistics without the filter by votes, which all rows pass."""
+        """Return statistics that ignore the filter by votes, because all rows pass this filter."""
         query = replace(query, filters=_without_votes(query.filters))
         known = await self.of.inexact(query, spent)
         if known is None:
@@ -257,7 +257,7 @@ class StageReader:
         """Return whether the whole list must be sorted by votes in memory.
 
         A list with dates must always be sorted in memory, because ``byHelpful`` is not sorted by
-        date. Raises NoIndexError if both methods would read too many rows.
+        date. Raises NoIndexError if too many rows would be read both by stages and for sorting.
         """
         dated = query.within != UNBOUNDED
         if not dated and query.filters.keys() == {"product"}:

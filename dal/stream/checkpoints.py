@@ -109,7 +109,7 @@ class Checkpoints:
 
 
 KEPT_SECONDS = 3 * 24 * 3600
-"""Seconds after which a marker expires. DynamoDB keeps the marker's record in the stream
+"""Seconds after which a marker expires. DynamoDB keeps the marked record in the stream
 for one day."""
 
 

@@ -48,7 +48,8 @@ SKIPPING = timedelta(hours=1)
 
 READ_EVERY = 0.4
 """Seconds between two rounds that read few records. A shard allows five GetRecords per second, and
-DynamoDB recommends two readers at most. Two readers at this interval reach that limit."""
+DynamoDB recommends at most two readers of a shard. At this interval, two readers together send
+five GetRecords per second."""
 
 LONGEST_PAUSE = 1.0
 """Maximum seconds between two rounds without records."""

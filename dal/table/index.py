@@ -155,9 +155,9 @@ RunQuery: TypeAlias = Callable[[QueryRequest], Awaitable[QueryResponse]]
 
 
 async def query_all(run: RunQuery, request: QueryRequest) -> AsyncIterator[QueryResponse]:
-    """Yield a Query's responses until its range ends. Each has at most ``limit`` rows.
+    """Yield a Query's responses, each with at most ``limit`` rows, until its range ends.
 
-    A response may have no row and a last key. The range has not ended then.
+    The range ends with the response that has no last key. Earlier responses may have no rows.
     """
     while True:
         response = await run(request)
