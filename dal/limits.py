@@ -129,7 +129,7 @@ also exceeds the maximum, the page ends with an error."""
 TICKET_ORGANIZATIONS = 20
 """Maximum organisations whose tickets the list `User.tickets` includes: the user's first 20 by
 name. Each organisation costs one request to DynamoDB. Other users can add a user to more
-organisations. The list then omits the tickets of organisations after the 20th, and does not fail."""
+organisations. The list omits the tickets of organisations after the 20th, and does not fail."""
 
 MAX_WAITING_EVENTS = 500
 MAX_WAITING_BYTES = 1_000_000
