@@ -42,9 +42,9 @@ class CircuitBreaker:
     """Makes calls fail at once while DynamoDB is unreachable, except one probe each PROBE_SECONDS.
 
     The circuit opens after FAILURES failed calls in a row and OUTAGE_SECONDS without a success, so
-    a short restart of DynamoDB does not open it. The first probe that succeeds closes it. The next
-    probe follows after PROBE_SECONDS, even if a probe has no response or its client disconnects. So
-    this circuit breaker needs no "half-open" state.
+    a short restart of DynamoDB does not open it. The first successful probe closes the circuit. The
+    start of a probe sets the time of the next probe. So a probe without a response, or one whose
+    client disconnects, does not prevent the next probe, and no "half-open" state is needed.
     """
 
     def __init__(self) -> None:

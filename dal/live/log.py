@@ -101,7 +101,7 @@ class Listener:
         return event
 
     async def aclose(self) -> None:
-        """Close the listener. The method has the same name as that of async generators."""
+        """Close the listener. The name is that of async generators, which ``aclosing`` requires."""
         self.close()
 
 

@@ -7,7 +7,8 @@ It chooses one of three methods for each page:
   of the page, plus a margin.
 - With counts it chooses the path with the least expected cost. The limit of a segment is the
   expected number of its rows in the page, plus a margin.
-- If this process has read the page's rows before, it knows how many of them each segment has, and
+- With row locations (this process has read the page's rows before) it chooses the path with the
+  least expected cost, too. Row locations show how many of the page's rows each segment has, and
   where the page ends. The segments end at that position, so a high limit costs nothing.
 
 Exact statistics do not affect the choice of the path. They prove that segments of the chosen plan

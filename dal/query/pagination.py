@@ -284,8 +284,8 @@ class PageReader(Generic[Node]):
         descending = listed_descending is not cut.backward
         if cut.backward:
             start, end, ahead, behind = end, start, behind, ahead
-        # If the row at ``start`` still exists, there are rows before the page. The same Query reads
-        # this row too, which saves a second Query for the flag.
+        # If the row at ``start`` still exists, there are rows before the page. The page's Queries
+        # read this row too, which saves another Query for the flag.
         proving = behind and start is not None
         span = UNBOUNDED if end is None else UNBOUNDED.beyond(end, descending=not descending)
         if start is not None and proving:
