@@ -79,7 +79,7 @@ _KINDS: Sequence[tuple[Callable[[Item], bool], Kind]] = (
 )
 
 _NAMELESS = re.compile(
-    "(PRODUCT|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
+    "(PRODUCT|GROUP|ORG|RECOUNT|UPGRADE|STREAM|EVENT|CANARY|MARKER|ERASURE)#|(COUNTING|DOCUMENTS)$|COMMENTED(#|$)"
 )
 """Matches the partition keys of the kinds of items that never name a user."""
 

@@ -1,5 +1,6 @@
 import json
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from playwright.async_api import Locator, Page, Route, expect
 
@@ -81,13 +82,24 @@ async def test_the_prepared_query_runs(page: Page, server: Server) -> None:
     await drawn(page, comments["plan"], len(nodes))
 
     variables = json.loads(await written_in(variables_of(page)))
-    variables["after"] = comments["pageInfo"]["endCursor"]
+    after = comments["pageInfo"]["endCursor"]
+    variables |= {"after": after, "verifiedOnly": False, "hasPhotos": True}
     await write_in(variables_of(page), json.dumps(variables))
     following = (await run(page))["data"]["product"]["comments"]["edges"]
     assert following[0]["node"]["createdAt"] <= nodes[-1]["createdAt"]
     assert {edge["cursor"] for edge in following}.isdisjoint(
         edge["cursor"] for edge in comments["edges"]
     )
+    link = await page.get_by_role("link", name="Compare two plans").get_attribute("href")
+    assert link is not None
+    assert parse_qs(urlsplit(link).query) == {
+        "rating": ["1", "2"],
+        "language": ["en"],
+        "product": ["1"],
+        "size": ["10"],
+        "photos": ["yes"],
+        "after": [after],
+    }
 
 
 async def test_a_server_without_plans_has_none_in_its_first_query(

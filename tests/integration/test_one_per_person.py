@@ -302,13 +302,13 @@ async def test_switching_the_rule_off_and_on_corrects_the_records(table: Table) 
 async def test_a_rebuild_and_a_switch_of_the_rule_exclude_each_other(table: Table) -> None:
     store = MaintenanceStore(table)
     rebuilding = await store.announce(await store.read(), generation=1, rebuilding=True)
-    with pytest.raises(StoreRefusedError, match="end it by `marginalia stats rebuild`"):
+    with pytest.raises(StoreRefusedError, match="complete it with `marginalia stats rebuild`"):
         await switch_on(table, at_once, ignore)
     marking = await store.announce(
         await store.announce(rebuilding, rebuilding=False), one_per_person=OnePerPerson.MARKING
     )
     for run in ("rebuilding", "upgrading"):
-        with pytest.raises(StoreRefusedError, match="end it by `marginalia table one-per-person"):
+        with pytest.raises(StoreRefusedError, match="`marginalia table one-per-person"):
             await store.announce(marking, **{run: True})
 
 

@@ -8,15 +8,24 @@ import orjson
 
 from dal.client.table import Table
 from dal.entities.comment import comment_key
+from dal.entities.group import encode_group
 from dal.entities.organization import user_key
 from dal.maintenance.personal_data import Kind
-from dal.model import Organization, OrganizationUser, Profile, Roster, Ticket, UserType
+from dal.model import (
+    Organization,
+    OrganizationUser,
+    ProductGroup,
+    Profile,
+    Roster,
+    Ticket,
+    UserType,
+)
 from dal.model.key_parts import escape
 from dal.model.moderation import ReviewCause
 from dal.model.reports import ReportReason
 from dal.repositories.comment_writes import version
 from dal.stores import Stores
-from dal.table.items import Item, primary_key
+from dal.table.items import Item, key_of, primary_key
 from tests.fakes import anybody
 from tests.organizations import ticket
 from tests.strategies import comment, order
@@ -99,8 +108,10 @@ async def fill_namesakes(stores: Stores, table: Table) -> list[Item]:
     await stores.orders.put_many([order(NAME, username="namesake")])
     await stores.standings.block("namesake", NAME, by="mo")
     await stores.votes.mark(NAME, "voter")
+    group = encode_group(ProductGroup(NAME, (NAME,)))
+    await table.put_many([group])
     keys = [comment_key(NAME), primary_key("USER#namesake", f"ORDER#{escape(NAME)}")]
-    keys += [primary_key(f"TICKET#{escape(NAME)}"), user_key(NAME, "namesake")]
+    keys += [primary_key(f"TICKET#{escape(NAME)}"), user_key(NAME, "namesake"), key_of(group)]
     return await table.get_many(keys)
 
 

@@ -166,7 +166,7 @@ async def test_items_of_users_with_similar_names_are_unchanged(table: Table) -> 
     stores = Stores(table)
     await fill(stores, table)
     before = await fill_namesakes(stores, table)
-    assert len(before) == 4
+    assert len(before) == 5
     await erase(table)
     after = await table.get_many([key_of(item) for item in before])
     assert in_order(after) == in_order(before)

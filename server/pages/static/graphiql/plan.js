@@ -56,15 +56,18 @@ const planned = (() => {
     );
   }
 
-  /* Returns the address of the playground. If the variables name a product, the address has the product, the
-     ratings, languages and order of the query, and its page. */
-  function playground({ productId, rating, language, first, after, orderBy } = {}) {
+  /* Returns the address of the playground. If the variables name a product, the address has the query's product,
+     ratings, languages, other filters, order and page. It leaves out createdFrom and createdBefore, because the
+     playground filters by whole days. */
+  function playground({ productId, rating, language, first, after, orderBy, verifiedOnly, hasPhotos } = {}) {
     if (typeof productId !== "string") return "playground";
     const query = new URLSearchParams();
     for (const one of [rating ?? []].flat()) query.append("rating", one);
     for (const one of [language ?? []].flat()) query.append("language", one);
     const order = { OLDEST: "oldest", HIGHEST_RATING: "highest", LOWEST_RATING: "lowest", MOST_HELPFUL: "helpful" }[orderBy];
     if (order) query.set("order", order);
+    if (verifiedOnly) query.set("verified", "yes");
+    if (hasPhotos) query.set("photos", "yes");
     query.set("product", productId);
     if (first) query.set("size", first);
     if (after) query.set("after", after);
