@@ -33,8 +33,8 @@ async def trend(
         strawberry.argument(
             name="from",
             description="A time in the first period. Default: the period of the first comment, "
-            "or the last 400 periods if there are more. If `from` is given, more than 400 "
-            "periods fail with BAD_ARGUMENT.",
+            "or the last 400 periods if there are more. If you pass `from`, and there are "
+            "more than 400 periods, the field fails with BAD_ARGUMENT.",
         ),
     ] = None,
     to: Annotated[

@@ -230,8 +230,8 @@ async def _publish(
     if uploads is None or not photos:
         return
     if edited_id is not None:
-        # If the viewer may not edit the comment, no copies may remain in the bucket. This step only
-        # checks that, and writes nothing.
+        # Check the viewer's permission before the photos are copied, because copies for a refused
+        # edit would remain in the bucket. This call of ``rewrite`` writes nothing.
         check = partial(may_change, viewer)
         await info.context.stores.comments.rewrite(edited_id, lambda _, one: check(one))
     stated["photos"] = await uploads.published(viewer.user_id, photos)

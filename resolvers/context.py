@@ -43,7 +43,7 @@ class Viewer:
     """The display name that is stored with the user's comments. ``user_id`` if the JWT has no
     name."""
     expires: float | None = field(default=None, compare=False)
-    """The expiry of the JWT in Unix seconds; None if it has none."""
+    """The time at which the JWT expires, in Unix seconds; None if the JWT does not expire."""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -58,7 +58,7 @@ class RequestCache:
         self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
     async def read(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> Read:
-        """Return the result of ``store(*of)``. The first call in the request executes it."""
+        """Return the result of ``store(*of)``. Only the first call in a request executes this read."""
         key = (store, *of)
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(store(*of))

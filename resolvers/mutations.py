@@ -43,8 +43,8 @@ class UserErrorCode(Enum):
     )
     ALREADY_EXISTS = strawberry.enum_value(
         "ALREADY_EXISTS",
-        description="The object exists already: the name is taken, or the "
-        "user belongs to the organisation.",
+        description="The object already exists: the name is taken, or the "
+        "user already belongs to the organisation.",
     )
     ALREADY_COMMENTED = strawberry.enum_value(
         "ALREADY_COMMENTED",

@@ -64,7 +64,7 @@ def user_of(root: strawberry.Parent[Order]) -> User:
 
 
 def author_of(root: strawberry.Parent[Comment | Ticket]) -> Author:
-    """Return the author of a comment or ticket, with the display name that it contains."""
+    """Return the author of a comment or ticket, with the display name in the comment or ticket."""
     # ``root.name or root.username`` equals ``root.author_name``, without a function call per row.
     return Author(root.username, root.name or root.username)
 

@@ -29,8 +29,8 @@ show_enum(
     model.UserType,
     "A user's rights in an organisation.",
     {
-        model.UserType.MEMBER: "May see the organisation and its users, open tickets, and see "
-        "and close the tickets that this member opened.",
+        model.UserType.MEMBER: "May see the organisation and its users, create tickets, and see "
+        "and close their own tickets.",
         model.UserType.ADMIN: "May also see and close all tickets of the organisation, and add, "
         "remove and change its users.",
     },

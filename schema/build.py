@@ -162,8 +162,8 @@ _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
-"""The number of products in each group, as assumed for predicted costs. ``GroupReads`` limits
-the reads of larger groups."""
+"""The number of products of a group that predicted costs assume. ``GroupReads`` limits the reads
+of larger groups."""
 
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -176,7 +176,7 @@ def _rows(count: float) -> Reads:
 
 READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
-    "Query.nodes": _KEY,  # for each id
+    "Query.nodes": _KEY,  # once for each id
     "Query.comment": _KEY,
     "Query.moderationQueue": Reads(
         QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED
@@ -200,13 +200,15 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.group": Reads(together=True),  # and the group's item
+    "Product.group": Reads(together=True),  # the product's details, and the group's item
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    "Product.isKnown": Reads(unit=0.5, together=True),  # and the newest comment
+    "Product.isKnown": Reads(
+        unit=0.5, together=True
+    ),  # the product's details, and the newest comment
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,
@@ -288,9 +290,10 @@ READS: Mapping[str, Reads] = {
     "TrendPoint.ratings": _rows(5),
 }
 """The usual reads of each field, and the usual length of the field's list. The server predicts
-the cost of operations from this table. Fields that are not in the table read nothing. The key
-``Type.first.second`` is for the field ``second`` directly below ``Type.first``. It overrides the
-key of ``second`` in the type that has this field."""
+the cost of operations from this table. Fields that are not in the table read nothing.
+
+The key of a field is ``Type.field``. The key ``Type.first.second`` is for the field ``second``
+directly below ``Type.first``. There it replaces the usual key of ``second``."""
 
 
 def build_schema(

@@ -33,9 +33,9 @@ show_enum(
         CommentOrder.OLDEST: "Oldest first.",
         CommentOrder.HIGHEST_RATING: "Highest rating first.",
         CommentOrder.LOWEST_RATING: "Lowest rating first.",
-        CommentOrder.MOST_HELPFUL: "Most helpful votes first. If the list is filtered by date, "
-        "or by other filters that only a small part of the product's comments match, the list "
-        "may have at most about 2,000 comments. A longer list fails with UNSUPPORTED_FILTER.",
+        CommentOrder.MOST_HELPFUL: "Most helpful votes first. The server can sort only about "
+        "2,000 comments if the list is filtered by date, or if only a small part of the product's "
+        "comments match the filters. A longer list then fails with UNSUPPORTED_FILTER.",
     },
 )
 show_enum(

@@ -11,7 +11,7 @@ from schema.types import show_enum
 
 show_enum(
     trace.RowOutcome,
-    "What the server did with a row it read.",
+    "What the server did with a row that it read.",
     {
         trace.RowOutcome.SHOWN: "Returned on the page.",
         trace.RowOutcome.FILTERED: "Dropped, because the row does not match a filter that the "
@@ -97,7 +97,7 @@ class PlanStep:
     )
 
 
-@strawberry.type(description="A key range that the server would read with an alternative.")
+@strawberry.type(description="A key range that the server would read with an alternative plan.")
 class KeyRange:
     """The GraphQL type of ``dal.query.trace.KeyRange``."""
 

@@ -72,7 +72,7 @@ from schema.execution.compiled.fields import (
 )
 
 _MAX_ERRORS = 50
-"""graphql-core's default for the maximum errors in the variables of one request."""
+"""Maximum number of errors in the variables of one request: graphql-core's default."""
 
 MAX_CONDITIONS = 4
 """Maximum number of variables in ``@skip`` and ``@include``. An operation is compiled for each
