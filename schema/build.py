@@ -200,15 +200,13 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.group": Reads(together=True),  # the product's details, and the group's item
+    "Product.group": Reads(together=True),  # details, and the group's item
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    "Product.isKnown": Reads(
-        unit=0.5, together=True
-    ),  # the product's details, and the newest comment
+    "Product.isKnown": Reads(unit=0.5, together=True),  # details, and the newest comment
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,

@@ -163,7 +163,7 @@ def exact_class(type_: GraphQLOutputType) -> type | None:
 
 
 def usual_value(type_: Any, name: str) -> str:
-    """Return a Python condition as text. It is true if the variable ``name`` needs no conversion."""
+    """Return the text of a Python condition: whether the variable ``name`` needs no conversion."""
     conditions = [] if is_non_null_type(type_) else [f"{name} is None"]
     type_, item = get_nullable_type(type_), f"{name}_"
     exact, condition = _EXACT.get(type_, (None, ""))
