@@ -58,7 +58,7 @@ class RequestCache:
         self._waiting: Counter[asyncio.Task[Any]] = Counter()
 
     async def read(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> Read:
-        """Return the result of ``store(*of)``. Only the first call in a request reads it."""
+        """Return the result of ``store(*of)``, which only the first call in a request executes."""
         key = (store, *of)
         if key not in self._tasks:
             self._tasks[key] = asyncio.create_task(store(*of))
