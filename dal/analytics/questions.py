@@ -171,9 +171,9 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a result comes from: the store, the SQL, the rows, and the time of the query.
+    """Where a result comes from: the store, the SQL, numbers of rows, and the query's duration.
 
-    ``rows_exported`` is the number of rows in the export.
+    The export has ``rows_exported`` rows. The query read ``rows_read`` of them.
     """
 
     store: str

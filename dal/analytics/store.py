@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import orjson
 
 Question = Callable[[Any], Any]
-"""Returns the SQL of one question to the analytics store. The argument is the relation of all
-comments: see ``dal.analytics.sql``."""
+"""A function that receives the relation of all comments, and returns a question as SQL: see
+``dal.analytics.sql``."""
 
 Row = Sequence[Any]
 

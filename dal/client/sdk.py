@@ -140,7 +140,7 @@ async def open_sdk(
 
 
 class S3:
-    """Signs forms that upload files to an S3 bucket, and reads ETags and copies files there."""
+    """For one S3 bucket: signs upload forms, reads the ETags of files, and copies files."""
 
     def __init__(self, client: Any, bucket: str) -> None:
         self._client = client

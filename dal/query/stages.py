@@ -102,7 +102,7 @@ def stages(query: Query) -> Sequence[Stage]:
             )
             rated = query_of({**filters, "rating": frozenset({str(rating)})}, query.within)
             found.append(Stage(prefix, rated, prefix))
-    # A list without any rating needs a plan too, which reads nothing.
+    # If the filter selects no rating, one stage is needed too. Its plan reads nothing.
     prefix = rank_prefix(order, 0)
     nothing = Stage(prefix, query_of(filters, query.within), prefix)
     return sorted(found, key=itemgetter(0), reverse=True) or [nothing]

@@ -241,7 +241,8 @@ class Follower:
                 self._readers[shard] = _ShardReader(checkpoint, saved=began)
         if not self._readers and stream.status in {"DISABLING", "DISABLED"}:
             raise StoreRefusedError(SWITCHED_OFF)
-        # A closed shard has a child, but the stream may not list the child yet.
+        # A closed shard has a child, but the stream may not list the child yet. Until then, the
+        # watermark must not be raised, because the child may have unread records.
         parents = {shard.parent for shard in stream.shards}
         self._complete = bool(listed) and all(one in parents for one in self._done & set(listed))
         self._listed = began

@@ -63,7 +63,7 @@ def handler(event: dict[str, Any], context: object) -> None:
 
 async def apply(table: Table, records: Sequence[Record]) -> None:
     """Apply the records of one shard in order. Raise the first DalError."""
-    # Without both images of an item, no record would change a counter.
+    # Records of other view types lack an image of the item, so their changes cannot be counted.
     whole = WHOLE_IMAGES["StreamViewType"]
     if any(record["dynamodb"].get("StreamViewType", whole) != whole for record in records):
         raise StoreRefusedError(
