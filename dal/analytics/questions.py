@@ -173,7 +173,7 @@ class TrendPoint:
 class Source:
     """Where a result comes from: the store, the SQL, numbers of rows, and the query's duration.
 
-    The export has ``rows_exported`` rows. The query read ``rows_read`` of them.
+    The export has ``rows_exported`` rows. The query read ``rows_read`` rows.
     """
 
     store: str
