@@ -45,8 +45,7 @@ show_enum(
         PlanBasis.ROW_LOCATIONS: "All statistics: counts, and the positions of rows that the "
         "server has read before. This is the default.",
         PlanBasis.COUNTS: "Only the counts per rating and language.",
-        PlanBasis.NOTHING: "No statistics. The optimizer chooses the index that covers the most "
-        "filters, and the server reads a full page of each of its partitions.",
+        PlanBasis.NOTHING: "No statistics. For comments, the plan is the same as with FULL_PAGES.",
         PlanBasis.FULL_PAGES: "No optimizer. The server reads a full page of every partition of "
         "the index that covers the most filters.",
     },
