@@ -85,7 +85,7 @@ class RequestCache:
 
 
 class PrefetchedPages:
-    """Pages that a resolver has read in the same Query as the object to which the list belongs.
+    """Pages of an object's lists that a resolver has read in the same Query as the object.
 
     For example, one Query reads an organisation and its first users. The resolver of the field
     ``users`` then takes this page and reads nothing.
