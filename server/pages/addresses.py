@@ -1,4 +1,7 @@
-"""The addresses of pages. Each page has exactly one address, so that it can be shared and cached.
+"""The addresses of pages.
+
+The server always writes the address of a page in the same way: the parameters have a fixed order,
+and default values are left out. So caches and crawlers do not store a page twice.
 
 A product's page shows 20, 50 or 100 comments of a list: the first comments, the last comments
 (``page=last``), or the comments after or before a cursor.
@@ -61,9 +64,10 @@ class Filters:
 
     @classmethod
     def of(cls, given: QueryParams) -> "Filters":
-        """Return the filters in an address. Raise PageFault for an invalid value.
+        """Return the filters in an address.
 
-        If the first day is after the last, the two are swapped.
+        Raise PageFault for an invalid rating, day, order or size. The API checks the languages
+        later. If the first day is after the last day, swap the two days.
         """
         since, until = (_day(given.get(name, "")) for name in ("from", "to"))
         if since and until and since > until:
@@ -81,7 +85,10 @@ class Filters:
         )
 
     def spelt(self, languages: Iterable[str]) -> "Filters":
-        """Return these filters with the languages in the API's spelling: ``EN`` becomes ``en``."""
+        """Return these filters with ``languages``, the same languages in the API's spelling.
+
+        For example, ``EN`` in an address becomes ``en``.
+        """
         return replace(self, languages=_distinct(languages))
 
     @property
@@ -100,7 +107,10 @@ class Filters:
 
     @property
     def counted(self) -> bool:
-        """Whether the server counts comments by these filters."""
+        """Whether the server has the number of comments that match these filters.
+
+        It does not count comments by day, purchase or photo.
+        """
         return not (self.dated or self.verified or self.photos)
 
     @property
@@ -110,7 +120,11 @@ class Filters:
 
     @property
     def essential(self) -> "Filters":
-        """These filters with the default size, and without the ratings if all are selected."""
+        """The filters for the canonical address, which crawlers store.
+
+        They are these filters with the default size, and without the ratings if all five are
+        selected.
+        """
         ratings = () if self.ratings == RATINGS else self.ratings
         return replace(self, ratings=ratings, size=SIZE)
 
@@ -133,7 +147,7 @@ class Filters:
     def query(self, **cursor: str) -> str:
         """Return the query string with its question mark; empty without parameters.
 
-        ``cursor`` has the parameters of a ``ListPart``, which come last.
+        ``cursor`` has further parameters, such as those of a ``ListPart``. They come last.
         """
         pairs = [
             *(("rating", str(rating)) for rating in self.ratings),
@@ -151,7 +165,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class ListPart:
-    """The part of a list that a page shows. Without any field it is the start of the list."""
+    """The part of a list that a page shows. The default is the start of the list."""
 
     after: str = ""
     before: str = ""
@@ -197,8 +211,9 @@ class Pager:
     def first(self) -> int | None:
         """The position of the page's first comment in the list, from 1; None if it is unknown.
 
-        The position is known only at the two ends of the list. For other pages, the address would
-        have to contain the position, which becomes wrong when a comment is added or deleted.
+        The position is known on the first page, and on the last page if ``total`` is known. For
+        other pages, the address would have to contain the position, which becomes wrong when a
+        comment is added or deleted.
         """
         if not self.info["hasPreviousPage"]:
             return 1
@@ -251,7 +266,8 @@ def author_path(username: str) -> str:
 def rooted(address: str, root: str) -> str:
     """Return the address for a link to a product in the shop, or for its picture.
 
-    If ``address`` is a path, the result begins with the site's ``root``.
+    If ``address`` is a path of this site, the result begins with the site's ``root``. An absolute
+    address does not change.
     """
     return root + address if address.startswith("/") else address
 
@@ -298,7 +314,8 @@ def with_query(path: str, *pairs: tuple[str, str], **parameters: str | None) -> 
 def invalid(message: str, value: str, **names: str) -> PageFault:
     """Return the fault for an invalid value in an address.
 
-    ``message`` contains ``%(value)s``, for the first 20 characters of the value.
+    In ``message``, the first 20 characters of the value replace ``%(value)s``, and ``names``
+    replace the other placeholders.
     """
     return PageFault(400, gettext(message, value=repr(value[:20]), **names))
 

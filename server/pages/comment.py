@@ -43,8 +43,8 @@ _MOST: Mapping[str, int] = {
     "reply": MAX_REPLY,
     "report": MAX_EXPLANATION,
 }
-"""The API's maximum lengths of texts, in characters. If the API refuses a shorter text, the reason
-is that the text is blank."""
+"""The API's maximum lengths of texts, in characters. If the API refuses a text that is not longer
+than the maximum, the text is blank."""
 
 UNLISTED = gettext_noop(
     "We do not have a product with this number, so you cannot comment on it. Please"
@@ -65,8 +65,8 @@ _MESSAGES: Mapping[str, str] = {
     ),
     "CONFLICT": gettext_noop("This comment was changed in the meantime. Check it and try again."),
 }
-"""The message for a user error that is not about a field of the form, by the error's code. The form
-shows this message above its fields."""
+"""The message for a user error that is not about a field of the form, by the error's code. Other
+codes have the message ``_REFUSED``. The form shows the message above its fields."""
 
 _REFUSED = gettext_noop("This could not be saved. Copy your text, reload the page and try again.")
 
@@ -84,10 +84,10 @@ REASONS: Mapping[str, str] = {
 class CommentForm:
     """The values of a comment's form, and the form's error messages by field.
 
-    A message that is not about a field has the empty name.
+    A message that is not about a field has the key ``""`` in ``errors``.
 
-    ``key`` is an idempotency key. If a visitor sends the form twice, after a double click or a lost
-    response, the server adds only one comment.
+    ``key`` is an idempotency key. If a visitor sends the form twice, for example by a double click
+    or after a lost response, the server adds only one comment.
     """
 
     rating: str = ""
@@ -117,9 +117,10 @@ class CommentForm:
         return replace(self, key=key or self.key, errors=errors)
 
     def shown(self, request: PageRequest, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the template's data: the form, the maximum lengths, and the languages to offer.
+        """Return the template's data: the form's values and the choices that the form offers.
 
-        ``known`` are the languages of the product's comments.
+        The data also has the maximum lengths, the address for uploads (None without uploads), and
+        whether the text is optional. ``known`` are the languages of the product's comments.
         """
         choice = LanguageChoice.offered(self.language, request.accepted, known)
         optional = request.session.context.allow_empty_text
@@ -149,8 +150,8 @@ class CommentForm:
     def messages(self, errors: list[dict[str, Any]]) -> dict[str, str]:
         """Return the form's messages for the API's user errors, by field of the form.
 
-        The API's own messages are for programs. A message that is not about a field has the empty
-        name.
+        The form does not show the API's own messages, because they are for programs. A message that
+        is not about a field has the key ``""``.
         """
         messages = {}
         for error in errors:
@@ -190,9 +191,9 @@ def size_message(text: str, most: int) -> str:
 
 
 def unchecked(session: Session, fields: dict[str, str]) -> dict[str, str]:
-    """Return an error if the visitor is not signed in, or if another session made the form.
+    """Return an error message if the visitor is not signed in, or if another session made the form.
 
-    The error has the empty name. Without an error, return an empty dict.
+    The message has the key ``""``. Without an error, return an empty dict.
     """
     try:
         require_own(session, fields, gettext_noop("Please sign in. Your text stays here."))
@@ -216,7 +217,9 @@ async def show(request: PageRequest) -> Response:
 async def change(request: PageRequest) -> Response:
     """Do the form's ``action``: edit, delete or report the comment, or change the shop's reply.
 
-    Then redirect. On errors, show the form again.
+    Then redirect to the comment. After a deletion, or if the edited comment waits for a moderator,
+    redirect to the product. On errors, show the form again. If a deletion fails, raise PageFault,
+    because its form has no text that the visitor could lose.
     """
     fields = await request.form()
     comment = await _comment(request)
@@ -266,7 +269,9 @@ def _card(request: PageRequest) -> str | None:
 async def _reply(request: PageRequest, comment: dict[str, Any], fields: dict[str, str]) -> Response:
     """Set the shop's reply, or remove it if the form's ``action`` is ``unreply``."""
     text, sets = fields.get("text", "").strip(), fields["action"] == "reply"
-    if not sets:  # Show an error page: the form has no text that the user could lose.
+    # A form that removes the reply has no text that the user could lose. So if another session made
+    # the form, raise PageFault and do not show the form again.
+    if not sets:
         require_own(request.session, fields)
     errors = unchecked(request.session, fields)
     if not errors:
@@ -377,7 +382,8 @@ async def show_author(request: PageRequest) -> Response:
 
     The heading shows the author's display name from the first comment of the page. So the server
     need not read the profile. If the visitor is the author, the first page begins with the
-    unpublished comments.
+    unpublished comments. Raise PageFault if a page has no comments, except for the author's own
+    first page.
     """
     username = request.http.path_params["username"]
     given = request.http.query_params

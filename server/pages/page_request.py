@@ -48,7 +48,8 @@ NOTICES = {
         "The comment is deleted. It may take a moment to disappear from lists."
     ),
 }
-"""The message that the next page shows after a form was sent, by the query parameter ``notice``."""
+"""The message that the next page shows after a form was sent, by the value of the query parameter
+``notice``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class PageRequest:
     view: GraphQLView
     session: Session
     demo: DemoAccount | None = None
-    """The account that all visitors of a demo share."""
+    """The account that all visitors of a demo share; None if the server is not a demo."""
 
     @property
     def accepted(self) -> str:
@@ -98,7 +99,8 @@ class PageRequest:
     async def form(self) -> dict[str, str]:
         """Return the fields of a posted form. Lines end with line feeds.
 
-        Raise PageFault if the body is too large or not a form, or if another site has sent it.
+        Raise PageFault if the body is too large, is not a form or has too many fields, or if a page
+        of another site sent the form.
         """
         if not sessions.from_here(self.http):
             raise PageFault(
@@ -141,9 +143,10 @@ class PageRequest:
     async def shared(self, page: Callable[[], Coroutine[Any, Any, Response]]) -> Response:
         """Return ``page()`` for a visitor who is not signed in.
 
-        Simultaneous requests for the same address share one call. So the page may depend only on
-        the address, the language and the stored data. Requests with an ETag or an invalid JWT do
-        not share, because their responses differ.
+        Simultaneous requests for the same address and language share one call, except requests
+        before and after a write of this process. So the page may depend only on the address, the
+        language and the stored data. Requests with the header If-None-Match or an invalid JWT do
+        not share a call, because their responses differ.
         """
         if self.session.ended or "if-none-match" in self.http.headers:
             return await page()
@@ -184,8 +187,8 @@ class PageRequest:
     def _headers(self, template: str, status: int, facts: dict[str, Any]) -> dict[str, str]:
         """Return the headers of a page.
 
-        A page for a signed-in user contains the form key. So it has no ETag, and shared caches must
-        not keep it.
+        A page for a signed-in user contains the form key. So the page has no ETag, and shared
+        caches must not store it. Error pages have no ETag either.
         """
         uploads = self.view.uploads
         upload_origin = None if uploads is None else origin_text(uploads.form_url)
@@ -196,9 +199,10 @@ class PageRequest:
         return headers | {"Cache-Control": "no-cache"} | tag
 
     def _kept(self, response: Response) -> Response:
-        """Return ``response`` with changed cookies.
+        """Set and delete cookies in ``response``, and return it.
 
-        The language in the address is stored in a cookie. A cookie with an invalid JWT is deleted.
+        If the address contains a language of the pages, a cookie stores the language. If the JWT in
+        the session's cookie is invalid, the cookie is deleted.
         """
         asked = i18n.offered(self.http.query_params.get("lang", ""))
         if asked is not None and sessions.kept(self.http, sessions.LANGUAGE_COOKIE) != asked:
@@ -214,7 +218,12 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def endpoint(view: GraphQLView, handler: Handler, demo: DemoAccount | None = None) -> Endpoint:
-    """Return a route's endpoint. It calls ``handler``, and returns an error page for its faults."""
+    """Return a route's endpoint, which calls ``handler``.
+
+    The endpoint returns an error page if the handler raises PageFault, the JWT in the header is
+    invalid, the issuer's keys are unavailable, or the address is too long. If the address is too
+    long, clients other than browsers get JSON.
+    """
 
     async def answer(http: Request) -> Response:
         address = len(http.scope["raw_path"]) + len(http.scope["query_string"])

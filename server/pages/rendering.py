@@ -23,13 +23,14 @@ from server.pages import addresses, formats, i18n, photos, plan_panel, static_fi
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": content_security_policy(),
-    # Browsers send the origin with the forms of this site, and no page's address to other sites.
+    # With this policy, browsers send the header Origin with this site's forms, but do not tell
+    # other sites the address of a page.
     "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "Vary": "Cookie, Authorization, Accept-Language",
 }
-"""The headers of every page. Inline scripts and styles are forbidden, so widths are SVG
-attributes."""
+"""The headers of every page. The policy forbids inline scripts and styles. So templates set the
+widths of stars and bars by SVG attributes."""
 
 _INDENTATION = re.compile(r"^[ \t]+", re.MULTILINE)
 
@@ -53,7 +54,10 @@ def render(template: str, facts: dict[str, Any]) -> str:
 
 
 def _digest_of_files() -> bytes:
-    """Return a hash of all files from which pages are made, so that a new release has new ETags."""
+    """Return a hash of the templates, catalogues, Python modules and static files of the pages.
+
+    The hash is part of each ETag, so a release that changes one of these files has new ETags.
+    """
     files = ("server/pages/templates/**/*.*", "server/pages/locales/**/*.po", "server/pages/*.py")
     paths = sorted(path for pattern in files for path in ROOT.glob(pattern))
     found = [path.read_bytes() for path in paths]
@@ -152,7 +156,7 @@ class _Translation(NodeTransformer):
 
 
 def _parts(node: nodes.Expr) -> Iterator[nodes.Expr]:
-    """Yield the nodes that replace an output's node.
+    """Yield the nodes that replace one node of an output.
 
     A message is replaced by its texts and by the values between them. Other nodes do not change.
     """
@@ -178,7 +182,7 @@ def _counted(n: int, one: str, many: str, /, **values: Any) -> Markup:
 
 @cache
 def environment(tag: str) -> jinja2.Environment:
-    """Return the environment for the templates in one of the ``LOCALES``."""
+    """Return the environment for the templates in the language ``tag``, a key of ``LOCALES``."""
     environment = _Environment(
         loader=jinja2.FileSystemLoader(i18n.TEMPLATES),
         autoescape=True,

@@ -44,7 +44,8 @@ _HEAD = "eyJ"
 """The beginning of every JWT: ``{"`` in Base64."""
 
 _BROKEN_JWT = re.compile(r"([\w\s-]++)\.([\w\s-]++)\.([\w\s-]++)", re.ASCII)
-"""Matches a JWT with white space inside, because terminals and e-mail programs break long lines."""
+"""Also matches a JWT with white space inside, because terminals and e-mail programs break long
+lines."""
 
 _SIGNATURES = {
     "HS256": {43},
@@ -59,7 +60,9 @@ _SIGNATURES = {
 class Session:
     """A visitor's session: the context for resolvers, and the credentials.
 
-    If the JWT in the cookie is invalid, ``ended`` has the reason, and the visitor is anonymous.
+    ``credentials`` is the JWT in the cookie, or the value of the Authorization header; None for an
+    anonymous visitor. If the JWT in the cookie is invalid, ``ended`` has the reason, and the
+    visitor is anonymous.
     """
 
     context: Context
@@ -144,10 +147,10 @@ def cookies(request: Request) -> dict[str, str]:
 def pasted_jwt(text: str) -> str:
     """Return the JWT in a text that a visitor has pasted, such as a header or a JSON object.
 
-    White space inside the JWT is removed. Return the text itself if it contains no JWT. The caller
-    limits the text to ``MAX_JWT`` characters.
+    White space inside the JWT is removed. If the text contains no JWT, return the text without
+    white space at its ends. The caller limits the text to ``MAX_JWT`` characters.
     """
-    # Try only the first occurrence: trying each would take quadratic time.
+    # Try only the first ``eyJ``, because trying each would take quadratic time.
     begin = text.find(_HEAD)
     broken = _BROKEN_JWT.match(text, begin) if begin >= 0 else None
     if broken:
@@ -169,7 +172,8 @@ def _signature_end(lines: list[str], words: list[str], algorithm: str) -> int:
     """
     ends = list(accumulate(map(len, words)))
     sizes, following = _SIGNATURES.get(algorithm, set()), [*map(len, words[1:]), 0]
-    # In the first line, other words may precede the JWT.
+    # In the first line, other words may precede the JWT, so its part there may be shorter than a
+    # full line. The longest line is full.
     full = max(map(len, lines)) if len(lines) > 1 else max(len(lines[0]), following[0])
     for end, size in zip(ends, following, strict=True):
         if end in sizes and size != full:
@@ -209,7 +213,7 @@ def put(
 ) -> None:
     """Set a cookie that scripts cannot read.
 
-    Without ``seconds``, the browser deletes the cookie when it is closed.
+    Without ``seconds``, the cookie is deleted when the visitor closes the browser.
     """
     response.set_cookie(
         _full_name(request, name),
@@ -250,10 +254,11 @@ def language(request: Request) -> str:
 
 
 def from_here(request: Request) -> bool:
-    """Return False if the browser says that another site's page sends the form.
+    """Return False if the request's headers say that a page of another origin sent the form.
 
-    With a form, all current browsers send ``Sec-Fetch-Site`` or ``Origin``. The sign-in form
-    depends on this check alone, because there is no form key without a session.
+    With a form, all current browsers send ``Sec-Fetch-Site`` or ``Origin``. Return True for
+    requests without these headers, because only other programs send them. The sign-in form depends
+    on this check alone, because there is no form key without a session.
     """
     site = request.headers.get("sec-fetch-site")
     if site is not None:
@@ -268,7 +273,8 @@ PLEASE_SIGN_IN = gettext_noop("Please sign in.")
 def require_own(session: Session, fields: dict[str, str], anonymous: str = PLEASE_SIGN_IN) -> None:
     """Raise PageFault unless the form belongs to this session.
 
-    ``anonymous`` is the message for a visitor who has not signed in.
+    ``anonymous`` is the message for a visitor who has not signed in. A visitor whose cookie
+    contains an invalid JWT gets the message ``SESSION_ENDED``.
     """
     if session.username is None:
         raise PageFault(401, gettext(SESSION_ENDED if session.ended else anonymous))
