@@ -37,7 +37,8 @@ _CODES = {
     "THROTTLED": gettext_noop("We are very busy right now. Please try again in a moment."),
     "UNAVAILABLE": gettext_noop("Comments are temporarily unavailable. Please try again later."),
 }
-"""The message for an error code of the API. Other codes have the message ``_OTHERWISE``."""
+"""The message for an error code of the API. ``_ARGUMENTS`` has the messages for BAD_ARGUMENT. Other
+codes have the message ``_OTHERWISE``."""
 
 _ARGUMENTS = {
     "language": gettext_noop("This language code is not valid. Codes look like en or pt-BR."),
@@ -83,7 +84,10 @@ class PageFault(Exception):  # noqa: N818 - not always an error
 
 
 def fault_of(error: GraphQLError) -> PageFault:
-    """Return the fault that a page shows for a GraphQL error."""
+    """Return the fault that a page shows for a GraphQL error.
+
+    If the error has a request id, the message contains this id and not the cause.
+    """
     extensions = error.extensions or {}
     code = str(extensions.get("code"))
     if "requestId" in extensions:

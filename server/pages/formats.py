@@ -21,8 +21,8 @@ _EAST_ASIAN = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\
 
 _FOLDS = (("wide", 900, 50), ("narrow", 380, 22))
 """For each width of a window: its name, the maximum size of a text that is shown whole, and the
-characters in half a line. A longer text is folded: the page shows its first lines, two or more
-fewer than a text of the maximum size has. So a fold always hides at least one line."""
+characters in half a line. A longer text is folded: the page shows only its first lines, at least
+two lines fewer than a text of the maximum size has. So a fold always hides at least one line."""
 
 
 def number(value: float) -> str:
@@ -165,7 +165,8 @@ class LanguageChoice:
         """Return the choice of languages for a form in which ``given`` is selected.
 
         The likely languages are those in the Accept-Language header, ``accepted``, and those of the
-        product's comments, ``known``. In a new form, the browser's first language is selected.
+        product's comments, ``known``. In a new form, the first language of the header that
+        ``LANGUAGES`` contains is selected. If there is no such language, none is selected.
         """
         wanted = [tag for one in i18n.by_weight(accepted) if (tag := _listed(one))]
         likely = list(dict.fromkeys([*wanted, *(tag for tag in known if tag)]))

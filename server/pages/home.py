@@ -41,17 +41,18 @@ async def show(request: PageRequest) -> Response:
 
 
 async def search(request: PageRequest) -> Response:
-    """Return the products whose title begins with ``q``.
+    """Return the products whose title begins with ``q``, in upper or lower case.
 
     If ``q`` is also a product's id, the page links to this product. If no title matches, but ``q``
-    is a product's id, redirect to this product.
+    is a product's id, redirect to this product. Without ``q``, redirect to the home page.
     """
     given = request.http.query_params
     words, after = " ".join(given.get("q", "").split()), given.get("after") or None
     if not words:
         return request.to("/")
     words = words[:MAX_TITLE]
-    # The limit is for escaped ids. An escaped id has at most three times as many bytes as the id.
+    # The limit is for escaped ids, and an escaped id may have three times as many bytes as the id.
+    # So look for an id only if the text fits in any case.
     can_be_id = 3 * len(words.encode()) <= MAX_IDENTIFIER_BYTES
     result = await request.run(
         "search", title=words, productId=words, canBeId=can_be_id, after=after

@@ -94,7 +94,8 @@ def plural_forms(one: str, many: str) -> Mapping[str, str]:
     """Return the message's form for each plural category of the current language, for scripts.
 
     CLDR defines the categories. In a browser, ``Intl.PluralRules`` returns the category of a
-    number.
+    number. If the result lacks a category, such as that of millions in French, scripts use the form
+    ``other``.
     """
     return _plural_forms(_spoken.get(), one, many)
 

@@ -49,14 +49,21 @@ _REFUSED = gettext_noop("This decision could not be saved. Reload the page and t
 
 
 async def show(request: PageRequest) -> Response:
-    """Return one page of the queue. Redirect visitors who are not signed in to the sign-in page."""
+    """Return one page of the queue in the address: pending or reported comments.
+
+    Redirect visitors who are not signed in to the sign-in page.
+    """
     if request.session.username is None:
         return request.to(f"/sign-in?next={quote(request.here, safe='')}")
     return await _page(request)
 
 
 async def decide(request: PageRequest) -> Response:
-    """Approve or reject the selected comments. Show an error at each comment that failed."""
+    """Approve or reject the comments in the form, then redirect to the queue.
+
+    If a decision fails, show the queue with an error at the decision's comment. Decisions without
+    an error are saved.
+    """
     fields = await request.form()
     require_own(request.session, fields)
     seen = {
@@ -72,7 +79,8 @@ async def decide(request: PageRequest) -> Response:
         result = await request.run("moderation.decide", input={"decisions": decisions})
         done = result.data["decideComments"]["ids"]
         for error in user_errors(result):
-            # The path is ``input``, ``decisions``, the index of the decision, and its field.
+            # The path in ``field`` is ``input``, ``decisions``, the index of the decision, and the
+            # decision's field.
             _, _, *place = error["field"] or ("", "")
             if place[1:] == ["reason"]:
                 errors[form] = size_message(reason, MAX_TITLE)
@@ -115,7 +123,7 @@ async def _page(
     rows = []
     for entry in queue["nodes"]:
         comment = entry["submission"] or entry.get("comment")
-        # None if the comment was deleted or hidden after the queue was read.
+        # ``comment`` is None if the comment was deleted or hidden after the queue was read.
         if comment is None or comment["id"] in done:
             continue
         seen = comment["updatedAt"] or comment["createdAt"]

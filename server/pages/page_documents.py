@@ -71,9 +71,10 @@ class DocumentResult:
 
 
 def graphql_address(name: str, variables: Mapping[str, Any], option: int = 0) -> str:
-    """Return the address at which a browser opens the document in GraphiQL.
+    """Return the address of a document with its variables.
 
-    Other GET requests to this address execute the document.
+    A browser that opens the address shows the document in GraphiQL. Other GET requests to the
+    address, such as those of scripts, execute the document.
     """
     encoded = orjson.dumps(variables, option=option).decode()
     return f"{_endpoint(name)}&{urlencode({'variables': encoded})}"
@@ -110,10 +111,10 @@ def languages_of(products: Iterable[dict[str, Any]]) -> list[str]:
 def fill_statistics(
     product: dict[str, Any], ratings: Collection[int] = (), languages: Collection[str] = ()
 ) -> bool:
-    """Return whether a product's comments are counted. If not, set its statistics to zeros.
+    """Return whether a product's comments are counted; if not, set its statistics to zeros.
 
-    Statistics are null until the server has counted the table's comments. ``ratings`` and
-    ``languages`` are the selected values of the filters.
+    The mean rating is then None. Statistics are null until the server has counted the table's
+    comments. ``ratings`` and ``languages`` are the selected values of the filters.
     """
     counted = product["statistics"] is not None
     if not counted:

@@ -47,9 +47,9 @@ def plan_account(
 
 
 def draw_plan(plan: Plan) -> dict[str, Any]:
-    """Return the drawing of a plan from the API: its lanes, key ranges, and costs.
+    """Return the drawing of a plan from the API: its lanes, dots, key ranges, and costs.
 
-    The costs include those of other plans.
+    The costs include the costs of other plans, for comparison.
     """
     segments = [_counted(plan, place) for place in range(len(plan["segments"]))]
     return {**lanes_of(plan), "segments": segments, "ways": _ways(plan)}
@@ -162,7 +162,10 @@ def _dots(
 
 
 def _ends(rows: Sequence[Plan]) -> list[str]:
-    """Return the dates at the ends of the axis; empty if the list is not in order of dates."""
+    """Return the dates at the ends of the axis.
+
+    Return an empty list if there are no rows, or if the rows are not in order of dates.
+    """
     try:
         return [day(rows[place]["position"].partition("#")[0]) for place in (0, -1)]
     except (IndexError, ValueError):
@@ -180,7 +183,7 @@ def _counts(rows: Sequence[Plan]) -> dict[str, int]:
 
 
 def _counted(plan: Plan, place: int) -> dict[str, Any]:
-    """Return a segment with the number of its rows that the page shows."""
+    """Return a segment with the number of its rows that the page shows, and its skip reason."""
     counts = _counts([row for row in plan["rows"] if row["segment"] == place])
     segment = plan["segments"][place]
     return {**segment, "shown": counts["shown"], "skipped": skip_reason(segment)}

@@ -35,11 +35,12 @@ LARGEST = 100
 """Maximum number of rows of a page, as in the API."""
 
 DEEPEST = 200
-"""Maximum rows before a page. To find the start of the page, the server reads these rows, 100 at a
-time."""
+"""Maximum number of rows before a page. To find the start of the page, the server reads these rows,
+100 at a time."""
 
 BASES = {"all": "ROW_LOCATIONS", "counts": "COUNTS", "nothing": "NOTHING"}
-"""The statistics that Marginalia's plan may use (``planBy``), by their names in the address."""
+"""What Marginalia's plan may use, as a value of the argument ``planBy``, by the name in the
+address."""
 
 LARGEST_DRAWING = 2_000
 """Maximum number of rows and key ranges, in total, of a posted plan. More would take over 10 ms to
@@ -48,7 +49,7 @@ draw."""
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The visitor's choice: a list of comments, a page of it, and what plans may use."""
+    """The visitor's choice: a page of a list of comments, and what Marginalia's plan may use."""
 
     product: str = ""
     filters: Filters = field(default_factory=Filters)
@@ -152,7 +153,7 @@ def _number(value: str, usual: int, most: int) -> int:
 
 
 async def draw(request: Request) -> Response:
-    """Return the drawing of a plan that GraphiQL posts from a response of the API.
+    """Return the drawing of a plan, which GraphiQL has taken from a response of the API and posts.
 
     The drawing is HTML in a JSON string, so that a browser never shows it as a page of this site.
     It is in English, as GraphiQL is.
@@ -252,7 +253,11 @@ async def _both(request: PageRequest, choice: Choice) -> dict[str, Any]:
 
 
 async def _depth(request: PageRequest, choice: Choice) -> str | None:
-    """Return the cursor of the last row before the selected page; None for the first page."""
+    """Return the cursor of the last row before the selected page; None for the first page.
+
+    If the list ends before the page, return the cursor of the list's last row; None for an empty
+    list.
+    """
     after, left = None, choice.before
     while left:
         first = min(left, LARGEST)

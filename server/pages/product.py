@@ -68,7 +68,8 @@ Point = dict[str, Any]
 async def show(request: PageRequest) -> Response:
     """Return the product's page.
 
-    Simultaneous requests of visitors who are not signed in share one page.
+    Simultaneous requests of visitors who are not signed in share one page: see
+    ``PageRequest.shared``.
     """
     if request.session.username:
         return await _page(request, CommentForm())
@@ -115,7 +116,7 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
             signedIn=request.session.username is not None,
         )
         # The timeout begins only here, because the first page of a server also compiles documents,
-        # which takes longer.
+        # which takes longer than the timeout.
         drawn, _ = await asyncio.wait([drawing], timeout=TREND_TIMEOUT)
     finally:
         drawing.cancel()
@@ -125,8 +126,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
     if filters.together and product["group"] is None:  # the product has left its group
         return request.to(path + replace(filters, together=False).query())
     shown = product["group"] if filters.together else product
-    # Removed from the template's variables, because the ETag must not depend on the connection's
-    # costs and cursors.
+    # The connection is removed from the template's variables, because the ETag must not depend on
+    # the connection's costs and cursors.
     connection = shown.pop("comments")
     comments, info = connection["nodes"], connection["pageInfo"]
     known = fill_statistics(product, filters.ratings, filters.languages)
@@ -142,7 +143,8 @@ async def _page(request: PageRequest, form: CommentForm | None, status: int = 20
         return request.to(path + filters.query())
     # Comments are not counted by day, purchase or photo.
     total = facets["total"] if known and filters.counted else None
-    # With known_products_only, the server refuses comments on products without details.
+    # With known_products_only, the server refuses comments on products without details. So their
+    # pages show a message instead of the form.
     listed = any(product[name] for name in ("title", "pictureUrl", "url", "group"))
     closed = request.session.context.known_products_only and not listed
     events = connection["eventCursor"]
@@ -286,7 +288,10 @@ def _filter_words(filters: Filters) -> Iterator[str]:
 
 
 def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
-    """Yield each selected value in words, with the filters that remain without it."""
+    """Yield each selected value in words, with the filters that remain without this value.
+
+    The first and the last day count as one value.
+    """
     for rating in filters.ratings:
         words = ngettext("%(count)s star", "%(count)s stars", rating, count=number(rating))
         yield (
@@ -308,7 +313,8 @@ def _removals(filters: Filters) -> Iterator[tuple[str, Filters]]:
 def _wider(filters: Filters, facets: dict[str, Any]) -> Iterator[tuple[str, int, Filters]]:
     """Yield filters that are wider than ``filters`` and match comments.
 
-    They are shown if ``filters`` match no comment. Each has a text and its number of comments.
+    The page offers them if no comment matches ``filters``. Each result is a text for the link,
+    the number of matching comments, and the filters.
     """
     if not filters.counted:  # ``facets`` ignores days, purchases and photos
         without = replace(filters, since=None, until=None, verified=False, photos=False)
@@ -391,5 +397,5 @@ def _lines(points: Sequence[Point]) -> Iterator[str]:
             places = [
                 f"{(place + 0.5) * step:.2f} {height(point['average']):.2f}" for place, point in run
             ]
-            # The path of a single month is a dot.
+            # The path of a single month is a line without length, which browsers draw as a dot.
             yield "M" + "L".join(places if len(places) > 1 else places * 2)

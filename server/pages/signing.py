@@ -31,7 +31,10 @@ _COMMAND = "marginalia token --user NAME"
 
 
 async def show(request: PageRequest) -> Response:
-    """Return the sign-in form. If the address contains the demo's code, sign the visitor in."""
+    """Return the sign-in form. If the address contains the demo's valid code, sign the visitor in.
+
+    The code is valid for one sign-in.
+    """
     given = request.http.query_params
     following = given.get("next", "/")
     # A HEAD request, for example for a link preview, must not use up the code.
@@ -76,7 +79,10 @@ async def sign_in(request: PageRequest) -> Response:
 
 
 async def go_to_provider(request: PageRequest) -> Response:
-    """Redirect to the issuer's sign-in page. A cookie keeps the attempt for ten minutes.
+    """Redirect to the issuer's sign-in page. A cookie stores the attempt for ten minutes.
+
+    The cookie contains the state, the nonce, the code verifier, and the page to show after the
+    sign-in.
 
     The sign-in page has a link to this address and not a form. Browsers apply ``form-action`` of
     the Content-Security-Policy to a form's redirects too, and would block the redirect.
@@ -85,10 +91,11 @@ async def go_to_provider(request: PageRequest) -> Response:
     address, attempt = await provider.start(request.site + _CALLBACK)
     following = local(request.http.query_params.get("next", "/"))
     kept = ".".join([*astuple(attempt), quote(following, safe="")])
-    if len(kept) > MAX_JWT:  # browsers would drop a larger cookie
+    if len(kept) > MAX_JWT:  # without the next page, because browsers would drop a larger cookie
         kept = ".".join([*astuple(attempt), "/"])
     response = RedirectResponse(address, HTTPStatus.SEE_OTHER)
-    # Not ``strict``: the browser comes back from another site, and would not send the cookie.
+    # ``lax``, because the browser comes back from another site, and would not send a ``strict``
+    # cookie.
     sessions.put(response, request.http, _ATTEMPT, kept, samesite="lax", seconds=_ATTEMPT_SECONDS)
     return response
 
@@ -133,7 +140,7 @@ def _provider(request: PageRequest) -> SignIn:
 
 
 async def sign_out(request: PageRequest) -> Response:
-    """Delete the cookie, and redirect to the page in the field ``next``."""
+    """Delete the session's cookie, and redirect to the page in the field ``next``."""
     fields = await request.form()
     if request.session.username is not None:
         sessions.require_own(request.session, fields)
@@ -145,7 +152,8 @@ async def sign_out(request: PageRequest) -> Response:
 def _form(request: PageRequest, following: str, error: str | None = None) -> Response:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     following = local(following)
-    # After a POST, the page also has links to other languages. They lead to the empty form.
+    # Unlike other pages, this page has links to other languages also after a POST. They lead to the
+    # empty form.
     return request.render(
         "sign_in.html",
         status,

@@ -53,7 +53,7 @@ _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {
     "gzip": partial(gzip.compress, mtime=0),
 }
 """The content codings, the one with the smallest results first. Compression is slow, so each file
-is compressed only once."""
+is compressed only once for each coding."""
 
 _KEPT = "public, max-age=31536000, immutable"
 
@@ -90,9 +90,10 @@ class StaticFile:
         return response
 
     def coded(self, accepted: Collection[str]) -> tuple[str, bytes]:
-        """Return the first coding that the browser accepts, and the content in this coding.
+        """Return the first of the file's codings that is in ``accepted``, and the coded content.
 
-        If it accepts no coding, the coding is empty and the content is not compressed.
+        If there is no such coding, the returned coding is empty and the content is not compressed.
+        Small files and PNG pictures have no codings.
         """
         coding = next((one for one in self._codings if one in accepted), "")
         if coding not in self._coded:
@@ -121,7 +122,8 @@ async def show(request: Request) -> Response:
     """Return a file in a coding that the browser accepts, or 304 if the browser has it.
 
     During a deployment, a page of another release may link to a file with that release's digest.
-    The server then returns its own file, with ``no-cache``.
+    The server then returns its own file of the same name, with ``no-cache``. Raise HTTPException
+    with the status 404 if this server has no such file.
     """
     found = _BELOW_DIGEST.fullmatch(request.path_params["file"])
     file = _FILES.get(found[2]) if found else None

@@ -18,8 +18,8 @@ async def vote(request: PageRequest) -> Response:
     """Store or withdraw a vote, and return to the button on the visitor's page.
 
     Visitors who are not signed in are redirected to the sign-in page. If a script sends the vote,
-    the response is JSON with the new number of votes. A script that is redirected opens the sign-in
-    page.
+    the response is JSON with the new number of votes, or null if the vote was not stored. A script
+    that is redirected opens the sign-in page.
     """
     fields = await request.form()
     here = local(fields.get("next", "/"))

@@ -1,7 +1,7 @@
 """``/widget.js``: a script that shows comments on a shop's own pages.
 
 The script contains its GraphQL document, and its labels in all languages. ``/widget/{id}`` is a
-page with the same comments. Shops put it into an ``iframe``, for browsers without scripts.
+page with the same comments. Shops put this page into an ``iframe``, for browsers without scripts.
 """
 
 import re
@@ -40,7 +40,7 @@ async def show(request: Request) -> Response:
 async def show_framed(request: PageRequest) -> Response:
     """Return the widget's page. Pages of the CORS origins may show it in a frame.
 
-    In a demo, pages of this machine may, too.
+    In a demo, pages at ``localhost`` and ``127.0.0.1`` may show it, too.
     """
     product_id = request.http.path_params["product_id"]
     filters = Filters.of(request.http.query_params)
