@@ -55,7 +55,7 @@ async def let_expire(table: Table) -> bool:
 
 
 async def expires(table: Table) -> bool:
-    """Return whether the table's time to live is on."""
+    """Return whether the table's time to live is on. False if the endpoint does not support it."""
     try:
         response = await table.call("describe_time_to_live")
     except UnknownOperationError:
@@ -73,14 +73,14 @@ async def check_transactions(table: Table) -> None:
 
 
 async def describe(table: Table) -> dict[str, Any]:
-    """Return DescribeTable's ``Table``; NoTableError if the table does not exist."""
+    """Return DescribeTable's ``Table``; raise NoTableError if the table does not exist."""
     response = await table.call("describe_table")
     description: dict[str, Any] = response["Table"]
     return description
 
 
 async def stream(table: Table) -> str | None:
-    """Return the ARN of the table's stream; None while the stream is off."""
+    """Return the ARN of the table's stream; None if the stream is off. See ``whole_stream``."""
     return whole_stream(await describe(table))
 
 
@@ -92,7 +92,8 @@ async def renew_stream(table: Table) -> str:
     """
     if await stream(table) is not None:
         await end_stream(table)
-    # DescribeTable may return the previous stream for a while; UpdateTable's response does not.
+    # Take the ARN from UpdateTable's response, because DescribeTable may return the previous stream
+    # for a while.
     return str((await _switch_stream(table, WHOLE_IMAGES))["LatestStreamArn"])
 
 

@@ -23,8 +23,8 @@ NEXT_ADDRESS_SECONDS = 0.25
 yet (RFC 8305)."""
 
 IDLE_SECONDS = 12.0
-"""Seconds after which an idle connection is closed. Otherwise the endpoint may close it while a
-request is sent."""
+"""A connection that was idle for so many seconds is not used again, because the endpoint may close
+it while a request is sent. The next request closes it instead."""
 
 _KEPT_HEADERS = (b"x-amz-crc32", b"content-type")
 
@@ -68,7 +68,10 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Parse received bytes. Close the connection if no request waits for a response."""
+        """Parse received bytes.
+
+        Close the connection if they are not HTTP, or if no request waits for a response.
+        """
         if self._response is None:
             self.close()
             return

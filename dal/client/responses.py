@@ -1,8 +1,8 @@
 """Checks DynamoDB's responses, and turns each error code into a ``dal`` error.
 
 A proxy, a load balancer or a failing machine can respond instead of DynamoDB, with status 200 or an
-error. After such a response, it is unknown whether a write happened. So the client retries the
-request, as after a lost response.
+error status. After such a response, it is unknown whether a write happened. So the client retries
+the request, as after a lost response.
 """
 
 import zlib
@@ -22,7 +22,7 @@ _CONTENDED = (
 _EXPIRED = errors.CredentialsExpiredError, "The AWS credentials have expired: renew them."
 
 _DAMAGED = ("database disk image is malformed", "file is not a database")
-"""SQLite's messages for a damaged file. The embedded engine's errors contain these messages."""
+"""SQLite's messages for a damaged file. The embedded engine's error then contains one of them."""
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 """Error code of a failed condition, if a single item was written without a transaction.
@@ -135,7 +135,7 @@ proxy would look like a missing item."""
 def parse_response(
     operation: str, status: int, body: bytes, checksum: bytes, *, has_capacity: bool
 ) -> dict[str, Any]:
-    """Return a successful response. Raise StoreUnavailableError if it is incomplete.
+    """Return a successful response. Raise StoreUnavailableError if it is malformed or incomplete.
 
     With ``has_capacity`` False, the response may lack the consumed capacity.
     """
@@ -198,8 +198,9 @@ def check_sdk_response(
 ) -> None:
     """Raise DalError for an error or an incomplete response.
 
-    botocore calls this function before it parses a response. This function also parses the rows of
-    a Query or a Scan, in half the time of botocore's parser, and leaves an empty body to botocore.
+    botocore calls this function before it parses a response. This function also parses the response
+    to a Query or a Scan, in half the time of botocore's parser, and replaces its body by ``{}``, so
+    that botocore does not parse the rows again.
     """
     status, body = response_dict["status_code"], response_dict["body"]
     headers = response_dict["headers"]
@@ -224,8 +225,8 @@ def dal_error(response: Mapping[str, Any]) -> errors.DalError:
     """Return the ``dal`` error of an error response.
 
     A cancelled transaction has a reason for each action. If one reason is a failed condition, the
-    error is ConditionFailedError, and the caller handles it. Otherwise the client retries conflicts
-    and throttling.
+    error is ConditionFailedError, and the caller handles it. Otherwise the first code or reason in
+    ``_BY_CODE`` determines the error. The client retries conflicts and throttling.
     """
     code = response["Error"]["Code"]
     reasons = [reason.get("Code", "None") for reason in response.get("CancellationReasons", [])]
@@ -265,7 +266,8 @@ def unreachable(
 ) -> errors.StoreUnavailableError:
     """Return the error for a request that has no response.
 
-    ``failure`` is the cause, if it is known.
+    ``failure`` is the cause, if it is known. If the endpoint's certificate is not trusted, the
+    error's message says so.
     """
     while failure is not None:
         if reason := getattr(failure, "verify_message", ""):

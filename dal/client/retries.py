@@ -106,10 +106,12 @@ async def retry(
 ) -> Response:
     """Repeat ``attempt`` until it succeeds, and return its response.
 
-    Throttling, lost responses, conflicts and expired credentials are retried. At the deadline, an
-    error is raised. An open circuit is retried only if the caller has no deadline. If the response
-    to a write was lost and a later attempt fails, the write may have happened, so the error is
-    StoreUnavailableError. ConditionFailedError is raised unchanged, and the caller interprets it.
+    Throttling, lost responses, conflicts and expired credentials are retried until the deadline. At
+    the deadline, the error of the latest lost response is raised, or else the latest error. All
+    other errors are raised at once. An open circuit is retried only if the caller has no deadline.
+    If the response to a write was lost and a later attempt fails, the write may have happened, so
+    the error is StoreUnavailableError. ConditionFailedError is raised unchanged, and the caller
+    interprets it.
     """
     left = time_left(None if waits() else DEADLINE)
     if left == 0:

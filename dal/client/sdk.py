@@ -86,7 +86,10 @@ class AwsSdk:
         return response
 
     async def credentials(self) -> Credentials:
-        """Return the credentials that sign requests now. Raises DalError if they have expired."""
+        """Return the current credentials.
+
+        Raises DalError if they have expired and cannot be refreshed.
+        """
         found = await self._credentials.get_frozen_credentials()
         return Credentials(found.access_key, found.secret_key, found.token)
 
@@ -109,7 +112,8 @@ async def open_sdk(
         **settings,
     )
     if embedded:
-        # An embedded engine must not depend on this machine's AWS profiles and settings files.
+        # Read no AWS profile and no settings file of this machine: the embedded engine must work
+        # with any.
         nothing: tuple[Any, ...] = (None, [], os.devnull, None)
         botocore = _VerifiedSession(
             {"profile": (None, [], None, None), "config_file": nothing, "credentials_file": nothing}
@@ -151,8 +155,9 @@ class S3:
     ) -> tuple[str, dict[str, str]]:
         """Return the URL and the fields of a form that uploads one file.
 
-        S3 refuses an upload with another key, another content type, or more than ``largest`` bytes,
-        and every upload after ``seconds``. This method signs the form and sends no request.
+        S3 refuses an upload with another key or content type, an empty file, a file of more than
+        ``largest`` bytes, and every upload after ``seconds``. This method signs the form and sends
+        no request.
         """
         fields = {"Content-Type": content_type}
         conditions = [fields, ["content-length-range", 1, largest]]
@@ -169,7 +174,8 @@ class S3:
         try:
             found = await self._client.head_object(Bucket=self._bucket, Key=key)
         except ClientError as error:
-            # Without the right to list the bucket, S3 answers 403 for a missing file.
+            # Without the right to list the bucket, S3 answers 403 for a missing file. So a file
+            # that the server has no right to read counts as missing, too.
             if error.response["ResponseMetadata"]["HTTPStatusCode"] in _MISSING:
                 return None
             raise self._failure(error) from error
@@ -234,7 +240,10 @@ class _VerifiedSession(AioSession):  # type: ignore[misc]
         return super().create_client(*arguments, config=verified, **settings)
 
     async def get_credentials(self) -> Any:
-        """Return the credentials from the AWS settings, or None."""
+        """Return the credentials from the AWS settings; None if there are none.
+
+        Temporary credentials are returned as ``LastingCredentials``.
+        """
         found = await super().get_credentials()
         temporary = isinstance(found, AioRefreshableCredentials)
         if temporary and not isinstance(found, LastingCredentials):

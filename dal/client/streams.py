@@ -30,7 +30,7 @@ arguments are the operation's arguments."""
 
 
 def latest_stream(table: Mapping[str, Any]) -> str | None:
-    """Return the ARN of the table's stream; None if it is off.
+    """Return the ARN of the table's stream; None if the stream is off.
 
     ``table`` is DescribeTable's ``Table``.
     """
@@ -115,7 +115,7 @@ class Streams:
     def now(self) -> datetime:
         """Return the current time of the service's clock, to the second.
 
-        It is computed from the date in the service's latest response.
+        It is this machine's time, corrected by the date in the service's latest response.
         """
         return datetime.now(UTC) + self._ahead
 

@@ -1,7 +1,7 @@
 """The client of one table: reads by key, Queries, Scans, and conditional writes.
 
-After throttling, a lost response or a transaction conflict, a request is retried until its
-deadline. Items are maps from attribute names to AttributeValues.
+After throttling, a lost response, a transaction conflict or expired credentials, a request is
+retried until its deadline. Items are maps from attribute names to AttributeValues.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from dal.table.items import Action, Item, key_of
 logger = logging.getLogger(__name__)
 
 _CAPACITY = {"ReturnConsumedCapacity": "TOTAL"}
-"""Asks DynamoDB to report the consumed capacity. A response with a capacity is from DynamoDB, and
-not an empty object from a proxy."""
+"""Asks DynamoDB to report the consumed capacity. A response that reports a capacity comes from
+DynamoDB: a proxy may respond with an empty object instead."""
 
 # The maximum numbers of keys in BatchGetItem, and of items in BatchWriteItem:
 # https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ServiceQuotas.html
@@ -38,15 +38,15 @@ _GET_BATCH = 100
 _WRITE_BATCH = 25
 
 _IDEMPOTENT: Mapping[str, str] = {"Put": "put_item", "Delete": "delete_item"}
-"""The actions that can safely be repeated. Maps each to the operation that executes it without a
-transaction."""
+"""The actions that can safely be repeated. Maps each action to the operation that executes the
+action without a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableAddress:
     """A table's name and endpoint.
 
-    Without ``endpoint_url``, the AWS settings determine Amazon's endpoint.
+    If ``endpoint_url`` is None, the AWS settings determine the endpoint.
     """
 
     table: str = "marginalia"
@@ -57,7 +57,11 @@ class TableAddress:
 
 @asynccontextmanager
 async def connect(address: TableAddress) -> AsyncIterator["Table"]:
-    """Open a client of the table. Its connections close at the end of the ``with`` block."""
+    """Open a client of the table.
+
+    At the end of the ``with`` block, wait for unfinished writes, then close the client's
+    connections.
+    """
     async with AsyncExitStack() as stack:
         sdk: Sdk
         if address.embedded and address.endpoint_url is not None:
@@ -96,8 +100,9 @@ class Table:
         self.unfinished: set[Callable[[], Awaitable[None]]] = set()
         """Functions that ``drain`` awaits before the client closes."""
         self.writes = 0
-        """The number of successful write requests. The number increases before a write is
-        acknowledged. So if a read began at a lower number, its rows may lack that write."""
+        """The number of successful write requests. The number increases before the caller learns
+        that its write succeeded. So if the number has increased since a read began, the read's rows
+        may lack a write."""
         self.damage: errors.StoreDamagedError | None = None
         """The first error that reported a damaged data file. It is kept because the file stays
         damaged."""
@@ -117,7 +122,10 @@ class Table:
         return _rows(await self.call("query", **query_arguments(request)))
 
     async def count(self, request: QueryRequest, spend: Spend) -> int:
-        """Return how many rows ``request`` selects, up to its limit, without returning the rows."""
+        """Return how many rows ``request`` selects, but at most its limit.
+
+        No rows are transferred. ``spend`` receives the capacity of each response.
+        """
         arguments = query_arguments(request) | {"Select": "COUNT"}
         counted: int = 0
         while True:
@@ -130,7 +138,10 @@ class Table:
             arguments |= {"ExclusiveStartKey": last_key, "Limit": request.limit - counted}
 
     async def scan(self, segment: int, segments: int, start: Item | None) -> QueryResponse:
-        """Return up to 1 MB of a scan segment, after the key ``start``, read consistently."""
+        """Return up to 1 MB of a scan segment, read consistently.
+
+        The page begins after the key ``start``, or at the segment's beginning if ``start`` is None.
+        """
         after = {} if start is None else {"ExclusiveStartKey": start}
         response = await self.call(
             "scan",
@@ -143,7 +154,7 @@ class Table:
         return _rows(response)
 
     async def get(self, key: Item) -> Item | None:
-        """Return the item with a primary key, read consistently."""
+        """Return the item with a primary key; None if it does not exist. The read is consistent."""
         response = await self.call("get_item", Key=key, ConsistentRead=True, **_CAPACITY)
         return response.get("Item")
 
@@ -171,17 +182,18 @@ class Table:
     async def write(self, actions: Sequence[Action]) -> None:
         """Execute all ``actions`` in one transaction, or none of them.
 
-        A single Put or Delete is sent without a transaction, at half the cost. Raises
-        ConditionFailedError with the indexes of the actions whose conditions failed,
-        StoreUnavailableError if the outcome is unknown, and NoTransactionsError if the endpoint
-        does not support transactions.
+        A single Put or Delete is sent without a transaction, at half the cost. Raises DalError, in
+        particular ConditionFailedError with the indexes of the actions whose conditions failed,
+        StoreUnavailableError if the write was not sent or its outcome is unknown, and
+        NoTransactionsError if the endpoint does not support transactions.
 
         After a lost response, this method sends the write again. The condition of the second
         attempt can then fail because the first attempt succeeded. A request token does not always
         prevent this: a single write has no token, and the embedded engine loses all tokens when it
         is killed. So after a lost response and a failed condition, this method reads the items. If
-        they are as the write leaves them, the write has succeeded. Otherwise the outcome is
-        unknown, because later writes may have changed the items.
+        they are as the write leaves them, the write has succeeded. Otherwise this method raises
+        StoreUnavailableError: the outcome is unknown, because later writes may have changed the
+        items.
         """
         named = [
             {kind: {"TableName": self.name, **action} for kind, action in entry.items()}
@@ -246,7 +258,10 @@ class Table:
         await self.call("update_item", **update, **_CAPACITY)
 
     async def put_many(self, items: Sequence[Item]) -> None:
-        """Put items with distinct keys, without conditions, in up to four requests at a time."""
+        """Put items with distinct keys, and replace existing items.
+
+        Send up to four requests at a time.
+        """
         gate = asyncio.Semaphore(4)
 
         async def put(batch: Sequence[Item]) -> None:
@@ -282,7 +297,7 @@ class Table:
         return self._gate.circuit_open
 
     async def drain(self) -> None:
-        """Finish the work in ``unfinished``, and wait for the responses to writes in progress."""
+        """Await the functions in ``unfinished``, then the responses to the writes in progress."""
         try:
             for finish in list(self.unfinished):
                 await finish()
@@ -322,8 +337,8 @@ def _capacity(response: dict[str, Any]) -> float:
 @asynccontextmanager
 async def connect_streams(address: TableAddress) -> AsyncIterator[Streams]:
     """Open a client of DynamoDB Streams, with the deadlines, retries and errors of ``Table``."""
-    # botocore's validation rejects the embedded engine's shard ids and sequence numbers as too
-    # short.
+    # botocore's validation is off, because it rejects the embedded engine's shard ids and sequence
+    # numbers as too short.
     async with _open_sdk(
         "dynamodbstreams",
         address.endpoint_url,

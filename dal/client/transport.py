@@ -1,8 +1,8 @@
-"""Defines how clients send operations to DynamoDB, also to the embedded engine.
+"""The interfaces through which a ``Table`` sends operations, and the SDK of the embedded engine.
 
 A ``Table`` sends its operations through a ``Service``: the wire (a fast HTTP client, see
-``dal.client.wire``) or the AWS SDK. The wire gets region, credentials and certificates from an
-``Sdk``.
+``dal.client.wire``) or the AWS SDK. The wire gets the region, credentials and certificates from the
+SDK.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Sdk(Service, Protocol):
     """The file with the trusted certificate authorities; None means the system's authorities."""
 
     async def credentials(self) -> Credentials:
-        """Return the credentials that sign requests now."""
+        """Return the current credentials, which sign requests."""
 
 
 EMBEDDED_REGION = "local"

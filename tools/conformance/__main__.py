@@ -72,13 +72,13 @@ def conformance(
 ) -> None:
     """Check a connection of any GraphQL server against Relay's specifications.
 
-    The command first reads the whole list, page by page. Then it checks the
-    types, the order, pageInfo, the cursors, invalid page sizes and cursors, node and nodes, and
-    pages by the arguments first, after, last and before. With --insert and --delete it also reads
-    pages during writes.
-    A failed check shows its request and a link to the paragraph of the specification.
+    The command first reads the whole list, page by page. Then it checks the types, the order,
+    pageInfo, the cursors, invalid page sizes and cursors, node and nodes, and pages by the
+    arguments first, after, last and before. With --insert and --delete it also reads pages during
+    writes. For a failed check, the command prints the request and a link to the paragraph of the
+    specification.
 
-    Exit code 1: a 'must' of the specification fails.
+    Exit code 1: a check of the level 'must' fails.
     """
     headers = dict(_header(one) for one in header or [])
     if connection is None:
@@ -94,7 +94,8 @@ def conformance(
             for check in CHECKS:
                 found.append(await outcome_of(session, check))
                 show(console, found[-1])
-            # Other clients may have changed the list, if a check without writes failed.
+            # If a check failed although the checks write nothing, other clients may have changed
+            # the list.
             unclear = session.writer is None and any(outcome.findings for outcome in found)
             if unclear and session.fault is None and await session.changed():
                 console.print(CHANGED)

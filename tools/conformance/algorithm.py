@@ -27,7 +27,7 @@ class Ask:
         return {name: value for name, value in given.items() if value is not None}
 
     def between_cursors(self, length: int) -> range:
-        """Return the positions that ApplyCursorsToEdges keeps."""
+        """Return the positions that the specification's function ApplyCursorsToEdges returns."""
         low = 0 if self.after is None else self.after + 1
         high = length if self.before is None else self.before
         return range(low, max(low, high))
@@ -70,7 +70,8 @@ def _flag(around: bool, size: int | None, left: int, *, unclear: bool) -> Flag: 
     ``around`` is whether the list has rows beyond the page, in the flag's direction. ``size`` is
     ``first`` or ``last``, and ``left`` the number of rows between the cursors. Without a size, the
     client does not page in this direction. Then the server may return false even if there are
-    further rows, but it must not return true if there are none.
+    further rows, but must not return true if there are none. If ``unclear``, the prose and the
+    algorithm disagree on the exact value.
     """
     if size is None:
         return Flag(frozenset({False, around}), None if unclear else around)

@@ -55,7 +55,10 @@ Run = Callable[[Any], AsyncGenerator[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule of the specification. ``run`` yields a finding for each violation."""
+    """A check of one rule.
+
+    ``sentence`` states the rule. ``run`` yields a finding for each violation.
+    """
 
     name: str
     level: Level
@@ -68,7 +71,7 @@ class Check:
 def check(level: Level, paragraph: str, *needs: Need) -> Callable[[Run], Check]:
     """Return a decorator that makes a check of a function.
 
-    The check's name is the function's name with hyphens. Its rule is the function's docstring.
+    The check's name is the function's name with hyphens. The check's sentence is its docstring.
     """
 
     def made(run: Run) -> Check:

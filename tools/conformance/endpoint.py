@@ -15,7 +15,7 @@ BUSY = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE
 PATIENCE = 6
 """Maximum attempts of a request to a busy server."""
 LONGEST_PAUSE = 30.0
-"""Maximum seconds between two attempts."""
+"""Maximum seconds between two attempts, also if ``Retry-After`` is longer."""
 
 SHOWN = 500
 """Maximum characters of a response that is not GraphQL, in an error message."""
@@ -85,7 +85,10 @@ class Endpoint:
         await self._client.aclose()
 
     async def ask(self, document: str, variables: Mapping[str, Any] | None = None) -> Answer:
-        """Return the response. While the server is busy, retry after its ``Retry-After``."""
+        """Return the response.
+
+        While the server is busy, retry after its ``Retry-After``, or a second.
+        """
         request = Request(document, variables or {})
         for _ in range(PATIENCE):
             response = await self._post(request)

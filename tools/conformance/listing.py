@@ -27,7 +27,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a response, or its errors. ``info`` is empty without a ``pageInfo``."""
+    """One page, or the response's errors. ``info`` is empty if the response has no ``pageInfo``."""
 
     request: Request
     edges: tuple[Edge, ...]
@@ -53,7 +53,7 @@ Between = Callable[[int], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Reads one connection. A list with more than ``most`` rows is refused."""
+    """Reads one connection. ``walk`` refuses a list with more than ``most`` rows."""
 
     endpoint: Endpoint
     target: Target
@@ -105,7 +105,7 @@ class Listing:
         return f"{query} {self.target.selecting(given, self.shape.selection())}"
 
     def _type(self, name: str) -> str:
-        """Return an argument's type, without ``!`` if the argument has a default."""
+        """Return an argument's type as text, without ``!`` if the argument has a default."""
         argument = self.shape.field.args[name]
         return str(argument.type if argument.default is None else get_nullable_type(argument.type))
 
@@ -131,7 +131,9 @@ class Listing:
                 raise FailedError("An empty page reports a further page.", page.request)
             cursor = page.edges[end].cursor
             if cursor is None:
-                raise FailedError("The edge at the page's end has no cursor.", page.request)
+                raise FailedError(
+                    "The edge from which the next page would continue has no cursor.", page.request
+                )
             if cursor in seen:
                 raise FailedError(
                     "The walk does not end: the page ends at the cursor of an earlier page.",

@@ -1,7 +1,7 @@
 """A pytest plugin that makes a test of each check.
 
-A test with the argument ``relay_check`` runs once for each check, and passes the check to
-``conforms`` together with a session.
+A test with the argument ``relay_check`` runs once for each check. The test passes the check and a
+session to ``conforms``.
 """
 
 import pytest

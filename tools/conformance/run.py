@@ -56,7 +56,10 @@ async def outcome_of(session: Session, check: Check) -> Outcome:
 
 
 def show(console: Console, outcome: Outcome) -> None:
-    """Print one check: one line if it passed, otherwise also its findings and the link."""
+    """Print a check on one line.
+
+    If it failed, also print its findings, their requests and the link.
+    """
     check = outcome.check
     if outcome.skipped:
         mark = "[dim]-[/]"

@@ -1,4 +1,4 @@
-"""A session with one connection: its schema, the whole list, and the positions to test."""
+"""A session checks one connection: it has the schema, the whole list, and the positions to test."""
 
 import random
 from collections.abc import AsyncIterator, Sequence
@@ -33,7 +33,7 @@ class Session:
     fault: Finding | None = None
     """The reason why the whole list could not be read."""
     lacks: Sequence[Need] = ()
-    """The requirements of checks that this connection does not fulfil."""
+    """The requirements of checks that the connection or the options do not fulfil."""
     _pages: dict[Ask, Page] = field(default_factory=dict)
     """A cache of some dozens of pages, because many checks request the same pages."""
 
@@ -49,7 +49,7 @@ class Session:
 
     @property
     def places(self) -> list[int]:
-        """Positions to test: the list's ends, around a page's end, and some in between."""
+        """Positions to test: the list's ends and middle, the first page's end, and random ones."""
         length = len(self.rows)
         chosen = {0, 1, self.page_size - 1, self.page_size, length // 2, length - 2, length - 1}
         dice = random.Random(length)  # noqa: S311 - the same places for the same list
@@ -58,12 +58,15 @@ class Session:
 
     @property
     def directions(self) -> list[tuple[str, str]]:
-        """The names of size and cursor for each direction that the field supports."""
+        """The names of the size and cursor arguments for each direction that the field supports."""
         forward = [("first", "after")] * self.shape.forward
         return forward + [("last", "before")] * self.shape.backward
 
     async def ask(self, ask: Ask) -> Page:
-        """Return a page of the list; each page is requested once."""
+        """Return a page of the list.
+
+        Each page is requested once, and then cached until ``renew``.
+        """
         if ask not in self._pages:
             self._pages[ask] = await self.listing.page(**ask.arguments(self.rows))
         return self._pages[ask]
@@ -95,7 +98,10 @@ async def open_session(
     page_size: int = PAGE_SIZE,
     most: int = MOST,
 ) -> AsyncIterator[Session]:
-    """Read the schema and the list; at the end delete the rows that the checks inserted."""
+    """Read the schema and the list. At the end, delete the rows that the checks inserted.
+
+    Raise ConformanceError if no check can run. Without ``delete``, the inserted rows stay.
+    """
     target = parse_target(connection)
     deletion = None if delete is None else parse_mutation("--delete", delete)
     if insert is None and deletion is not None:

@@ -74,7 +74,7 @@ class Shape:
         return {"last", "before"} <= self.field.args.keys()
 
     def selection(self) -> str:
-        """Return the selection set of a page.
+        """Return the selection set of a page: ``edges``, and the fields of ``pageInfo`` that exist.
 
         Each row is selected by its id, or by its plain fields if it has no id.
         """
@@ -107,7 +107,10 @@ async def read_schema(endpoint: Endpoint) -> GraphQLSchema:
 
 
 def suggestions(schema: GraphQLSchema) -> list[str]:
-    """Return paths of connections, the shortest first, with ``…`` for required arguments."""
+    """Return up to SUGGESTED paths to connections, the shortest first.
+
+    ``…`` is a value to fill in.
+    """
     found: list[str] = []
     level: list[tuple[str, Any]] = [("", schema.query_type)]
     for _ in range(DEEPEST):

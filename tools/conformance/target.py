@@ -1,4 +1,4 @@
-"""``--connection`` as steps: a path of fields, or a query whose only leaf is the connection.
+"""Parses ``--connection``: a path of fields, or a query whose only leaf is the connection.
 
 ``product(productId: "42").comments(rating: 5)`` and ``{ product(productId: "42") { comments(rating:
 5) } }`` are equivalent. A type in brackets narrows an interface:
@@ -55,7 +55,7 @@ class Target:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The keys of the connection in a response."""
+        """The keys that lead to the connection in a response."""
         fields = (step for step in self.steps if isinstance(step, FieldNode))
         return tuple((step.alias or step.name).value for step in fields)
 
@@ -68,7 +68,10 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """Return the target of ``text``. Raise ConformanceError if ``text`` is not one connection."""
+    """Return the target of ``text``.
+
+    Raise ConformanceError if ``text`` does not select one field.
+    """
     stripped = text.strip()
     document = stripped if stripped.startswith(("{", "query")) else _document(stripped)
     try:

@@ -32,7 +32,7 @@ class Mutation:
 
 
 def parse_mutation(option: str, text: str) -> Mutation:
-    """Return the mutation of an option; raise ConformanceError if it is not one."""
+    """Return the mutation of an option; raise ConformanceError if ``text`` is not a mutation."""
     try:
         operation = parse(text).definitions[0]
     except GraphQLSyntaxError as error:
@@ -48,10 +48,10 @@ def parse_mutation(option: str, text: str) -> Mutation:
 
 @dataclass(slots=True)
 class Writer:
-    """Inserts rows, and deletes its own rows only. ``rows`` are the inserted rows that still exist.
+    """Inserts rows, and deletes only these rows. ``rows`` are the inserted rows that still exist.
 
     Each insert gives every variable a new value: a number for an Int or a Float, otherwise a text.
-    A variable of ``delete`` takes the value of the same name in the response of the insert.
+    Each variable of the deletion takes the value with its name in the response to the insert.
     """
 
     endpoint: Endpoint
@@ -61,7 +61,7 @@ class Writer:
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     async def insert(self) -> dict[str, Any]:
-        """Insert one row; return the variables that delete it."""
+        """Insert one row; return the variables with which ``delete`` deletes the row."""
         values = {
             name: next(self._numbers) if kind in NUMBERS else f"conformance-{uuid.uuid4().hex}"
             for name, kind in self.insert_document.variables.items()

@@ -11,9 +11,9 @@ from tools.conformance.session import Session
 
 @check(Level.MUST, "connections.htm#HasNextPage()", Need.ROWS)
 async def has_next(session: Session) -> AsyncGenerator[Finding]:
-    """With first, hasNextPage is true exactly if rows follow.
+    """With first, hasNextPage is true if rows follow the page, and false otherwise.
 
-    Without first, hasNextPage is false if no rows follow.
+    Without first, hasNextPage is false if no rows follow the page.
     """
     async for page, rules in _pages(session):
         rule = rules["hasNextPage"]
@@ -23,9 +23,9 @@ async def has_next(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#HasPreviousPage()", Need.ROWS)
 async def has_previous(session: Session) -> AsyncGenerator[Finding]:
-    """With last, hasPreviousPage is true exactly if rows precede.
+    """With last, hasPreviousPage is true if rows precede the page, and false otherwise.
 
-    Without last, hasPreviousPage is false if no rows precede.
+    Without last, hasPreviousPage is false if no rows precede the page.
     """
     async for page, rules in _pages(session):
         rule = rules["hasPreviousPage"]
@@ -35,7 +35,7 @@ async def has_previous(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#HasPreviousPage()", Need.ROWS)
 async def exact_flags(session: Session) -> AsyncGenerator[Finding]:
-    """Both flags are exact in both directions, although the specification also allows false."""
+    """Both flags are exact in both directions, also where the specification allows either value."""
     async for page, rules in _pages(session):
         for name, rule in rules.items():
             got = page.info.get(name)
@@ -52,7 +52,9 @@ async def page_cursors(session: Session) -> AsyncGenerator[Finding]:
             edge = page.edges[place]
             if page.info.get(name) != edge.cursor:
                 got = str(page.info.get(name))
-                sentence = f"{name} is not the edge's cursor."
+                sentence = (
+                    f"{name} is not the cursor of the page's {'last' if place else 'first'} edge."
+                )
                 yield Finding(sentence, page.request, expected=str(edge.cursor), got=got)
 
 

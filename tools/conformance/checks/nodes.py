@@ -16,23 +16,23 @@ _NODE = "query ($id: ID!) { node(id: $id) { __typename id } }"
 
 @check(Level.SHOULD, "objectidentification.htm#sec-Node-root-field", Need.ROWS, Need.IDS)
 async def node_refetch(session: Session) -> AsyncGenerator[Finding]:
-    """The field node refetches each row by its id."""
+    """The field node returns a row of the list by the row's id."""
     for place in session.places:
         row = json.loads(session.rows[place].key)
         answer = await session.listing.endpoint.ask(_NODE, {"id": row["id"]})
         if answer.at(("node",)) != row:
-            yield _other("node returns another object.", row, answer, "node")
+            yield _other("node does not return the row with this id.", row, answer, "node")
 
 
 @check(Level.MUST, "objectidentification.htm#sec-Field-stability", Need.ROWS, Need.IDS)
 async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
-    """In one request, a row of the list and node with its id have equal values in every field."""
+    """If one request reads a row in the list and by node, both have equal values in every field."""
     first = json.loads(session.rows[0].key)
     typename, target = first["__typename"], session.listing.target
     plain = " ".join(plain_fields(session.shape.schema.type_map.get(typename)))
     fields = f"{{ __typename id ... on {typename} {{ {plain} }} }}"
-    # Without the argument first, the last page must contain the first row. If the list is longer
-    # than a page, this check finds nothing.
+    # If the field does not take the argument first, the last page must contain the first row. If
+    # the list is longer than a page, this page does not contain the row, and the check passes.
     name, size = ("first", 1) if session.shape.forward else ("last", len(session.rows))
     rows = target.selecting(f"{name}: $size", f"{{ edges {{ node {fields} }} }}")
     refetched = f"refetched: node(id: $id) {fields}"
@@ -43,7 +43,9 @@ async def node_equals_row(session: Session) -> AsyncGenerator[Finding]:
     nodes = [edge["node"] for edge in answer.at((*target.path, "edges")) or []]
     row = next((node for node in nodes if node["id"] == first["id"]), None)
     if row is not None and answer.at(("refetched",)) != row:
-        yield _other("node returns other values.", row, answer, "refetched")
+        yield _other(
+            "node returns other values than the same row of the list.", row, answer, "refetched"
+        )
 
 
 @check(Level.SHOULD, "objectidentification.htm#sec-Node-root-field", Need.IDS)
@@ -51,7 +53,7 @@ async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
     """The field node is null for an unknown id."""
     answer = await session.listing.endpoint.ask(_NODE, {"id": NO_ID})
     if answer.data is None or answer.data.get("node") is not None:
-        yield _other("node is not null.", None, answer, "node")
+        yield _other("node is not null for an unknown id.", None, answer, "node")
 
 
 @check(
@@ -61,7 +63,7 @@ async def node_unknown(session: Session) -> AsyncGenerator[Finding]:
     Need.NODES,
 )
 async def nodes_in_order(session: Session) -> AsyncGenerator[Finding]:
-    """The field nodes returns an item for each id in the same order, null for an unknown id."""
+    """The field nodes returns an item for each id, in the same order; null for an unknown id."""
     rows = [json.loads(session.rows[place].key) for place in session.places]
     ids: list[str] = list(dict.fromkeys(row["id"] for row in rows if row))[:4]
     field = session.shape.schema.query_type
@@ -72,7 +74,12 @@ async def nodes_in_order(session: Session) -> AsyncGenerator[Finding]:
         got = [node and node.get("id") for node in answer.at(("nodes",)) or ()]
         expected = [None if one == NO_ID else one for one in asked]
         if got != expected:
-            yield _other("nodes returns other items.", expected, answer, "nodes")
+            yield _other(
+                "nodes does not return one item for each id, in the order of the ids.",
+                expected,
+                answer,
+                "nodes",
+            )
 
 
 def _other(sentence: str, expected: Any, answer: Answer, key: str) -> Finding:

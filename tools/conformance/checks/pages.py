@@ -11,7 +11,7 @@ from tools.conformance.listing import Page
 from tools.conformance.session import Session
 
 FEW = 3
-"""Rows of a compared page."""
+"""Number of rows per page in most checks."""
 
 
 @check(
@@ -21,14 +21,14 @@ FEW = 3
     Need.FORWARD,
 )
 async def forward_walk(session: Session) -> AsyncGenerator[Finding]:
-    """Following endCursor with first and after returns the whole list, with pages of any size."""
+    """Paging by first and after returns the whole list, in pages of two sizes."""
     async for finding in _walk(session, backward=False):
         yield finding
 
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.READABLE, Need.BACKWARD)
 async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
-    """Following startCursor with last and before returns the same list in the same order."""
+    """Paging by last and before returns the same list in the same order, in pages of two sizes."""
     async for finding in _walk(session, backward=True):
         yield finding
 
@@ -36,8 +36,8 @@ async def backward_walk(session: Session) -> AsyncGenerator[Finding]:
 async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     """Page through the list with two page sizes, and compare the rows.
 
-    If the session could not read the list in one direction, report this for the check of that
-    direction, and only page through the list for the check of the other.
+    If the session could not read the list, the check of the direction in which it read reports the
+    session's fault. The other check then only pages through the list, with nothing to compare.
     """
     if session.fault is not None:
         if backward != session.shape.forward:
@@ -49,7 +49,7 @@ async def _walk(session: Session, *, backward: bool) -> AsyncGenerator[Finding]:
     for size in (session.page_size, smaller):
         walked = await session.listing.walk(size, backward=backward)
         named = "last" if backward else "first"
-        where = f"Pages of {named}: {size} return another list"
+        where = f"The pages with {named}: {size} differ from the list"
         request = session.listing.request(**{named: size})
         for finding in difference(session.keys, [edge.key for edge in walked], where, request):
             yield finding
@@ -98,7 +98,7 @@ async def between_cursors(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#EdgesToReturn()", Need.FORWARD, Need.BACKWARD, Need.ROWS)
 async def first_and_last(session: Session) -> AsyncGenerator[Finding]:
-    """With first and last together, the server follows the algorithm or refuses the request."""
+    """With first and last together, the server follows EdgesToReturn or refuses the request."""
     for ask in (Ask(first=3, last=2), Ask(first=2, last=3)):
         page = await session.listing.attempt(**ask.arguments(session.rows))
         if not page.refused:
@@ -108,7 +108,7 @@ async def first_and_last(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#EdgesToReturn()", Need.ROWS)
 async def null_arguments(session: Session) -> AsyncGenerator[Finding]:
-    """A null argument counts as not given, because Relay always sends all four arguments."""
+    """An argument that is null counts as not given, because Relay sends all four arguments."""
     size = "first" if session.shape.forward else "last"
     taken = [name for direction in session.directions for name in direction]
     page = await session.listing.page(**dict.fromkeys(taken) | {size: FEW})
@@ -124,19 +124,25 @@ def asks(session: Session) -> list[Ask]:
 
 
 def _forward(session: Session) -> list[Ask]:
-    """Return pages from the start and after rows. One ends exactly at the list's end."""
+    """Return pages from the list's start, and after some rows. One page ends at the list's end."""
     after = [Ask(first=FEW, after=place) for place in session.places]
     return [Ask(first=FEW), *after, Ask(first=2, after=len(session.rows) - 3)]
 
 
 def _backward(session: Session) -> list[Ask]:
-    """Return pages from the end and before rows. One begins exactly at the list's start."""
+    """Return pages from the list's end, and before some rows.
+
+    One page begins at the list's start.
+    """
     before = [Ask(last=FEW, before=place) for place in session.places]
     return [Ask(last=FEW), *before, Ask(last=2, before=2)]
 
 
 def _between(session: Session) -> list[Ask]:
-    """Return pages between two rows that are distant, near, or adjacent."""
+    """Return pages between two distant, near or adjacent rows.
+
+    Two more pages have a size and only the opposite direction's cursor.
+    """
     end = len(session.rows) - 1
     pairs = ((0, end), (0, end // 2), (end // 2, end), (0, 1))
     between = [
@@ -150,7 +156,10 @@ def _between(session: Session) -> list[Ask]:
 def difference(
     expected: Sequence[str], got: Sequence[str], where: str, request: Request
 ) -> Iterator[Finding]:
-    """Yield the differences between two lists of rows. ``request`` is the first of the walk."""
+    """Yield the differences between two lists of rows.
+
+    ``request`` is the first request of the walk.
+    """
     if list(expected) == list(got):
         return
     extra, missing = Counter(got) - Counter(expected), Counter(expected) - Counter(got)

@@ -34,7 +34,7 @@ async def negative_size(session: Session) -> AsyncGenerator[Finding]:
 async def huge_size(session: Session) -> AsyncGenerator[Finding]:
     """A size larger than the list returns the whole list.
 
-    A server with a limit refuses the size or reports a further page.
+    A server with a limit may refuse the size, or return fewer rows and report a further page.
     """
     for name, _ in session.directions:
         page = await session.listing.attempt(**{name: HUGE})
@@ -44,7 +44,7 @@ async def huge_size(session: Session) -> AsyncGenerator[Finding]:
         expected = keys[:count] if name == "first" else keys[len(keys) - count :]
         more = page.info.get("hasNextPage" if name == "first" else "hasPreviousPage")
         if page.keys != expected:
-            yield Finding(f"{name}: {HUGE} returns other rows than the list has.", page.request)
+            yield Finding(f"{name}: {HUGE} does not return the list's {name} rows.", page.request)
         elif count < len(keys) and not more:
             yield Finding(
                 f"{name}: {HUGE} returns {count} of {len(keys)} rows and reports no further page.",
@@ -57,14 +57,16 @@ async def no_size(session: Session) -> AsyncGenerator[Finding]:
     """A page without a size starts at the list's first row, or is refused."""
     page = await session.listing.attempt()
     if not page.refused and page.keys != session.keys[: len(page.edges)]:
-        yield Finding("The page is not the beginning of the list.", page.request)
+        yield Finding(
+            "The page without a size does not begin at the list's first row.", page.request
+        )
 
 
 @check(Level.MUST, "connections.htm#ApplyCursorsToEdges()", Need.ROWS)
 async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
     """An invalid cursor is refused, or ignored as in the algorithm.
 
-    An empty page would look like the end of the list.
+    The page must not be empty, because an empty page would look like the end of the list.
     """
     async for name, page in _bad_cursors(session):
         end, ignored = "first", session.keys[:FEW]
@@ -81,7 +83,7 @@ async def bad_cursor(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#ApplyCursorsToEdges()", Need.ROWS)
 async def bad_cursor_refused(session: Session) -> AsyncGenerator[Finding]:
-    """An invalid cursor is refused. If it is ignored, the client sees the same rows again."""
+    """An invalid cursor is refused. If it were ignored, a client would read the same rows again."""
     async for name, page in _bad_cursors(session):
         if not page.refused:
             yield Finding(f"{name}: {NO_CURSOR} is not refused.", page.request, "an error")

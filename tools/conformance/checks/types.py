@@ -34,7 +34,7 @@ async def connection_type(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#sec-Connection-Types.Fields")
 async def connection_fields(session: Session) -> AsyncGenerator[Finding]:
-    """A connection has edges, a list, and a non-null pageInfo."""
+    """A connection has the fields edges, which is a list, and pageInfo, which is non-null."""
     type_ = session.shape.connection
     edges, info = field_of(type_, "edges"), field_of(type_, "pageInfo")
     if edges is None or not isinstance(get_nullable_type(edges.type), GraphQLList):
@@ -45,14 +45,14 @@ async def connection_fields(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#sec-Edge-Types.Fields")
 async def edge_fields(session: Session) -> AsyncGenerator[Finding]:
-    """An edge is an object with a node, which is not a list, and a cursor, which is a String."""
+    """An edge has a node that is not a list, and a cursor that is a String or a similar scalar."""
     type_ = session.shape.edge
     if not isinstance(type_, GraphQLObjectType):
         yield Finding(f"The type of edges is {type_ or 'missing'}.", expected="an object type")
         return
     node, cursor = field_of(type_, "node"), field_of(type_, "cursor")
     if node is None or isinstance(get_nullable_type(node.type), GraphQLList):
-        yield _wrong(f"{type_}.node", "anything but a list", node)
+        yield _wrong(f"{type_}.node", "a field that is not a list", node)
     if cursor is None or not _is_text(cursor.type):
         yield _wrong(f"{type_}.cursor", "String or a scalar like it", cursor)
 
@@ -67,7 +67,7 @@ async def cursor_non_null(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#sec-undefined.PageInfo.Fields")
 async def page_info_fields(session: Session) -> AsyncGenerator[Finding]:
-    """PageInfo has two non-null flags, startCursor and endCursor."""
+    """PageInfo has startCursor, endCursor, and the non-null hasNextPage and hasPreviousPage."""
     type_ = session.shape.page_info
     for name in ("hasNextPage", "hasPreviousPage"):
         flag = field_of(type_, name)
@@ -98,7 +98,7 @@ async def pagination_arguments(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#sec-Arguments")
 async def both_directions(session: Session) -> AsyncGenerator[Finding]:
-    """The field takes all four arguments, so that clients page both ways."""
+    """The field takes first, after, last and before, so that clients page in both directions."""
     shape = session.shape
     if shape.forward != shape.backward:
         missing = "last and before" if shape.forward else "first and after"
@@ -114,7 +114,11 @@ async def node_interface(session: Session) -> AsyncGenerator[Finding]:
         return
     fields = [f"{name}: {field.type}" for name, field in node.fields.items()]
     if fields != ["id: ID!"]:
-        yield Finding("Node has other fields.", expected="id: ID!", got=", ".join(fields))
+        yield Finding(
+            "The interface Node does not have exactly one field, id.",
+            expected="id: ID!",
+            got=", ".join(fields),
+        )
 
 
 @check(Level.MUST, "objectidentification.htm#sec-Node-root-field")
@@ -127,7 +131,9 @@ async def node_field(session: Session) -> AsyncGenerator[Finding]:
     arguments = [f"{name}: {argument.type}" for name, argument in field.args.items()]
     if arguments != ["id: ID!"]:
         got = ", ".join(arguments) or "none"
-        yield Finding("node takes other arguments.", expected="id: ID!", got=got)
+        yield Finding(
+            "The field node does not take exactly one argument, id.", expected="id: ID!", got=got
+        )
     if str(get_nullable_type(field.type)) != "Node":
         yield _wrong("node", "Node", field)
 
@@ -141,7 +147,11 @@ async def nodes_field(session: Session) -> AsyncGenerator[Finding]:
     arguments = [str(argument.type) for argument in field.args.values()]
     if arguments != ["[ID!]!"]:
         got = ", ".join(arguments) or "none"
-        yield Finding("nodes takes other arguments.", expected="one [ID!]!", got=got)
+        yield Finding(
+            "The field nodes does not take exactly one argument, a list of ids.",
+            expected="one [ID!]!",
+            got=got,
+        )
     if str(field.type).replace("!", "") != "[Node]":
         yield _wrong("nodes", "[Node]", field)
 
@@ -154,7 +164,7 @@ def _is_text(type_: GraphQLOutputType) -> bool:
 def _wrong(name: str, expected: str, got: GraphQLField | GraphQLArgument | None) -> Finding:
     if got is None:
         return Finding(f"{name} is missing.", expected=expected)
-    return Finding(f"{name} has another type.", expected=expected, got=str(got.type))
+    return Finding(f"{name} has the wrong type.", expected=expected, got=str(got.type))
 
 
 CHECKS = (

@@ -1,7 +1,8 @@
-"""Checks of pages during writes: each row that stays is shown once, in list order.
+"""Checks of pages during writes: each row that exists throughout a walk is shown once, in order.
 
 The specification's algorithm assumes that the list does not change. In these checks, the "edges
-after the cursor" are the edges after the current position of the cursor's own edge.
+after the cursor" are the edges that follow the row of the cursor at the time of the request. If
+this row was deleted, they follow its former position.
 """
 
 import asyncio
@@ -17,9 +18,9 @@ from tools.conformance.session import Session
 from tools.conformance.writing import Writer
 
 BOUNDARIES = 3
-"""Number of page boundaries at which a row is written."""
+"""Number of page boundaries of a walk at which a row is inserted or deleted."""
 PAGES = 6
-"""Minimum number of pages of a walk, if the list is long enough."""
+"""Minimum number of pages in a walk through a list of at least as many rows."""
 WRITERS = 3
 WALKS = 2
 """Walks in each direction during concurrent writes."""
@@ -32,7 +33,7 @@ PAUSE = 0.25
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.INSERT)
 async def inserts_between_pages(session: Session) -> AsyncGenerator[Finding]:
-    """If rows are inserted between two pages, no other row is repeated or missing."""
+    """If rows are inserted between two page requests, no other row is repeated or missing."""
     writer = _writer(session)
 
     async def insert(number: int) -> None:
@@ -48,7 +49,7 @@ async def inserts_between_pages(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.DELETE)
 async def deletes_between_pages(session: Session) -> AsyncGenerator[Finding]:
-    """If rows are deleted between two pages, no other row is repeated or missing."""
+    """If rows are deleted between two page requests, no other row is repeated or missing."""
     writer = _writer(session)
     stayed = await session.read()
     for size, _ in session.directions:
@@ -62,7 +63,7 @@ async def deletes_between_pages(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.ROWS, Need.DELETE)
 async def concurrent_writes(session: Session) -> AsyncGenerator[Finding]:
-    """If clients insert and delete at any time, no other row is repeated or missing."""
+    """If clients insert and delete rows during a walk, no other row is repeated or missing."""
     stayed = await session.read()
     found: list[Finding] = []
     async with _writing(_writer(session)):
@@ -74,7 +75,7 @@ async def concurrent_writes(session: Session) -> AsyncGenerator[Finding]:
 
 @check(Level.SHOULD, "connections.htm#ApplyCursorsToEdges()", Need.ROWS, Need.FORWARD, Need.DELETE)
 async def deleted_cursor(session: Session) -> AsyncGenerator[Finding]:
-    """The cursor of a deleted row still returns the rows that followed the row."""
+    """After a row is deleted, its cursor still returns the rows that followed it."""
     writer = _writer(session)
     known = {edge.key for edge in await session.read()}
     row = await writer.insert()
@@ -86,7 +87,10 @@ async def deleted_cursor(session: Session) -> AsyncGenerator[Finding]:
     page = await session.listing.page(first=FEW, after=now[place].cursor)
     expected = [edge.key for edge in now[place + 1 : place + 1 + FEW]]
     if page.keys != expected:
-        yield Finding("The deleted row's cursor returns other rows.", page.request)
+        yield Finding(
+            "After a row was deleted, its cursor does not return the rows that followed it.",
+            page.request,
+        )
 
 
 async def _delete_one(writer: Writer, rows: list[dict[str, Any]], _: int) -> None:
@@ -97,13 +101,13 @@ async def _delete_one(writer: Writer, rows: list[dict[str, Any]], _: int) -> Non
 async def _walked(
     session: Session, stayed: Sequence[Edge], named: str, between: Between | None = None
 ) -> list[Finding]:
-    """Walk and compare the rows of ``stayed``. Rows written during the walk are ignored."""
+    """Page through the list, and compare its rows with ``stayed``. All other rows are ignored."""
     size = max(1, min(session.page_size, len(stayed) // PAGES))
     walked = await session.listing.walk(size, backward=named == "last", between=between)
     keys = [edge.key for edge in stayed]
     known = set(keys)
     got = [edge.key for edge in walked if edge.key in known]
-    where = f"Pages of {named}: {size} during writes"
+    where = f"The pages with {named}: {size} differ from the list, read during writes"
     return list(difference(keys, got, where, session.listing.request(**{named: size})))
 
 
@@ -122,7 +126,7 @@ async def _await(session: Session, shows: Callable[[list[Edge]], bool], option: 
 
 @asynccontextmanager
 async def _writing(writer: Writer) -> AsyncIterator[None]:
-    """Insert and delete rows with several clients until the block ends."""
+    """Insert and delete rows with WRITERS clients until the ``with`` block ends."""
     ended = asyncio.Event()
 
     async def write() -> None:
