@@ -112,7 +112,14 @@ async def guarded(program: Path, *arguments: str) -> Guard:
     protocol = asyncio.StreamReaderProtocol(output)
     assert process.stderr is not None  # noqa: S101 - piped above
     loop = asyncio.get_running_loop()
-    transport, _ = await loop.connect_read_pipe(lambda: protocol, process.stderr)
+    connecting = asyncio.create_task(loop.connect_read_pipe(lambda: protocol, process.stderr))
+    try:
+        transport, _ = await asyncio.shield(connecting)
+    except asyncio.CancelledError:
+        # Connecting takes one turn of the loop. Without a transport, the guard cannot be ended.
+        transport, _ = await connecting
+        await Guard(process, output, transport).end()
+        raise
     return Guard(process, output, transport)
 
 

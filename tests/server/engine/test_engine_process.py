@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -131,6 +132,26 @@ async def test_the_guard_returns_the_exit_code_of_a_program(
     assert await guard.end() == code
     assert await guard.end() == code, "it may be told twice"
     assert guard.process.returncode is not None
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("turns", range(4))
+def test_a_start_that_is_cancelled_has_ended_its_program(
+    turns: int, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    async def cancelled() -> None:
+        start = asyncio.create_task(guarded(Path("/bin/sleep"), "600"))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        children.extend(psutil.Process().children(recursive=True))
+        start.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await (await start).end()
+
+    children: list[psutil.Process] = []
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(cancelled())
+    assert not any(child.is_running() for child in children)
 
 
 async def test_a_killed_guard_does_not_kill_its_program(tmp_path: Path) -> None:
