@@ -29,7 +29,7 @@ async function page(address, kind, options) {
   return { answer, parsed: document.importNode(parsed.body, true) };
 }
 
-/* Opens a link's form at the end of the link's card. Removes the form that is open in any card. */
+/* Opens a link's form at the end of the link's card. Removes the form that is already open in a card. */
 async function open(link) {
   const card = link.closest(".comment");
   card.setAttribute("aria-busy", "true");
@@ -79,7 +79,7 @@ async function sent(form, kind, submitter) {
     if (refused) return { refused };
     message = parsed.querySelector("main .lead p")?.textContent ?? message;
   } catch (error) {
-    console.info(error); // no connection
+    console.info(error); // there is no connection, so show the form's own message
   }
   return { message };
 }
@@ -121,8 +121,8 @@ async function add(form) {
   expected.setAttribute("aria-busy", "true");
   document.querySelector("#comments > :is(.comment, .empty)").before(expected);
   expected.scrollIntoView({ block: "center" });
-  // Clicks do nothing for a moment. The list has scrolled, and the second press of a double click would
-  // hit another element.
+  // Clicks do nothing until the server responds, and for at least 0.4 seconds. The list has scrolled, and the
+  // second press of a double click would hit another element.
   const main = document.querySelector("main");
   main.inert = true;
   const [outcome] = await Promise.all([sent(form, "product"), new Promise((done) => setTimeout(done, 400))]);
@@ -165,7 +165,8 @@ export function clear(form) {
   }
 }
 
-/* Hides the card, which keeps the form, and shows a copy of the card with the expected change. */
+/* Hides the card, which still contains the form. Shows a copy of the card with the expected change, and
+   returns the copy. */
 function expect(card, form) {
   const copy = card.cloneNode(true);
   copy.querySelector(".in-place").remove();
@@ -190,8 +191,8 @@ function fill(card, form) {
   lit.setAttribute("viewBox", `0 0 ${20 * rating.value} 20`);
 }
 
-/* Shows the card and the notice of the server's response. If the comment has left the list, there is no
-   card. */
+/* Shows the card and the notice of the server's response in place of the expected card. If the comment has
+   left the list, ``fresh`` is empty, and only the notice is shown. */
 function settle(expected, notice, fresh) {
   notice.removeAttribute("id");
   notice.tabIndex = -1;

@@ -48,7 +48,8 @@ function take(event) {
   else announce();
 }
 
-/* Shows the number of new comments, without the visitor's own comments, which the list already shows. */
+/* Shows the number of new comments that the list does not show yet. The visitor's own new comment is already
+   in the list, so it does not count. */
 export function announce() {
   const unseen = [...fresh.values()].filter((one) => !article(one)).length;
   say(unseen ? counted(JSON.parse(list.dataset.many), unseen) : "");
@@ -58,7 +59,8 @@ function article(commentId) {
   return [...document.querySelectorAll("article.comment")].find((one) => one.dataset.comment === commentId);
 }
 
-/* Replaces the shop's reply to a comment, if the page shows the comment. */
+/* Shows a comment's new or changed reply, or removes a deleted reply. Does nothing if the page does not show
+   the comment. */
 function reply(node) {
   const one = article(node.commentId);
   if (!one) return;

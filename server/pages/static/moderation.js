@@ -34,7 +34,7 @@ async function renew() {
     if (!list) location.reload(); // the session has ended, so the server redirects to the sign-in page
     else if (list.outerHTML !== queue().outerHTML) swap(fresh);
   } catch (error) {
-    console.info(error); // without a connection the list stays as it is
+    console.info(error); // there is no connection, so the list stays as it is
   }
 }
 
@@ -83,7 +83,7 @@ try {
     if (row) sessionStorage.setItem("decided", rows().indexOf(row));
   });
 } catch (error) {
-  console.warn(error); // a browser that stores nothing
+  console.warn(error); // the browser stores nothing, so the focus does not move
 }
 
 document.querySelector(".keys").hidden = false;

@@ -32,7 +32,7 @@ export function offerMore() {
     button.ariaBusy = "true";
     try {
       const { answer, parsed } = await fetched(onward.href);
-      if (!pager.isConnected) return; // another list is shown now
+      if (!pager.isConnected) return; // ``show`` in page.js has replaced the list
       const further = parsed.querySelector("#comments .pager");
       if (!answer.ok || !further) throw new Error(`The server answered ${answer.status}.`);
       append([...parsed.querySelectorAll("#comments > .comment")], onward, further, pressed);

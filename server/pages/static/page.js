@@ -25,7 +25,7 @@ addEventListener("pointerdown", ({ button }) => {
   if (!button) released = new Promise((done) => (release = done));
 });
 for (const end of ["pointerup", "pointercancel"]) {
-  addEventListener(end, () => setTimeout(release)); // after its click
+  addEventListener(end, () => setTimeout(release)); // after the event click, which follows pointerup
 }
 
 /* Shows the page at an address. If the visitor requests another page meanwhile, ignores the response. */
@@ -113,7 +113,7 @@ if (filters()) {
     show(link.href, { push: true, landing: "comments-heading" });
   });
   addEventListener("popstate", () => {
-    if (here() !== shown) show(location.href, { push: false }); // not if only the #fragment has changed
+    if (here() !== shown) show(location.href, { push: false }); // they are equal if only the #fragment changed
   });
 }
 
@@ -121,7 +121,7 @@ if (filters()) {
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[data-copy]");
   if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
-  if (!navigator.clipboard) return; // browsers have it only over HTTPS and on localhost
+  if (!navigator.clipboard) return; // without HTTPS, except on localhost: follow the link
   event.preventDefault();
   const phone = matchMedia("(pointer: coarse)").matches && navigator.share;
   if (phone) return void navigator.share({ url: link.href }).catch(() => {});
@@ -171,13 +171,13 @@ function restore(form) {
 try {
   if (writing()) {
     restore(writing());
-    keep(writing()); // what the visitor typed before this script ran
+    keep(writing()); // store what the visitor typed before this script ran
     document.addEventListener("input", ({ target }) => {
       if (target.form?.matches("[data-draft]")) keep(target.form);
     });
   }
 } catch (error) {
-  console.warn(error); // a browser that stores nothing keeps no drafts
+  console.warn(error); // the browser stores nothing, so it keeps no drafts
 }
 
 document.querySelector(".errors")?.focus();

@@ -14,7 +14,7 @@ export function addSavings() {
     line.textContent = filled(line.dataset.text, { ours, theirs, saved: theirs - ours });
     line.hidden = false;
   } catch (error) {
-    console.info(error); // a browser that stores nothing
+    console.info(error); // the browser stores nothing, so the line stays hidden
   }
 }
 

@@ -2,9 +2,9 @@
 
    Attributes: product, size (number of comments on a page, 1 to 20; default: 5), rating and language
    (values to show, separated by spaces), lang (language of the labels; default: the language of the
-   page, else the language of the browser).
+   page, else the language of the browser). If the widget does not have the language, labels are in English.
    Until the comments arrive, and if they cannot be read, the element shows its own content.
-   It neither sets nor sends cookies. Texts are set as text, never as HTML. */
+   The element neither sets nor sends cookies. It inserts comments as text, never as HTML. */
 (() => {
   "use strict";
   const { document: DOCUMENT, messages: MESSAGES } = "WIDGET";
@@ -62,7 +62,8 @@
       if (product) this.shadowRoot.replaceChildren(...this.#parts(product));
     }
 
-    /* Returns the product with one page of comments; null if the request fails or a newer request has begun. */
+    /* Returns the product with one page of comments. Returns null if the request fails, or if a newer request
+       has begun meanwhile. */
     async #page(after) {
       const read = (this.#read += 1);
       const size = Number(this.getAttribute("size")) || 5;
@@ -150,7 +151,7 @@
         ways.prepend(more);
       };
       if (statistics && statistics.average !== null) {
-        const { counts } = words; // browsers have more plural categories than the catalogues
+        const { counts } = words; // has no text for some plural categories of browsers: use ``other`` for these
         const count = counts[new Intl.PluralRules(speaks).select(statistics.total)] ?? counts.other;
         said.append(
           element(
