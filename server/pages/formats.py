@@ -26,7 +26,7 @@ two lines fewer than a text of the maximum size has. So a fold always hides at l
 
 
 def number(value: float) -> str:
-    """Return a number with separators: 1234567 as ``1,234,567``."""
+    """Return a number with the language's separators, such as ``1,234,567``."""
     return _number(value, "#,##0.###", i18n.spoken())
 
 

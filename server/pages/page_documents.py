@@ -88,7 +88,7 @@ def _endpoint(name: str) -> str:
 async def run_document(
     schema: BaseSchema, context: Context, name: str, variables: dict[str, Any]
 ) -> DocumentResult:
-    """Return the result of a document. If it has errors, raise PageFault for the first."""
+    """Return the result of a document. If it has errors, raise PageFault for the first error."""
     started = time.perf_counter()
     text = (DOCUMENTS if context.explain else PLAIN)[name]
     result = await schema.execute(text, variables, context_value=context)

@@ -80,7 +80,7 @@ class PageRequest:
 
     @property
     def here(self) -> str:
-        """The request's path and query, without the site's root and the language.
+        """The request's path and query, without the site's root and the parameter ``lang``.
 
         The path begins with one slash, because ``//host`` is an address of another site.
         """
@@ -92,7 +92,7 @@ class PageRequest:
     async def run(self, name: str, **variables: Any) -> DocumentResult:
         """Return the result of one of the pages' documents, run for this session's user.
 
-        If the result has errors, raise PageFault for the first.
+        If the result has errors, raise PageFault for the first error.
         """
         return await run_document(self.view.schema, self.session.context, name, variables)
 

@@ -193,7 +193,10 @@ def _algorithm(header: str) -> str:
 
 
 def keep(response: Response, request: Request, jwt: str) -> None:
-    """Set the session's cookie. The session ends when the browser is closed or the JWT expires."""
+    """Set the session's cookie.
+
+    The session ends when the visitor signs out or closes the browser, or when the JWT expires.
+    """
     put(response, request, COOKIE, jwt, samesite="strict")
 
 
@@ -236,6 +239,7 @@ def _full_name(request: Request, name: str) -> str:
 
     With the prefix ``__Host-``, browsers accept the cookie from this host only, and not from
     another subdomain (RFC 6265bis, 4.1.3.2). The prefix requires HTTPS and the path ``/``.
+    Otherwise the name has no prefix.
     """
     return f"__Host-{name}" if _is_secure(request) and _path(request) == "/" else name
 

@@ -101,7 +101,10 @@ async def go_to_provider(request: PageRequest) -> Response:
 
 
 async def return_from_provider(request: PageRequest) -> Response:
-    """Sign in a visitor who returns from the issuer, and continue with the page in the cookie."""
+    """Sign in a visitor who returns from the issuer, and open the page that the cookie names.
+
+    If the issuer's response is invalid, show the sign-in page with an error.
+    """
     provider = _provider(request)
     answer = request.http.query_params
     kept = (sessions.kept(request.http, _ATTEMPT) or "").split(".", 3)

@@ -1,5 +1,5 @@
-/* The moderators' page: keyboard shortcuts, and a list that is updated every ten seconds. The page also
-   works without this script. */
+/* The moderators' page: keyboard shortcuts, and a list that is updated every ten seconds while the moderator
+   is not working in it. The page also works without this script. */
 
 import { fetched } from "./fetching.js";
 import { settled, swap } from "./page.js";
