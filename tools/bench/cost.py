@@ -9,8 +9,8 @@
 - *Ideal* is one Query that reads exactly the page's rows. For most of the 31 combinations of
   ratings, the indexes do not allow such a Query.
 
-The command reads two sets of data: the demo's comments, and a product with 70 % of its comments
-rated 5, as is usual in real shops.
+The command reads two sets of data: the demo's comments, and the comments of one product, of which
+70 % have the rating 5, as is usual in real shops.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ def capacity_of(comments: Iterable[Comment], index: Index) -> float:
 
 
 class Foresight:
-    """The comments of several products, in the order of their lists."""
+    """Computes the least cost of a page, from all comments of several products in list order."""
 
     def __init__(self, comments: Iterable[Comment]) -> None:
         self._rows: dict[str, list[Comment]] = {}
@@ -99,7 +99,8 @@ class Foresight:
     def cheapest(self, query: Query, after: str | None, last: str) -> tuple[int, int, float]:
         """Return the Queries, rows and RCU of the cheapest way to read a page.
 
-        The page begins after the position ``after`` and ends with ``last``.
+        The page begins after the position ``after``, or at the list's start if it is None, and ends
+        with the position ``last``.
         """
         (product,) = query.filters["product"]
         positions = self._positions[product]
@@ -224,7 +225,9 @@ def cost(
     *,
     shuffle: Annotated[
         bool,
-        typer.Option("--shuffle", help="Use the filters in a random order, the same each time."),
+        typer.Option(
+            "--shuffle", help="Use the filters in a random order, which is the same in each run."
+        ),
     ] = False,
 ) -> None:
     """Compare the cost of pages by several plans, on a temporary engine.

@@ -113,7 +113,7 @@ def _compiled(
 ) -> set[int]:
     """Return the ids of the field nodes that are compiled for some values of the variables.
 
-    The result is empty if graphql-core executes the operation for some other values.
+    If graphql-core executes the whole operation for some values, the result is empty.
     """
     compiled: set[int] = set()
 

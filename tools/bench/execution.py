@@ -52,7 +52,7 @@ class Answers:
         self._kept: dict[str, dict[str, Any]] = {}
 
     async def call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return the stored response to an equal request; without one, send the request."""
+        """Return the stored response to an equal request. If there is none, send and store it."""
         key = f"{operation} {arguments}"
         if key not in self._kept:
             self._kept[key] = await self._service.call(operation, arguments)

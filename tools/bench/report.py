@@ -39,10 +39,10 @@ def write_report(
     written: Sequence[Section] | None = None,
     file: str = "speed.md",
 ) -> None:
-    """Print tables, and write them between the marks of ``name`` in a file of docs/.
+    """Print tables. If ``write`` is true, also write them between two marks in a file of docs/.
 
-    If ``written`` is given, the file gets these tables, which have fewer figures than the printed
-    ones.
+    The marks contain ``name``. If ``written`` is given, the file gets these tables, which have
+    fewer figures than the printed ones.
     """
     console = Console()
     show(console if console.is_terminal else Console(width=_WIDTH), sections)

@@ -51,11 +51,14 @@ def main() -> None:
     pages = sorted((BUILD / "site").rglob("*.html"))
     foreign = [page.name for page in pages if _FOREIGN.search(page.read_text("utf-8"))]
     if foreign:
-        sys.exit(f"These pages load files of other hosts: {', '.join(foreign)}. Remove the files.")
+        sys.exit(
+            f"These pages load files of other hosts: {', '.join(foreign)}. "
+            "Remove the links to these files."
+        )
 
 
 def stage(into: Path) -> None:
-    """Write what Zensical reads: the pages, their pictures, and the configuration."""
+    """Write the files that Zensical reads: the pages, their pictures, and the configuration."""
     pages = into / "pages"
     shutil.rmtree(pages, ignore_errors=True)
     shutil.copytree(ROOT / "docs", pages)

@@ -67,7 +67,7 @@ def speed(
     rounds: Rounds = 5,
     seconds: Seconds = 3.0,
     requests: Annotated[
-        int, typer.Option(min=1, help="Number of different requests in each load that varies.")
+        int, typer.Option(min=1, help="Number of requests in each of the loads mixed, one and add.")
     ] = 3_000,
     crowd: Annotated[
         int,
@@ -117,7 +117,10 @@ def growth(
     *,
     sizes: Annotated[
         str,
-        typer.Option(help="Comments of each product. A million need 6 GB, and minutes to write."),
+        typer.Option(
+            help="Numbers of comments, with one product for each number. A million comments "
+            "need 6 GB, and minutes to write."
+        ),
     ] = "1000,10000,100000",
     clients: Annotated[
         int, typer.Option(min=1, help="Number of clients that send requests at once.")
@@ -127,7 +130,7 @@ def growth(
     marginalia: Program = None,
     rows_dir: RowsDir = None,
 ) -> None:
-    """Measure pages of products of increasing size, and pages that read more and more key ranges.
+    """Measure pages of products of increasing size, and pages that read 1 to 10 key ranges.
 
     Exit code 1 if an answer was wrong.
     """
@@ -181,7 +184,8 @@ def _run(work: Coroutine[Any, Any, Outcome]) -> Outcome:
         raise CommandError(
             "This kernel has no /proc/PID/schedstat: use a Linux kernel that has it."
         )
-    # A crowd needs as many connections as the system allows.
+    # Raise the limit of open files to the maximum, because each client of a crowd needs a
+    # connection.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     try:

@@ -65,10 +65,10 @@ class Outcome:
     samples: list[Sample] = field(default_factory=list)
     costs: dict[tuple[str, str], Cost] = field(default_factory=dict)
     compared: int = 0
-    """Requests that every server answered with the same content."""
+    """The number of requests to which all servers returned the same content."""
     footprints: list[Footprint] = field(default_factory=list)
     crowds: list[Sample] = field(default_factory=list)
-    """The results of the loads with very many clients."""
+    """The measurements with ``Plan.crowd`` clients."""
     machine: str = ""
     versions: str = ""
     titles: dict[str, str] = field(default_factory=dict)
@@ -104,7 +104,10 @@ async def compare(
 async def crowds(
     plan: Plan, contestants: Sequence[Contestant], outcome: Outcome
 ) -> AsyncIterator[str]:
-    """Measure each server's memory. Then let very many clients request the first page at once."""
+    """For each server, measure the memory. Then let the crowd request the first page at once.
+
+    Yields the title of each step before the step.
+    """
     for one in contestants:
         outcome.footprints.append(Footprint(one.title, one.start, memory_of(one.pid)))
         if plan.crowd and _CROWDED in one.scripts:
@@ -149,7 +152,7 @@ async def _prepare(
 
 
 async def _reported(plan: Plan, one: Contestant, load: Load) -> Costs:
-    """Return the cost of a page from ``extensions.cost``; nothing if the server has none."""
+    """Return the cost of a page from ``extensions.cost``; empty if the server reports no cost."""
     asking = script(one.url, one.dialect, load, token=plan.token, tell_cost=True)
     if asking is None or not one.dialect.tells_cost or isinstance(load.asked[0], HtmlAsked):
         return {}
@@ -166,7 +169,7 @@ async def _reported(plan: Plan, one: Contestant, load: Load) -> Costs:
 
 
 async def _counted(one: Contestant) -> Cost | None:
-    """Return a server's DynamoDB requests and capacity from its ``/cost``, if it has one."""
+    """Return a server's requests and capacity from its ``/cost``; None if it has no ``/cost``."""
     if not one.dialect.counts_cost:
         return None
     return Cost(**orjson.loads((await fetch(one.url, "/cost")).body))

@@ -57,7 +57,7 @@ class CommentsApi:
             case CommentAsked(comment_id):
                 return {"query": _ONE, "variables": {"i": comment_id}}
             case CommentAdded(product) if self.writes:
-                # Each server counts comments in another way, so each writes to its own product.
+                # The servers count comments in different ways, so each writes to its own product.
                 own = {"productId": f"{product}-{self.name}"}
                 added = {name: getattr(asked, name) for name in _GIVEN} | own
                 return {"query": _ADD, "variables": {"input": added}}

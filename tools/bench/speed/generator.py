@@ -182,7 +182,7 @@ class _Client(asyncio.Protocol):
             return
         head = self._parts[:end].lower()
         at = head.find(_LENGTH)
-        if at < 0:  # all servers in this comparison send the header
+        if at < 0:  # an invalid response: all compared servers send the header
             self.leave()
             return
         length = int(head[at + len(_LENGTH) :].split(b"\r\n", 1)[0])

@@ -1,4 +1,4 @@
-"""Growth: how the cost of a page depends on the number of a product's comments, and of key ranges.
+"""Growth: how a page's cost depends on the numbers of its product's comments and key ranges.
 
 An exponent shows how a figure grows with the number of comments. It is 0 if the figure stays the
 same, and 1 if the figure is proportional to the number.
@@ -33,7 +33,7 @@ def grown(sizes: Sequence[int]) -> Iterator[Comment]:
 def size_loads(size: int) -> list[Load]:
     """Return pages of one product: at the start, in the middle, and of three ratings."""
     product = product_of(size)
-    # A cursor may be any position in the list, even a position without a comment.
+    # This position is a valid cursor, although no comment has it.
     middle = f"{format_instant(MIDDLE)}#middle"
     pages: dict[str, Asked] = {
         "first page": PageAsked(product),
@@ -55,7 +55,7 @@ def fan_out_loads(size: int) -> list[Load]:
 
 
 def sections(outcome: Outcome, sizes: Mapping[str, int]) -> list[Section]:
-    """Return a table by sizes with each figure's growth, and one by ranges of keys.
+    """Return a table by sizes with each figure's growth, and a table by key ranges.
 
     ``sizes`` has the number of comments of a load's product, by the load's name.
     """

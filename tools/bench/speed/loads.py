@@ -1,6 +1,6 @@
 """The rows of a measurement, and the loads, which are the requests that clients send.
 
-A load does not depend on the server. Each server's requests are made from it.
+A load does not depend on the server. A dialect makes each server's requests from the load.
 """
 
 import random
@@ -52,10 +52,11 @@ of one rating and of none."""
 
 
 def comments_of(product: str, count: int) -> Iterator[Comment]:
-    """Yield the comments of a product. They are always the same, and not sorted."""
+    """Yield the comments of a product, not sorted. Each call yields the same comments."""
     chance = random.Random(product)  # noqa: S311 - data, not secrets
     for number in range(count):
-        # Do not change the order of random draws: other rows would make figures incomparable.
+        # Do not change the order of random draws: with other rows, new figures could not be
+        # compared with old ones.
         yield Comment(
             comment_id=f"{product}-{number:06}",
             product_id=product,
@@ -84,7 +85,10 @@ def all_comments() -> list[Comment]:
 
 @dataclass(frozen=True, slots=True)
 class PageAsked:
-    """A page of a product's comments, after a position."""
+    """A page of a product's comments.
+
+    It starts after the position ``after``, or at the list's start.
+    """
 
     product: str
     ratings: tuple[int, ...] = ()

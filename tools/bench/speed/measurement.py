@@ -40,7 +40,7 @@ class Script:
     load: Load
     requests: Sequence[bytes]
     digests: list[int] = field(default_factory=list)
-    """Digests of the right bodies; empty if all responses differ."""
+    """Digests of the right bodies; empty for writes, because each response has another id."""
 
     def right(self, number: int, answer: Answer) -> bool:
         """Return whether a response has status 200 and a right body.
@@ -155,7 +155,7 @@ class Sample:
     """The median time of a response, in milliseconds."""
     p99: float
     statuses: Counter[str] = field(default_factory=Counter)
-    """The number of answers by outcome."""
+    """The number of responses by outcome: right, wrong, or the status and code of a refusal."""
 
 
 class _Timed:
@@ -195,7 +195,7 @@ class _Timed:
 async def measure(
     subject: Subject, script: Script, clients: int, seconds: float, part: int
 ) -> Sample:
-    """Send a script's requests for some seconds. ``part`` determines the first request."""
+    """Send a script's requests for some seconds. Each ``part`` begins with another request."""
     server, database = cpu_times(subject.pid), cpu_times(subject.database_pid)
     timed = _Timed(script, seconds, part * _STEP)
     own, began = time.process_time(), time.perf_counter()

@@ -36,7 +36,7 @@ from server.settings import Settings
 
 _SCHEMA = "schema.json"
 _SHOWN_EVERY = 1_000
-"""Number of comments between two messages of progress."""
+"""Number of comments between two updates of the progress bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,10 @@ class Place:
 
 @asynccontextmanager
 async def place(programs: Programs, rows: Rows) -> AsyncIterator[Place]:
-    """Run an engine with the rows in the ``with`` block."""
+    """In the ``with`` block, run an engine that has the rows.
+
+    Raise CommandError if the directory has other rows.
+    """
     with TemporaryDirectory() as directory:
         settings = Settings(data_dir=programs.rows_dir or Path(directory))
         data = DataDirectory(settings.data_dir)

@@ -49,7 +49,7 @@ class Database:
 
 @contextmanager
 def database(comments: Iterable[Comment]) -> Iterator[Database]:
-    """Run PostgreSQL with the comments in the ``with`` block."""
+    """In the ``with`` block, run a PostgreSQL that has the comments."""
     programs, user = _programs(), _user()
     port = free_port()
     with TemporaryDirectory(ignore_cleanup_errors=True) as directory:

@@ -33,10 +33,10 @@ def _family(pid: int) -> list[psutil.Process]:
 
 
 def cpu_times(pid: int) -> Times:
-    """Return the CPU time of each thread of a process and its descendants, by the scheduler."""
+    """Return the CPU time of each thread of a process and its descendants, from ``schedstat``."""
     times: dict[tuple[int, str], int] = {}
     for process in _family(pid):
-        # A process or a thread may end at any time.
+        # A process or a thread may end at any time. Then it is left out.
         with suppress(FileNotFoundError, ProcessLookupError):
             for thread in Path(f"/proc/{process.pid}/task").iterdir():
                 with suppress(FileNotFoundError, ProcessLookupError):
@@ -46,7 +46,7 @@ def cpu_times(pid: int) -> Times:
 
 
 def cpu_between(before: Times, after: Times) -> float:
-    """Return the CPU seconds between two readings, without threads that ended in between."""
+    """Return the CPU seconds between two readings. Threads that ended in between do not count."""
     return sum(time - before.get(thread, 0) for thread, time in after.items()) / 1e9
 
 

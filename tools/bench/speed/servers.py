@@ -1,6 +1,6 @@
 """Starts the servers that are compared, each in the production mode of its documentation.
 
-It also describes the machine and the versions of the programs.
+This module also describes the machine and the versions of the programs.
 """
 
 import asyncio
@@ -76,12 +76,12 @@ _OBSERVED = {
 
 _PROCESSES = 2
 _PAIRED = ("mixed",)
-"""The loads that servers with two processes also receive."""
+"""The only loads that servers with two processes receive."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server's command. ``{port}`` in it stands for the server's port."""
+    """A server's command, in which ``{port}`` stands for the server's port."""
 
     name: str
     title: str
@@ -247,7 +247,8 @@ async def _running(
         began = time.perf_counter()
         process = subprocess.Popen(  # noqa: ASYNC220, S603 - a start is quick; our own programs
             [part.replace("{port}", str(port)) for part in server.command],
-            # In the current directory, programs would find Marginalia's packages before their own.
+            # Not the current directory: there, programs would find Marginalia's packages before
+            # their own.
             cwd="/",
             env=_environment(),
             stdout=log,
@@ -292,9 +293,10 @@ async def _cursor(url: str) -> str:
 
 
 def _environment() -> Mapping[str, str]:
-    """Return this process's environment variables, except the variables of Marginalia and AWS.
+    """Return the servers' environment variables: this process's, and those of ``_ENVIRONMENT``.
 
-    Python always writes bytecode. Otherwise each start would compile every module.
+    Variables of Marginalia, AWS and Python's path are left out. PYTHONDONTWRITEBYTECODE is left out
+    too, because without bytecode each start would compile every module.
     """
     ours = ("MARGINALIA_", "AWS_", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}

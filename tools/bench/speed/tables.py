@@ -1,8 +1,8 @@
 """The figures of a comparison as tables, and as a picture.
 
 A figure is the median of several rounds, with its range. The picture is an SVG with a bar for the
-CPU time of a page. It has no background and colours of medium lightness, so that it is readable on
-light and dark pages.
+CPU time of a page. It has no background, and its colours have medium lightness. So it is readable
+on light and dark pages.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ _STYLE = f"""text {{ font: 12px system-ui, sans-serif; fill: {_TEXT} }}
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The median of some values, the least, and the greatest."""
+    """The median, the minimum and the maximum of some values."""
 
     median: float
     least: float
@@ -67,7 +67,7 @@ def lines(samples: Iterable[Sample]) -> list[Line]:
 
 
 def sections(outcome: Outcome) -> list[Section]:
-    """Return the tables: pages, start and memory, and crowds if there were any."""
+    """Return the tables: pages, start and memory, and crowds if they were measured."""
     footprints = Section(
         "Start and memory",
         ("server", "ready after s", "CPU s until then", "MB at rest", "MB after all loads"),
@@ -89,7 +89,7 @@ def sections(outcome: Outcome) -> list[Section]:
 def page_sections(outcome: Outcome, clients: int) -> list[Section]:
     """Return the tables of docs/speed.md: the lines with ``clients`` clients, in fewer columns.
 
-    Each line also has the CPU with one client, because a single client shares no reads.
+    Each line also has the CPU with one client, because then no reads are shared between clients.
     """
     full, *others = sections(outcome)
     left_out = {"clients", "pages/s", "p50 ms", "p99 ms", "answers"}
@@ -125,7 +125,7 @@ def summary(outcome: Outcome) -> str:
 def wrong(outcome: Outcome) -> int:
     """Return the number of wrong responses.
 
-    Refusals are wrong too, except under the crowd's load.
+    A refusal counts as wrong, except in the measurement of a crowd.
     """
     in_rounds = sum(sample.wrong + sample.refused for sample in outcome.samples)
     return in_rounds + sum(sample.wrong for sample in outcome.crowds)
