@@ -30,7 +30,7 @@ COPY schema schema
 COPY server server
 RUN MARGINALIA_IMAGE=1 python -m pip --python /opt/marginalia install --no-cache-dir --constraint constraints.txt '.[observability,redis]'
 # Delete unused files. The SDK describes four hundred services, and the server uses a few. Babel has a thousand
-# locales, and the pages use six. starlette-compress installs zstd, which the server does not use.
+# locales, and the pages use six. starlette-compress installs zstandard, which the server does not use.
 RUN python -m pip --python /opt/marginalia uninstall --yes zstandard \
     && find /opt/marginalia/lib/python3*/site-packages/botocore/data -mindepth 1 -maxdepth 1 -type d ! -name 'dynamodb*' ! -name sts ! -name 'sso*' ! -name signin -exec rm -r {} + \
     && find /opt/marginalia/lib/python3*/site-packages/babel/locale-data -type f -regextype egrep ! -regex '.*/(root|en|en_001|de|fr|es|ja|ar)\.dat' -delete

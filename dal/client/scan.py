@@ -33,7 +33,10 @@ async def scan_pages(
 
 
 async def scan_all(table: Table, seen: Progress, take: Callable[[Sequence[Item]], None]) -> None:
-    """Pass every item of the table to ``take``, one page at a time."""
+    """Pass every item of the table to ``take``, one page at a time.
+
+    ``seen`` reports the progress.
+    """
     count = 0
 
     async def scan(segment: int) -> None:
@@ -67,9 +70,10 @@ class ResumableScan:
     async def run(
         self, process: Callable[[Sequence[Item]], Awaitable[None]], progress: Progress
     ) -> None:
-        """Pass every page of the table to ``process``.
+        """Pass every page of the table that no earlier run has processed to ``process``.
 
         A page is processed twice if an interruption comes before the page's progress is stored.
+        ``progress`` receives only the items of this run.
         """
         count = 0
 

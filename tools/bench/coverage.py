@@ -146,7 +146,7 @@ def _fields(root: Node, fragments: Fragments) -> Iterator[FieldNode]:
 
 
 def coverages() -> Iterator[Coverage]:
-    """Yield the coverage of the examples, of the clients in tests, and of typical texts."""
+    """Yield the coverage of the documents in ``DOCUMENTS``: of examples, clients and fixtures."""
     schema = build_schema().documents.schema
     for directory in DOCUMENTS:
         for path, document in documents_in(ROOT / directory):

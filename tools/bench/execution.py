@@ -64,9 +64,11 @@ def execution(
     rounds: Annotated[
         int, typer.Option(min=1, help="Number of rounds. Each figure is the median of all rounds.")
     ] = 15,
-    times: Annotated[int, typer.Option(min=1, help="Number of requests in a round.")] = 100,
+    times: Annotated[
+        int, typer.Option(min=1, help="Number of times that a round sends each request.")
+    ] = 100,
 ) -> None:
-    """Show the CPU of requests, compiled and by graphql-core, in alternating rounds."""
+    """Show the CPU time of requests, by compiled execution and by graphql-core."""
     rows = asyncio.run(_measured(rounds, times))
     columns = ("request", "compiled, ms", "graphql-core, ms", "ratio")
     section = Section("CPU of a request, with stored responses of DynamoDB", columns, rows)

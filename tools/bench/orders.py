@@ -1,4 +1,4 @@
-"""The cost of a page in each order of comments, at each depth, and of a page of a group."""
+"""The cost of the first, the last and an average page in each order, and of a group's page."""
 
 import asyncio
 import tempfile

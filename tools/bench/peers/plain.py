@@ -43,7 +43,7 @@ class Comment:
 
 @strawberry.type
 class PageInfo:
-    """Whether another page follows, and the cursor for it."""
+    """Whether another page follows, and the cursor after which it begins."""
 
     has_next_page: bool
     end_cursor: str | None
@@ -73,7 +73,7 @@ def comment_of(item: dict[str, Any]) -> Comment:
 def partitions(
     product: str, ratings: list[int] | None, languages: list[str] | None
 ) -> list[tuple[str, str, str]]:
-    """Return index, attribute and value of each partition that the filter selects."""
+    """Return the index, key attribute and key of each partition that the filter selects."""
     start = f"PRODUCT#{product}"
     if not ratings and not languages:
         return [("all", "GSI4PK", start)]
@@ -89,7 +89,7 @@ def partitions(
 
 
 async def read(partition: tuple[str, str, str], after: str | None, limit: int) -> list[Any]:
-    """Return the newest items of a partition after a position."""
+    """Return up to ``limit`` items of a partition, newest first, after a position."""
     index, key, value = partition
     names, values = {"#key": key}, {":value": {"S": value}}
     condition = "#key = :value"

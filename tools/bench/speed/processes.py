@@ -15,7 +15,7 @@ Times = Mapping[tuple[int, str], int]
 
 
 def stop(process: subprocess.Popen[bytes], number: signal.Signals = signal.SIGTERM) -> None:
-    """Stop a process; kill it if it does not stop in time."""
+    """Stop a process; kill it if it does not stop within STOP_SECONDS."""
     if process.poll() is None:
         process.send_signal(number)
     try:

@@ -63,7 +63,7 @@ async def cursor_per_edge(session: Session) -> AsyncGenerator[Finding]:
         yield Finding(f"{count[None]} edges have a cursor that is null or not a string.")
     shared = [cursor for cursor, times in count.items() if times > 1 and cursor is not None]
     if shared:
-        yield Finding(f"{count[shared[0]]} edges have the cursor {shared[0]}.")
+        yield Finding(f"{count[shared[0]]} edges have the same cursor, {shared[0]}.")
 
 
 @check(Level.MUST, "connections.htm#sec-Edge-order", Need.FORWARD, Need.ROWS)
