@@ -88,7 +88,7 @@ docs: setup-dev .venv/installed-site ## Update generated tables and catalogues, 
 	$(BIN)/python -m tests.server.pages.messages
 	$(BIN)/python -m tools.site
 
-function: setup ## Build build/function.zip, the AWS Lambda function that counts comments
+function: setup ## Build build/function.zip, the Lambda function for the counts
 	rm -rf build/function build/function.zip
 	MARGINALIA_IMAGE=1 $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/function .
 	$(PIP) --constraint constraints.txt --target build/function/package --python-version 3.13 --only-binary=:all: \

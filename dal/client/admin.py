@@ -109,7 +109,8 @@ async def _switch_stream(table: Table, specification: dict[str, Any]) -> dict[st
         try:
             return await table.call("update_table", StreamSpecification=specification)
         except AlreadyExistsError:
-            # ResourceInUseException: another update of the table is in progress.
+            # ResourceInUseException: another update of the table is in progress. Retry until it
+            # ends.
             raise ConflictError(
                 f"The table {table.name} is being changed: wait until it is active, then run the "
                 "same command again."
@@ -125,8 +126,8 @@ async def _active(table: Table) -> None:
     """Wait until the table is active. Raise StoreUnavailableError after ACTIVE_SECONDS."""
     end = monotonic() + ACTIVE_SECONDS
     while True:
-        # DescribeTable is eventually consistent, and may not find a new table yet:
-        # https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
+        # Ignore NoTableError: DescribeTable is eventually consistent, and may not find a new table
+        # yet. https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DescribeTable.html
         with suppress(NoTableError):
             if (await describe(table))["TableStatus"] == "ACTIVE":
                 return

@@ -74,10 +74,10 @@ class KeyedLocks:
 
 
 _EXPECTED_WCU = 1_000.0
-"""The WCU that the first write is expected to consume: about a hundred comments."""
+"""The WCU that the first write is expected to consume: the WCU of about a hundred comments."""
 
 _EXPECTED_RCU = 256.0
-"""The RCU that the first read is expected to consume: 1 MB of a consistent Scan."""
+"""The RCU that the first read is expected to consume: the RCU of 1 MB of a consistent Scan."""
 
 _CHECK_SECONDS = 0.1
 

@@ -16,7 +16,7 @@ from aiohappyeyeballs import start_connection
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 CONNECT_SECONDS = 1.5
-"""Maximum seconds to open a connection, including TLS."""
+"""Maximum seconds to open a connection, including the lookup of the host and TLS."""
 
 NEXT_ADDRESS_SECONDS = 0.25
 """Seconds after which the pool also tries the host's next address, if the connection is not open
@@ -70,7 +70,7 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Parse received bytes.
 
-        Close the connection if they are not HTTP, or if no request waits for a response.
+        Close the connection if the bytes are not HTTP, or if no request waits for a response.
         """
         if self._response is None:
             self.close()
@@ -159,7 +159,8 @@ class ConnectionPool:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_SECONDS):
             addresses = await loop.getaddrinfo(self._host, self._port, type=SOCK_STREAM)
-            # uvloop's create_connection lacks asyncio's option for RFC 8305, happy_eyeballs_delay.
+            # start_connection implements RFC 8305, for which uvloop's create_connection lacks
+            # asyncio's option happy_eyeballs_delay.
             sock = await start_connection(addresses, happy_eyeballs_delay=NEXT_ADDRESS_SECONDS)
             name = None if self._tls is None else self._host
             _, connection = await loop.create_connection(

@@ -130,7 +130,7 @@ class Gate:
         self._under_way.discard(task)
         self._free.release()
         if not task.cancelled():
-            # If the caller was cancelled, only this line reads the exception. asyncio logs
+            # Read the exception, because a cancelled caller does not read it, and asyncio logs
             # exceptions that are never read.
             task.exception()
 

@@ -39,7 +39,7 @@ MAINTENANCE_DEADLINE = 60.0
 items."""
 
 REPORT_SECONDS = 10.0
-"""Seconds between two reports of a command that waits for DynamoDB without a time limit."""
+"""Minimum seconds between two reports of a command that waits for DynamoDB without a limit."""
 
 LOG_SECONDS = 1.0
 """Minimum seconds between two log lines about the same kind of failure."""

@@ -20,8 +20,8 @@ async def scan_pages(
 ) -> AsyncIterator[tuple[Sequence[Item], Item | None]]:
     """Yield each page of a scan segment with the page's last key, or None at the end.
 
-    The scan begins after the key ``start``. Reads are consistent. An item that exists during the
-    whole scan is yielded once.
+    The scan begins after the key ``start``, or at the segment's beginning if it is None. Reads are
+    consistent. An item that exists during the whole scan is yielded once.
     """
     while True:
         async with table.read_pace.turn():

@@ -53,7 +53,8 @@ _NO_REGION = (
 _MISSING = {403, 404}
 """The HTTP statuses that S3 returns for a missing file."""
 
-# This logger writes a traceback for each failed refresh. LastingCredentials logs one line instead.
+# Turn off this logger's warnings: it writes a traceback for each failed refresh. LastingCredentials
+# logs one line instead.
 logging.getLogger("aiobotocore.credentials").setLevel(logging.ERROR)
 
 

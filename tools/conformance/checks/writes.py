@@ -107,7 +107,7 @@ async def _walked(
     keys = [edge.key for edge in stayed]
     known = set(keys)
     got = [edge.key for edge in walked if edge.key in known]
-    where = f"The pages with {named}: {size} differ from the list, read during writes"
+    where = f"Read during writes, the pages with {named}: {size} differ from the list"
     return list(difference(keys, got, where, session.listing.request(**{named: size})))
 
 
