@@ -71,7 +71,7 @@ async def movers(
         datetime | None,
         strawberry.argument(
             description="A time in the later period. Default: the last period that was complete "
-            "at `asOf`.",
+            "at the time `asOf` of the result.",
         ),
     ] = None,
     at_least: Annotated[

@@ -76,8 +76,8 @@ def product_of(root: strawberry.Parent[Comment | OrderLine]) -> Product:
 PlanBy: TypeAlias = Annotated[
     PlanBasis | None,
     strawberry.argument(
-        description="Statistics with which to plan the page. Use fewer statistics to compare "
-        "plans; the rows are the same. Default ROW_LOCATIONS.",
+        description="Statistics that the optimizer may use to plan the page. The page has the "
+        "same rows with every value, so you can compare the plans. Default ROW_LOCATIONS.",
         metadata=EXPLAINED,
     ),
 ]

@@ -89,15 +89,15 @@ async def load_author(info: Info, username: str) -> Author:
 def name_of(root: strawberry.Parent[Author | User], info: Info) -> Any:
     """Return a user's display name, or a coroutine that reads the name.
 
-    If a comment, ticket or order led to the user, the name on it is returned without a coroutine,
-    because pages show many names. If the user was looked up by user name, the display name must be
-    read from the table.
+    If a comment, ticket or order led to the user, or the user is the viewer of ``viewer`` or
+    ``user``, ``root`` has the name. Then the name is returned without a coroutine, because pages
+    show many names. In all other cases, the name must be read from the table.
     """
     return root.name or _newest_name(info, root.username)
 
 
 async def _newest_name(info: Info, username: str) -> str:
-    """Return the display name on an author's newest comment, or the username without comments."""
+    """Return the name on a user's newest published comment; without comments, the username."""
     newest = await _newest(info, username)
     return username if newest is None else newest.author_name
 
@@ -107,9 +107,10 @@ async def _newest(info: Info, username: str) -> Comment | None:
 
 
 async def author_is_known(root: strawberry.Parent[Author], info: Info) -> bool:
-    """Return whether the author has comments.
+    """Return whether the author has published comments.
 
-    Every client may read this field, so it must not depend on private data: profiles and orders.
+    Every client may read this field, so it must not depend on private data, such as profiles and
+    orders.
     """
     return await _newest(info, root.username) is not None
 

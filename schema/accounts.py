@@ -69,8 +69,9 @@ class User(Node):
         resolver=users.name_of,
         description=(
             "Display name of the user. Below an order, the name when the order was placed. For "
-            "the signed-in user, the name in the JWT, except below `OrganizationUser.user`. "
-            "Otherwise the same as `Author.name`."
+            "the signed-in user, the name in the JWT, except below `OrganizationUser.user`. In "
+            "all other cases, the name on the user's newest published comment. The user name if "
+            "there is no such name."
         ),
     )
     profile: model.Profile | None = strawberry.field(
@@ -171,8 +172,8 @@ class CreateTicketPayload:
 
     ticket: Ticket | None = strawberry.field(description="The stored ticket; null on errors.")
     ticket_edge: Edge[Ticket] | None = strawberry.field(
-        description="The ticket's edge. Insert it into cached lists, because a list that is "
-        "read again may not show the change for a moment."
+        description="The ticket's edge. Insert the edge into cached lists, because a list that is "
+        "read again may lack the change for a moment. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -189,7 +190,8 @@ class TicketMutation:
     create_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.create_ticket,
         graphql_type=CreateTicketPayload | None,
-        description="Open a support ticket. Only for users of the organisation.",
+        description="Open a support ticket. Only for users of the organisation; the role `staff` "
+        "is not enough.",
     )
     close_ticket: tickets.TicketPayload | None = strawberry.mutation(
         resolver=tickets.close_ticket,

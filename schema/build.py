@@ -61,7 +61,7 @@ The signed-in user is the user of the JWT that the request contains in the heade
 Lists are Relay connections: a page has 20 rows by default and 100 at most. Arguments name \
 products by `productId`, users by `username`, and organisations by `organizationName`. Mutations \
 name comments, orders and tickets by global `id`. The fields `comment`, `order` and `ticket` look \
-them up by `commentId`, `orderId` and `ticketId`.
+up these objects by `commentId`, `orderId` and `ticketId`.
 
 If a field fails, it is null, and `errors` contains an error with a code from `ErrorCode`. The \
 response still contains the other fields. If the input of a mutation is invalid, `userErrors` of \
@@ -112,9 +112,9 @@ DESCRIPTIONS: Mapping[str, str] = {
     "after": "Return rows after this cursor. The cursor stays valid even if its row is deleted "
     "or the list's filters change.",
     "Subscription.commentEvents.after": "Event cursor: `eventCursor` of a page, or `cursor` of "
-    "the last event. The server sends all later changes, or one RELOAD event if it no longer "
-    "has all of them. If `after` is omitted, the server sends READY and then new changes. The "
-    "cursor of a row is not an event cursor.",
+    "the last event. The server sends all changes after this cursor. If the server no longer has "
+    "all these changes, it sends one RELOAD event first. If `after` is omitted, the server sends "
+    "READY and then new changes. The cursor of a row is not an event cursor.",
     "last": "Number of rows to return, from the end of the list or before `before`. The rows "
     "stay in the list's order. Maximum 100. Cannot be combined with `first`.",
     "before": "Return rows before this cursor.",
@@ -133,7 +133,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "matter. Default: all languages. An empty list matches no comment.",
     "Query.leaderboard.language": "Language of the comments to count, as a BCP 47 tag such as "
     "`en`. Default: all languages.",
-    "status": "Statuses to include. Default: all statuses. An empty list matches nothing.",
+    "status": "Statuses to include. Default: all statuses. An empty list matches no row.",
     "id": "Global `id` of the object.",
     "ids": "Global `id`s of the objects. Maximum 100.",
     "productId": "The shop's product id.",

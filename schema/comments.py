@@ -192,9 +192,10 @@ class CommentConnection(Connection[Comment]):
     )
 
     total_count: int | None = strawberry.field(
-        description="Exact number of comments on all pages. Null with `verifiedOnly` or "
+        description="Exact number of comments on all pages together. Null with `verifiedOnly` or "
         "`hasPhotos`, and while the server has no exact counts. With `createdFrom` or "
-        "`createdBefore`, 0 if the server knows that no comment matches, otherwise null."
+        "`createdBefore`, the number is 0 if the server knows that no comment matches the "
+        "filters; otherwise it is null."
     )
 
     json_ld: str | None = strawberry.field(
@@ -244,8 +245,9 @@ class Product(Node):
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=products.statistics,
         graphql_type=CommentStatistics | None,
-        description="Numbers of comments by rating and language, in the given languages or in "
-        "all. Null until the server has counted the comments for the first time.",
+        description="Numbers of comments by rating and language. Only comments in the given "
+        "languages are counted; by default, comments in all languages. Null until the server has "
+        "counted the comments for the first time.",
     )
     group: model.ProductGroup | None = strawberry.field(
         resolver=products.group,
@@ -348,8 +350,8 @@ class CommentEvent:
         "null.",
     )
     edge_cursor: str | None = strawberry.field(
-        description="Cursor of the comment in the list. Set for ADDED, CHANGED and DELETED; "
-        "otherwise null."
+        description="Cursor of the comment in the list. For DELETED, the cursor that the comment "
+        "had in the list. Set for ADDED, CHANGED and DELETED; otherwise null."
     )
 
 
@@ -370,8 +372,8 @@ class AddCommentPayload:
         "moderator."
     )
     comment_edge: Edge[Comment] | None = strawberry.field(
-        description="The comment's edge. Insert it into cached lists, because a list that is "
-        "read again may not show the change for a moment. Null if `comment` is null."
+        description="The comment's edge. Insert the edge into cached lists, because a list that "
+        "is read again may lack the change for a moment. Null if `comment` is null."
     )
     submission: object = strawberry.field(
         graphql_type=Annotated["Submission", strawberry.lazy("schema.moderation")] | None,  # noqa: F821 - a cyclic import

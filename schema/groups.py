@@ -38,7 +38,7 @@ class ProductGroup(Node):
     statistics: counts.CommentStatistics | None = strawberry.field(
         resolver=of.statistics,
         graphql_type=CommentStatistics | None,
-        description="Numbers of comments on all products of the group by rating and language, "
-        "in the given languages or in all. Null until the server has counted the comments for "
-        "the first time.",
+        description="Numbers of comments on all products of the group, by rating and language. "
+        "Only comments in the given languages are counted; by default, comments in all languages. "
+        "Null until the server has counted the comments for the first time.",
     )

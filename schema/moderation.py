@@ -195,7 +195,8 @@ class ModerationQueueEntry:
     """The GraphQL type of ``dal.model.submissions.QueueEntry``."""
 
     waiting_since: datetime = strawberry.field(
-        description="Time at which the comment began to wait for a moderator. The queue is "
+        description="Time at which the comment began to wait for a moderator. In the queue "
+        "REPORTED, the time of the first report on which no moderator has decided. The queue is "
         "sorted by this time."
     )
     submission: Submission | None = strawberry.field(
@@ -249,8 +250,8 @@ class DecideCommentsPayload:
     """The GraphQL type of ``resolvers.moderation.DecisionsPayload``."""
 
     ids: list[strawberry.ID] = strawberry.field(
-        description="`id`s of the comments that were decided, as in the input. Each other "
-        "decision has an error in `userErrors`."
+        description="Global `id`s of the comments whose decisions took effect, as in the input. "
+        "Each decision that failed has an error in `userErrors`."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 
@@ -330,8 +331,9 @@ class ModerationMutation:
         resolver=moderation.report_comment,
         graphql_type=ReportCommentPayload | None,
         description="Report another user's published comment to the moderators. A user's second "
-        "report of the same comment changes nothing. A comment with several reports, by default "
-        "5, may be hidden until a moderator decides.",
+        "report of the same comment changes nothing. After several reports, by default 5, the "
+        "comment is hidden until a moderator decides, unless a moderator has already approved "
+        "this version of the comment.",
     )
     block_user: blocks.BlockPayload | None = strawberry.mutation(
         resolver=blocks.block_user,

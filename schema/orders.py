@@ -88,8 +88,8 @@ class PlaceOrderPayload:
 
     order: Order | None = strawberry.field(description="The stored order; null on errors.")
     order_edge: Edge[Order] | None = strawberry.field(
-        description="The order's edge. Insert it into cached lists, because a list that is read "
-        "again may not show the change for a moment."
+        description="The order's edge. Insert the edge into cached lists, because a list that is "
+        "read again may lack the change for a moment. Null on errors."
     )
     user_errors: list[UserError] = strawberry.field(description=USER_ERRORS)
 

@@ -16,8 +16,9 @@ show_enum(
         trace.RowOutcome.SHOWN: "Returned on the page.",
         trace.RowOutcome.FILTERED: "Dropped, because the row does not match a filter that the "
         "index does not cover.",
-        trace.RowOutcome.AROUND: "Matches the filters, but is outside the page. The server read "
-        "it for a pagination flag, or in case the page needed more rows.",
+        trace.RowOutcome.AROUND: "Matches the filters, but is outside the page, or another "
+        "segment returned the same row. The server reads rows outside the page for a pagination "
+        "flag, or in case the page needs more rows.",
         trace.RowOutcome.HEAD: "The list's head item, such as an organisation, which the "
         "server reads in the same Query as the rows.",
     },
@@ -61,7 +62,7 @@ class SegmentReading:
     )
     skipped: bool = strawberry.field(description="Whether the segment was not read.")
     skip_reason: str | None = strawberry.field(
-        description="Why the segment was not read; null if it was read."
+        description="Why the server did not read the segment; null if the server read it."
     )
 
 
@@ -162,9 +163,12 @@ class QueryPlan:
     access_pattern: str = strawberry.field(
         description="Name of the access pattern in docs/access-patterns.md."
     )
-    index: str = strawberry.field(description="Index that the server read, or `table`.")
+    index: str = strawberry.field(
+        description="Index that the server read in the first step, or `table`."
+    )
     segments: list[SegmentReading] = strawberry.field(
-        description="Key ranges that the server read and merged into the page."
+        description="Segments of the page's plan. The server read those that are not `skipped`, "
+        "and merged their rows into the page."
     )
     requests: int = strawberry.field(description="Number of DynamoDB requests.")
     items_read: int = strawberry.field(
@@ -193,13 +197,15 @@ class QueryPlan:
     steps: list[trace.Step] = strawberry.field(
         resolver=plans.steps,
         graphql_type=list[PlanStep],
-        description="Executed steps, in order: the page by its first plan, the rest of the page by "
-        "a new plan if one was necessary, and a Query for a pagination flag if one was necessary.",
+        description="Executed steps, in order: the page by its first plan, the rest of the page "
+        "by a new plan if one was necessary, and a Query for a pagination flag if one was "
+        "necessary. A list sorted by rating or votes is read in stages, each with its own steps.",
     )
     rows: list[trace.RowRead] = strawberry.field(
         resolver=plans.rows,
         graphql_type=list[RowReading],
-        description="Every row that was read, in list order.",
+        description="Every row that was read, in list order. A row that two segments returned "
+        "occurs twice.",
     )
     alternatives: list[trace.Alternative] = strawberry.field(
         resolver=plans.alternatives,
@@ -211,8 +217,8 @@ class QueryPlan:
         resolver=plans.full_pages,
         graphql_type=ReadFigures | None,
         description="Cost of reading a full page from every partition of the index that covers "
-        "the most filters. It is measured if the server read the page in this way, otherwise "
-        "estimated.",
+        "the most filters. For each partition from which the server read a full page, the cost is "
+        "measured; otherwise it is estimated. Null if the page was read without a plan.",
     )
     ideal: trace.ReadFigures | None = strawberry.field(
         resolver=plans.ideal,
