@@ -62,9 +62,13 @@ def conformance(
         ),
     ] = None,
     page_size: Annotated[
-        int, typer.Option(min=3, help="Rows per page when reading the whole list.")
+        int,
+        typer.Option(min=3, help="Rows per page when reading the list. The server must allow it."),
     ] = PAGE_SIZE,
-    most: Annotated[int, typer.Option(min=1, help="Maximum number of rows in the list.")] = MOST,
+    most: Annotated[
+        int,
+        typer.Option(min=1, help="Maximum number of rows in the list. Longer lists are refused."),
+    ] = MOST,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Also exit with 1 if a check of the level 'should' fails."),

@@ -71,7 +71,8 @@ class Check:
 def check(level: Level, paragraph: str, *needs: Need) -> Callable[[Run], Check]:
     """Return a decorator that makes a check of a function.
 
-    The check's name is the function's name with hyphens. The check's sentence is its docstring.
+    The check's name is the function's name with hyphens. The check's sentence is the function's
+    docstring.
     """
 
     def made(run: Run) -> Check:

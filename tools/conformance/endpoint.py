@@ -22,7 +22,7 @@ SHOWN = 500
 
 
 class ConformanceError(Exception):
-    """An error that prevents all checks. The message says what to do."""
+    """An error that ends the run. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)

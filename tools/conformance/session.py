@@ -16,7 +16,7 @@ from tools.conformance.writing import Writer, parse_mutation
 PAGE_SIZE = 20
 MOST = 5_000
 FEWEST = 3
-"""Minimum number of rows for most checks."""
+"""Minimum number of rows in the list. With fewer rows, no check runs."""
 RANDOM_PLACES = 3
 
 

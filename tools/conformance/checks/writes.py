@@ -26,7 +26,7 @@ WALKS = 2
 """Walks in each direction during concurrent writes."""
 
 PATIENCE = 40
-"""Maximum reads of the list until a write is visible."""
+"""Maximum number of reads of the list while a write is not visible in it."""
 PAUSE = 0.25
 """Seconds between these reads."""
 
