@@ -68,7 +68,7 @@ class RequestCache:
             result: Read = await asyncio.shield(task)
         finally:
             self._waiting[task] -= 1
-            # Every field that waited for this read was cancelled, so the read is cancelled too.
+            # If every field that waited for this read was cancelled, cancel the read too.
             if self._waiting[task] == 0 and not task.done():
                 task.cancel()
                 if self._tasks.get(key) is task:
@@ -76,7 +76,7 @@ class RequestCache:
         return result
 
     def known(self, store: Callable[..., Coroutine[Any, Any, Read]], *of: str) -> bool:
-        """Return whether this request has called ``store(*of)`` before."""
+        """Return whether this request has called ``store(*of)`` since the last ``forget``."""
         return (store, *of) in self._tasks
 
     def forget(self) -> None:
@@ -133,8 +133,8 @@ class Pace:
     ) -> Sequence[Awaitable[Row]] | Awaitable[Sequence[Row]]:
         """Return awaitables of the rows, which complete in later turns of the event loop.
 
-        Each row of a long list waits for a separate turn. The rows of a short list share one turn.
-        ``weight`` is the number of values in a row.
+        ``weight`` is the number of values in a row. If the list has more than LARGE values, each
+        row has an awaitable and a turn. Otherwise one awaitable returns all rows in one turn.
         """
         if len(rows) * weight > LARGE:
             return [self._wait(row) for row in rows]

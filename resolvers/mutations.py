@@ -130,7 +130,7 @@ def reported(
 
 
 def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[str, Any]:
-    """Check an input, and return its fields that are not null, in canonical form, by name.
+    """Check the fields in ``rules``, and return those that are not null, in canonical form.
 
     Raises InvalidInputError with the errors of all fields. ``within`` is a prefix for the fields'
     names in the errors, such as ``lines.0.``.
@@ -146,7 +146,7 @@ def checked(given: object, rules: Mapping[str, Rule], within: str = "") -> dict[
 def changed(
     given: object, rules: Mapping[str, Rule], clearable: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Check an update, and return the fields that the client sent, in canonical form, by name.
+    """Check the fields in ``rules`` that the client sent, and return them in canonical form.
 
     Null becomes an empty string if ``clearable`` contains the field. Otherwise null is an error.
     """
@@ -197,7 +197,7 @@ def _collected(work: Iterable[tuple[Name, Callable[[], Any]]]) -> dict[Name, Any
 
 
 def errors_of_each(argument: str, outcomes: Iterable[object]) -> list[UserError]:
-    """Return a user error for each failed entry of a list. Raise all other errors."""
+    """Return a user error for each entry that failed with one. Raise any other exception."""
     found: list[UserError] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, errors.DalError) and type(outcome) in _CODES:

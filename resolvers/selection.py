@@ -103,8 +103,8 @@ def slice_of(
 ) -> Slice:
     """Return the slice that the arguments of the current field request.
 
-    An order of None means NEWEST. Raises InvalidCursorError for a cursor of a list of another
-    ``kind``.
+    An order of None means NEWEST. Raises InvalidArgumentError for an invalid number of rows, and
+    InvalidCursorError for an invalid cursor or a cursor of a list of another ``kind``.
     """
     raw = _raw(info)
     memo: dict[object, Mapping[str, bool]] = getattr(raw, "memo", {})
@@ -126,8 +126,9 @@ def first_slice(info: Info, field: str, *, kind: CursorKind = CursorKind.INSTANT
     """Return the slice that ``field``, below the current field, requests at the start of its list.
 
     With this slice, the current resolver can read its object and the list in one Query. Return None
-    if the request does not select the field, filters its rows, continues from a cursor, or has an
-    error in its arguments. In these cases the resolver of the field reads the page.
+    if the request does not select the field, or if the field has an invalid argument, a sort order
+    other than NEWEST, or an argument other than ``first``, ``before`` and ``orderBy``. In these
+    cases the resolver of the field reads the page.
     """
     for selected in _below(info, field):
         given = selected.arguments

@@ -64,7 +64,7 @@ _LOOK_UPS = {
 """Fields that return one object for each value of an argument."""
 
 _RATINGS_OF_PAGE = 2
-"""The usual maximum number of different ratings on a page that is sorted by rating."""
+"""A page that is sorted by rating usually has comments with at most this number of ratings."""
 
 _SIZING = frozenset(
     {"first", "last", "after", "kind", "orderBy", "planBy", *_FILTERS, *_LOOK_UPS.values()}
@@ -86,11 +86,11 @@ class Reads:
     - ``requests``: number of requests to DynamoDB.
     - ``unit``: RCU that each request consumes for each started 4 KB.
     - ``paged``: whether the field reads as many rows as the client requests, and not one row.
-    - ``further``: number of extra requests for a page that is not the first of its list.
+    - ``further``: number of extra requests for a page with the argument ``after`` or ``last``.
     - ``questions``: number of questions to the analytics store.
     - ``together``: whether all such fields of one object share one request.
     - ``rows``: usual length of a list that no argument limits.
-    - ``looks_up``: if an argument has this value, the field looks up an object for each row.
+    - ``looks_up``: if an argument has this value, each row costs the capacity of one look-up more.
     """
 
     requests: float = 1
@@ -125,7 +125,7 @@ class Cost:
         return shown | {"questions": round(self.questions)} if self.questions else shown
 
     def check(self) -> None:
-        """Raise QueryTooCostlyError if the cost exceeds the limits of a request."""
+        """Raise QueryTooCostlyError for too many requests, values or questions, but not for RCU."""
         for amount, most, of in (
             (self.requests, MAX_REQUESTS, "requests to DynamoDB"),
             (self.values, MAX_ANSWER_VALUES, "values in its answer"),
@@ -320,13 +320,14 @@ class _Prediction:
 def _partitions(arguments: Mapping[str, Any], lists: float = 1) -> float:
     """Return the maximum number of partitions that a page of ``lists`` merged lists reads.
 
-    The number is not checked here, because the data-access layer refuses a page of too many
-    partitions.
+    More than MAX_SEGMENTS partitions count as MAX_SEGMENTS, because the data-access layer refuses
+    such a page.
     """
     given = ((name, arguments.get(name)) for name in _FILTERS)
     sizes = {name: len(set(map(str, one))) for name, one in given if isinstance(one, list)}
     order_by = arguments.get("orderBy")
-    # two stages: comments with votes, and comments without votes
+    # Two stages: comments with votes, and comments without votes. The first stage reads
+    # one further partition of each list.
     helpful = order_by == Order.MOST_HELPFUL
     if _ordered(order_by) and not helpful:
         ratings = 1 if "rating" in arguments else _RATINGS_OF_PAGE

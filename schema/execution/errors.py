@@ -111,9 +111,9 @@ def log_faults(faults: list[GraphQLError]) -> None:
 def client_errors(faults: list[GraphQLError], *, introspection: bool) -> list[GraphQLError]:
     """Return a result's errors in the form that its client may see, limited in number and length.
 
-    Without ``introspection``, one sentence replaces all of GraphQL's own errors about the schema.
-    Without this replacement, a tool that guesses names could learn from the number of errors, and
-    from the suggestions in them, which names exist.
+    Without ``introspection``, one sentence replaces all errors if one of them is GraphQL's own
+    error about the document or its variables. Without this replacement, a tool that guesses names
+    could learn from the number of errors, and from the suggestions in them, which names exist.
     """
     if not introspection and any(map(_reveals_schema, faults)):
         faults = [GraphQLError(_WITHHELD)]

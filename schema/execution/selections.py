@@ -58,7 +58,9 @@ def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
 def fields_of(
     selections: Iterable[SelectionNode], fragments: Fragments, of: str | None = None
 ) -> Iterator[tuple[str | None, FieldNode]]:
-    """Yield each field, with the type condition of the fragment that contains it, or None.
+    """Yield each field, with the type condition of the innermost fragment around the field.
+
+    For a field without such a condition, yield ``of``.
 
     Call ``faults_of`` first, because it refuses fragments that spread themselves. Unknown fragments
     are skipped, because validation reports them.
@@ -79,7 +81,11 @@ def fields_of(
 
 
 def faults_of(document: DocumentNode) -> list[GraphQLError]:
-    """Return an error if a document is too large to be validated; otherwise an empty list."""
+    """Return an error if a document must not be validated; otherwise an empty list.
+
+    A document must not be validated if it exceeds a limit, has an empty selection, or has a
+    fragment that spreads itself.
+    """
     fault = next(chain(_faults_of_nodes(document), _faults_of_selections(document)), None)
     return [] if fault is None else [GraphQLError(fault)]
 

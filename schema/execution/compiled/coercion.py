@@ -112,7 +112,7 @@ def variables_of(
     """Return a function that coerces an operation's variables.
 
     The function returns None if graphql-core must coerce the variables, because a default is
-    needed, a value needs a conversion, or a value is invalid.
+    needed, a value needs a conversion, or a value is missing or invalid.
     """
     declared = []
     for node in definitions:
@@ -157,7 +157,7 @@ class AnomalyError(Exception):
 
 
 def exact_class(type_: GraphQLOutputType) -> type | None:
-    """Return the Python class of values that need no conversion for a GraphQL type, or None."""
+    """Return the Python class whose values all need no conversion for a GraphQL type, or None."""
     exact, condition = _EXACT.get(get_nullable_type(type_), (None, ""))
     return None if condition else exact
 

@@ -59,7 +59,11 @@ def attribute_of(schema: GraphQLSchema, definition: GraphQLField) -> str | None:
 
 
 def _strawberry_field(schema: GraphQLSchema, definition: GraphQLField) -> StrawberryField | None:
-    """Return Strawberry's field; None if one call or attribute is not enough to get its value."""
+    """Return Strawberry's field.
+
+    Return None if Strawberry has no such field, or if Strawberry must do more than read an
+    attribute or call a function.
+    """
     field = definition.extensions.get(_BACK)
     if type(field) is not StrawberryField or definition.resolve is None:
         return None

@@ -30,7 +30,8 @@ PLAIN: frozenset[type] = frozenset({dict, list, str, int, float, bool, type(None
 
 PlainPath = tuple[Any, str | int, str | None]
 """A path as a tuple of the three members of graphql-core's ``Path``. Every field and list item
-has a path, but only errors show paths, and a tuple is created faster than a ``Path``."""
+has a path, but few paths are read. So paths are tuples, which are created faster than a
+``Path``; ``path_of`` converts them."""
 
 Resolve = Callable[[Executor[Any], "Field", Any, PlainPath], Any]
 """Returns the value of a field for an object, or an awaitable of it."""
@@ -49,10 +50,10 @@ def path_of(plain: PlainPath) -> Path:
 
 
 class FieldInstruments(Protocol):
-    """Observes the fields with awaited results. Other fields are not slowed down."""
+    """Observes the fields whose results are awaited. Other fields are not observed."""
 
     async def field(self, type_name: str, name: str, result: Awaitable[Any]) -> Any:
-        """Return the result of a field and all fields below it, or raise its error."""
+        """Await and return the result of a field and all fields below it, or raise its error."""
 
 
 FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
@@ -62,7 +63,7 @@ FIELD_INSTRUMENTS: ContextVar[FieldInstruments | None] = ContextVar(
 
 
 def observed(type_name: str, name: str, result: Awaitable[Any]) -> Awaitable[Any]:
-    """Return an awaitable of a field's result. It reports the result to the request's observer."""
+    """Return an awaitable of a field's result, which the observer awaits if there is one."""
     instruments = FIELD_INSTRUMENTS.get()
     return result if instruments is None else instruments.field(type_name, name, result)
 

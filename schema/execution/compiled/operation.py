@@ -75,15 +75,16 @@ _MAX_ERRORS = 50
 """Maximum number of errors in the variables of one request: graphql-core's default."""
 
 MAX_CONDITIONS = 4
-"""Maximum number of variables in ``@skip`` and ``@include``. An operation is compiled for each
-combination of their values, so operations with more variables are not compiled."""
+"""Maximum number of an operation's variables in ``@skip`` and ``@include``. An operation is
+compiled for each combination of their values, so operations with more such variables are not
+compiled."""
 
 
 class CompiledOperation:
     """One operation of a valid document.
 
     graphql-core executes it the first ``plainly`` times, or always if ``plainly`` is infinite.
-    Later executions are compiled.
+    Later executions are compiled, if the compiler supports the operation.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class CompiledOperation:
         names = conditions_in(document)
         if names is None:
             return None
-        # The document's other operations may use further variables.
+        # ``names`` may include variables of the document's other operations: leave them out.
         declared = (one.variable.name.value for one in self.node.variable_definitions or ())
         conditions = [name for name in declared if name in names]
         return conditions if len(conditions) <= MAX_CONDITIONS else None
@@ -133,7 +134,7 @@ class CompiledOperation:
         if self._left > 0 or self._conditions is None or root_type is None:
             return None
         of = tuple([values.coerced.get(name) for name in self._conditions])
-        if None in of:  # graphql-core raises the error for a missing variable
+        if None in of:  # a variable is missing: graphql-core raises the error
             return None
         found = self._selections.get(of)
         if found is None:
@@ -188,7 +189,7 @@ class CompiledOperation:
     ) -> AsyncIterable[Any] | ExecutionResult:
         """Return the events of a subscription. Each event is a root value for ``execute``.
 
-        If the subscription cannot begin, the result has its errors.
+        If the subscription cannot begin, return an ExecutionResult with the errors.
         """
         executor = _LateExecutor(
             self._schema, self._fragments, self.node, values, None, context_value, None
@@ -272,7 +273,7 @@ class _LateExecutor(StrawberryGraphQLCoreExecutionContext):
         return None if self._late else self.collected_errors.errors or None
 
     def __getattr__(self, name: str) -> Any:
-        """Initialise the whole executor."""
+        """Initialise the whole executor, and return its attribute ``name``."""
         if not self.__dict__.get("_late", False):
             raise AttributeError(name)
         self._late = False
