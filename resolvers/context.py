@@ -193,7 +193,7 @@ class GroupReads:
 
     Each product of a group is one partition to read. The server predicts the cost of an operation
     before it knows the number of these products. So this class counts the partitions while the
-    operation runs, and stops the operation above a limit.
+    operation runs. Above a limit, a field that would read further partitions fails.
     """
 
     def __init__(self, stores: Stores) -> None:
@@ -206,7 +206,10 @@ class GroupReads:
         return await self._loader.load(group_id)
 
     def spend(self, group: ProductGroup) -> None:
-        """Count a read of each product of a group. Raise TooManySegmentsError above the limit."""
+        """Count a read of each product of a group.
+
+        Raise TooManySegmentsError if the request has more than MAX_REQUESTS such reads.
+        """
         self._left -= len(group.product_ids)
         if self._left < 0:
             raise TooManySegmentsError(

@@ -154,7 +154,7 @@ _PAGE, _FRESH_PAGE = Reads(unit=0.5, paged=True), Reads(paged=True)
 _BY_STATUS = Reads(2, 0.5, paged=True)
 _PAGES = Reads(1 + TICKET_ORGANIZATIONS, 0.5, paged=True)
 """Reads of ``User.tickets``: the list of the user's organisations, and a page of tickets from
-each organisation."""
+each of the first TICKET_ORGANIZATIONS organisations."""
 _QUEUE_PAGE = Reads(OPEN_PAGE_REQUESTS, 0.5, paged=True)
 _ROW = Reads(unit=0.5)
 _ONCE_A_PAGE = Reads(1 / DEFAULT_SIZE, 0.5)
@@ -162,8 +162,8 @@ _KEY, _TWO_KEYS = Reads(), Reads(2)
 _OF_PRODUCT = Reads(0, together=True)
 
 USUAL_MEMBERS = 10
-"""The number of products of a group that predicted costs assume. ``GroupReads`` limits the reads
-of larger groups."""
+"""The number of products that predicted costs assume for every group. ``GroupReads`` limits the
+reads of groups with more products."""
 
 _WRITE = Reads(5)
 _QUESTION = Reads(0, questions=1)
@@ -176,7 +176,7 @@ def _rows(count: float) -> Reads:
 
 READS: Mapping[str, Reads] = {
     "Query.node": _KEY,
-    "Query.nodes": _KEY,  # once for each id
+    "Query.nodes": _KEY,  # the predicted cost has these reads for each id
     "Query.comment": _KEY,
     "Query.moderationQueue": Reads(
         QUEUE_REQUESTS + 1, 0.5, paged=True, looks_up=QueueKind.REPORTED
@@ -200,13 +200,13 @@ READS: Mapping[str, Reads] = {
     "Product.url": _OF_PRODUCT,
     "Product.comments": _PAGE,
     "Product.statistics": _OF_PRODUCT,
-    "Product.group": Reads(together=True),  # details, and the group's item
+    "Product.group": Reads(together=True),  # the group's item, besides the details
     "ProductGroup.products": _rows(USUAL_MEMBERS),
     "ProductGroup.comments": Reads(USUAL_MEMBERS, 0.5, paged=True),
     "ProductGroup.comments.totalCount": Reads(USUAL_MEMBERS),
     "ProductGroup.comments.jsonLd": Reads(USUAL_MEMBERS),
     "ProductGroup.statistics": Reads(USUAL_MEMBERS),
-    "Product.isKnown": Reads(unit=0.5, together=True),  # details, and the newest comment
+    "Product.isKnown": Reads(unit=0.5, together=True),  # newest comment, besides the details
     "Product.mostRecentPositive": _ROW,
     "Product.mostRecentNegative": _ROW,
     "Product.lastCommentedAt": _ROW,
@@ -288,7 +288,8 @@ READS: Mapping[str, Reads] = {
     "TrendPoint.ratings": _rows(5),
 }
 """The usual reads of each field, and the usual length of the field's list. The server predicts
-the cost of operations from this table. Fields that are not in the table read nothing.
+the cost of operations from this table. A field that
+is not in the table is predicted to read nothing.
 
 The key of a field is ``Type.field``. The key ``Type.first.second`` is for the field ``second``
 directly below ``Type.first``. There it replaces the usual key of ``second``."""
@@ -322,7 +323,7 @@ def build_schema(
 def _with_types(
     *, introspection: bool, federation: bool, explain: bool, kind: type[ExecutableSchema]
 ) -> ExecutableSchema:
-    """Return a schema that ``build_schema`` copies. Converting all types again would take 70 ms."""
+    """Return a schema that ``build_schema`` copies, because converting all types takes 70 ms."""
     query, scalars = Query, SCALARS
     if federation:
         query = federated(subgraph_sdl(build_schema().as_str()) if introspection else None)
@@ -343,7 +344,10 @@ def _with_types(
 
 
 def _describe_arguments(schema: GraphQLSchema) -> None:
-    """Add a description to each argument. Remove each default of null, which only Python needs."""
+    """Describe each argument that its resolver does not describe.
+
+    Remove each default of null from arguments and input fields, because only Python needs it.
+    """
     for owner in schema.type_map.values():
         if isinstance(owner, GraphQLInputObjectType):
             for input_field in owner.fields.values():

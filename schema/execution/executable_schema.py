@@ -139,9 +139,10 @@ class ExecutableSchema(Schema):
     ) -> AsyncGenerator[EventResult, None]:
         """Return an iterator of a subscription's results, one for each event.
 
-        Each event must be executed within ``seconds``. ``context`` creates a new context for each
-        event. Raises RefusedSubscriptionError if the subscription cannot begin. The iterator raises
-        SlowListenerError if the client receives the events too slowly.
+        The execution for an event fails with an error in the event's result after ``seconds``.
+        ``context`` creates a new context for each event. Raises RefusedSubscriptionError if the
+        subscription cannot begin. The iterator raises SlowListenerError if the client receives the
+        events too slowly.
         """
         try:
             operation, values = self._subscription(query, variables or {}, name)

@@ -32,7 +32,7 @@ class TrustedDocuments:
         self._characters = 0
 
     def add(self, document_id: str, text: str) -> None:
-        """Register a document. Raise BrokenDocumentError if it cannot be executed."""
+        """Register a document. Raise BrokenDocumentError if it cannot be registered."""
         fault = self._fault(document_id, text)
         if fault is not None:
             raise BrokenDocumentError(f"Document {document_id!r} cannot be registered: {fault}")

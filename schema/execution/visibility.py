@@ -71,7 +71,7 @@ def is_public(
 ) -> bool:
     """Return whether every client gets the same result from an operation of a valid document.
 
-    ``node`` and ``nodes`` are public if only public fields are selected from their objects. If such
+    A selection of ``node`` or ``nodes`` is public if it has only public fields. If such
     an object is private, a request without a user gets an error, which caches do not keep.
     """
     if operation.operation is not OperationType.QUERY or schema.query_type is None:
