@@ -129,7 +129,7 @@ def may_set_status(viewer: Viewer, status: OrderStatus) -> None:
 async def organization_user(
     context: Context, organization: str, username: str
 ) -> OrganizationUser | None:
-    """Return a user of an organisation, or None. Each user is read only once per request."""
+    """Return a user of an organisation; None if missing. Each user is read once per request."""
     return await context.cache.read(context.stores.organizations.get_user, organization, username)
 
 
@@ -166,7 +166,7 @@ async def require_admin(context: Context, organization: str, to: str) -> None:
 
 
 async def sees_tickets(context: Context, organization: str, username: str) -> bool:
-    """Return whether the viewer may see and close the tickets of ``username``."""
+    """Return whether the viewer may see and close the organisation's tickets of ``username``."""
     if await _sees_all(context, organization):
         return True
     mine = await membership(context, organization)

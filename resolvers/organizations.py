@@ -161,7 +161,10 @@ async def organization(info: Info, organization_name: str) -> Organization | Non
 async def organization_of(
     root: strawberry.Parent[OrganizationUser | Ticket], info: Info
 ) -> Organization | None:
-    """Return the organisation of a user or ticket. Each organisation is read once per request."""
+    """Return the organisation of a user or ticket; None if the viewer may not see it.
+
+    Each organisation is read once per request.
+    """
     context = info.context
     if not await sees_organization(context, root.organization):
         return None
@@ -200,7 +203,8 @@ async def user(
 ) -> OrganizationUser | None:
     """Return one user of an organisation.
 
-    If the request selects the user's newest tickets, the same Query reads them.
+    If the request selects the user's newest tickets and the viewer may see them, the same Query
+    reads them.
     """
     context = info.context
     rules.identifier("username", username)

@@ -72,8 +72,8 @@ async def ticket(info: Info, ticket_id: str) -> Ticket | None:
     ticket_id = rules.identifier("ticketId", ticket_id)
     require_viewer(info.context)
     found = await info.context.stores.tickets.get(ticket_id)
-    # A missing ticket needs the same reads as another user's ticket. So the response time does not
-    # show whether the ticket exists.
+    # For a missing ticket, read a membership as for another user's ticket, so that the response
+    # time does not show whether the ticket exists.
     of = (found.organization, found.username) if found else (ticket_id, "")
     return found if await sees_tickets(info.context, *of) else None
 
