@@ -229,7 +229,7 @@ def _pages(
 
     @cache
     def app() -> ASGIApp:
-        from server.pages.routes import pages_app  # noqa: PLC0415 - see above
+        from server.pages.routes import pages_app  # noqa: PLC0415 - see the docstring
 
         demo = DemoAccount(DEMO_USER, authenticator, code) if settings.demo else None
         provider = None

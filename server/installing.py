@@ -19,7 +19,10 @@ _LINES_OF_A_FAILURE = 40
 
 
 def step(title: str, patterns: str, command: Sequence[str]) -> int:
-    """Run a command and return its exit code. If the command fails, print its output."""
+    """Run a command and return its exit code.
+
+    Print the progress every five seconds. If the command fails, also print its last 40 lines.
+    """
     started = time.monotonic()
     before = _matching(patterns)
     with NamedTemporaryFile() as output:

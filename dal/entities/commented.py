@@ -42,9 +42,9 @@ def named_actions(old: Item | None, new: Item | Comment | None, *, elsewhere: bo
     ``new`` may be a comment that is not encoded yet.
 
     A new comment reserves its product, on condition that no other comment of the author has
-    reserved the product. A deleted comment removes its reservation. Pass ``elsewhere`` if the old
-    reservation belongs to another comment or does not exist. The actions then check that this is
-    still true.
+    reserved the product. A deleted comment removes its reservation. With ``elsewhere``, the
+    reservation for the author and product of ``old`` belongs to another comment or does not exist.
+    The actions then check that this is still true, and do not remove the reservation.
     """
     before = stored(old)
     after = new if isinstance(new, Comment) else stored(new)

@@ -88,8 +88,8 @@ class Segment(NamedTuple):
     head: str = ""
     """The label of the head item, which is read together with the rows; empty for none."""
     share: float | None = None
-    """The expected fraction of the plan's rows that are in this segment; None without
-    statistics."""
+    """The expected fraction of the plan's rows that are in this segment; None if it
+    is unknown."""
     empty: bool = False
     """Whether exact statistics prove that the segment has no row."""
 

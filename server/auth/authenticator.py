@@ -84,7 +84,7 @@ class Authenticator:
         The caller checks the issuer and the audience, because the expected values depend on the
         signer.
         """
-        import jwt  # noqa: PLC0415 - see above
+        import jwt  # noqa: PLC0415 - see the module's docstring
 
         try:
             # PyJWT would decode all parts, in a slow loop over their characters. So pass only the
@@ -182,7 +182,7 @@ def make_token(
     ``name`` is the display name in the user's comments. Without it, the comments show the user's
     id.
     """
-    import jwt  # noqa: PLC0415 - see above
+    import jwt  # noqa: PLC0415 - see the module's docstring
 
     now = datetime.now(UTC)
     claims = {
@@ -198,8 +198,8 @@ def make_token(
 
 def _invalid(error: "jwt.PyJWTError") -> InvalidTokenError:
     """Return the error for clients that corresponds to PyJWT's error."""
-    import jwt  # noqa: PLC0415 - see above
-    from jwt.exceptions import InvalidSubjectError  # noqa: PLC0415 - see above
+    import jwt  # noqa: PLC0415 - see the module's docstring
+    from jwt.exceptions import InvalidSubjectError  # noqa: PLC0415 - see the module's docstring
 
     match error:
         case jwt.ExpiredSignatureError():

@@ -63,7 +63,7 @@ class Issuer:
         PyJWKClientError if the fetched set lacks the key too, and KeysUnavailableError if the set
         cannot be fetched.
         """
-        import jwt  # noqa: PLC0415 - see above
+        import jwt  # noqa: PLC0415 - see the module's docstring
 
         found = self._match(key_id)
         if self._lacks(found):
@@ -98,7 +98,7 @@ class Issuer:
 
         Raise KeysUnavailableError if it cannot be fetched or has no key for signatures.
         """
-        import jwt  # noqa: PLC0415 - see above
+        import jwt  # noqa: PLC0415 - see the module's docstring
 
         address = self._jwks_url or (await self.metadata())["jwks_uri"]
         self._require_pause_is_over()
@@ -119,7 +119,7 @@ class Issuer:
 
     async def metadata(self) -> Mapping[str, Any]:
         """Return the discovery document. Raise KeysUnavailableError if it is missing or invalid."""
-        import httpx  # noqa: PLC0415 - see above
+        import httpx  # noqa: PLC0415 - see the module's docstring
 
         if self._metadata is not None:
             return self._metadata

@@ -266,8 +266,8 @@ class Source:
     """The stream of the bytes on disk, before decompression. Its ``count`` shows the load's
     progress."""
     content: Counted
-    """The stream below the buffer of ``stream``. Its ``count`` is the number of bytes of text that
-    were read."""
+    """The stream that ``stream`` buffers: the decompressed and converted bytes of the file. Its
+    ``count`` is the number of bytes that were read from it."""
     stopped: threading.Event = field(default_factory=threading.Event)
     """The load sets this event to end a read that waits for bytes of a pipe."""
 

@@ -76,11 +76,11 @@ async def rebuild(
             if wanted is MaintenanceMode.TRANSACTIONAL:
                 await rebuild_transactional(store.table, wait_for_writers, seen)
                 if latest_stream(await admin.describe(store.table)) is not None:
-                    from dal.maintenance.stream_rebuild import end  # noqa: PLC0415 - see above
+                    from dal.maintenance.stream_rebuild import end  # noqa: PLC0415 - see the module's docstring
 
                     await end(store.table)
             else:
-                from dal.maintenance.stream_rebuild import (  # noqa: PLC0415 - see above
+                from dal.maintenance.stream_rebuild import (  # noqa: PLC0415 - see the module's docstring
                     rebuild as rebuild_stream,
                 )
 
@@ -156,7 +156,7 @@ async def follow(settings: Settings) -> None:
 
 
 async def _follow(store: Store, metrics: str | None) -> None:
-    from dal.stream import follower  # noqa: PLC0415 - see above
+    from dal.stream import follower  # noqa: PLC0415 - see the module's docstring
 
     if (await MaintenanceStore(store.table).read()).mode is MaintenanceMode.TRANSACTIONAL:
         raise CommandError(
