@@ -143,15 +143,16 @@ def test_a_start_that_is_cancelled_has_ended_its_program(
         start = asyncio.create_task(guarded(Path("/bin/sleep"), "600"))
         for _ in range(turns):
             await asyncio.sleep(0)
-        children.extend(psutil.Process().children(recursive=True))
+        children.update(psutil.Process().children(recursive=True))
         start.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await (await start).end()
 
-    children: list[psutil.Process] = []
+    others = set(psutil.Process().children(recursive=True))  # servers of other tests
+    children: set[psutil.Process] = set()
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(cancelled())
-    assert not any(child.is_running() for child in children)
+    assert not any(child.is_running() for child in children - others)
 
 
 async def test_a_killed_guard_does_not_kill_its_program(tmp_path: Path) -> None:
