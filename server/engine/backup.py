@@ -30,8 +30,8 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
         raise CommandError(f"{file} exists: name another file, or add --force to replace it.")
     try:
         with _copied(directory.database, file) as (draft, items):
-            # An earlier database of this name may have left a log. SQLite would apply the log to
-            # the new file.
+            # An earlier database of this name may have left a log. Delete it, because SQLite would
+            # apply it to the new file.
             for log in _files(file)[1:]:
                 log.unlink(missing_ok=True)
             draft.replace(file)
@@ -47,9 +47,10 @@ def back_up(directory: DataDirectory, file: Path, *, force: bool) -> int:
 def restore(directory: DataDirectory, file: Path) -> tuple[int, Path | None]:
     """Replace the data with a backup. Return the number of items and the path of the old data.
 
-    The path is None if there was no old data. Raises CommandError if the backup is damaged, or if a
-    server or a command uses the directory. If a restore is killed, the data file may be missing.
-    Then no server starts, and the operator must run the restore again.
+    The path is None if there was no old data. Raises CommandError if the backup is missing or
+    damaged, if the directory cannot be written, or if a server or a command uses the directory. If
+    a restore is killed, the data file may be missing. Then no server starts, and the operator must
+    run the restore again.
     """
     if not file.is_file():
         raise CommandError(f"{file} does not exist: name a backup.")

@@ -24,15 +24,16 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 ROOM = 16 * 1024 * 1024
-"""Number of bytes that must be free on the disk. SQLite's write-ahead log grows to 4 MB. When
-SQLite copies the log to the data file (a checkpoint), the data file may grow by 4 MB, too."""
+"""Minimum free bytes on the disk when the engine starts. SQLite's write-ahead log grows to 4 MB.
+When SQLite copies the log to the data file (a checkpoint), the data file may grow by 4 MB, too."""
 
 _PAGE = 4096
 """Size in bytes of the first page of an SQLite file. It lists the tables and contains no rows. If
 an operator copies the data file while an engine runs, the copy may contain only this page."""
 
 _OURS = re.compile(r"marginalia\.|engine\.|\.?jwt-secret|analytics|.*\.db$")
-"""Matches the names of Marginalia's own files in the directory, including backups."""
+"""Matches the names of Marginalia's own files in the directory. Any file that ends in ``.db`` may
+be a backup."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -92,7 +93,8 @@ class DataDirectory:
     def prepare(self) -> None:
         """Create the directory if it is missing, and remove other users' permissions on it.
 
-        Raises CommandError if the directory cannot be written, or if the disk is full.
+        A directory that other programs also use keeps its permissions. Raises CommandError if the
+        path is not a directory, if the directory cannot be written, or if the disk is full.
         """
         try:
             self.path.mkdir(0o700, parents=True, exist_ok=True)
@@ -108,8 +110,8 @@ class DataDirectory:
     def _tighten(self) -> None:
         """Remove other users' permissions on the directory and its data files, and log this.
 
-        The permissions of the directory stay if it contains files of other programs, like ``/``, or
-        if it is shared, like ``/tmp``.
+        The directory keeps its permissions if it contains files of other programs, like ``/``, or
+        if it is shared, like ``/tmp``. If the permissions cannot be changed, log a warning.
         """
         try:
             opened = [one for one in self.path.glob("marginalia.*") if _mode(one) & _OTHERS]
@@ -145,7 +147,8 @@ class DataDirectory:
     def check_room(self) -> None:
         """Raise DiskFullError if the disk has less free space than ``ROOM``.
 
-        Raises CommandError if no file can be written for another reason.
+        Raises another CommandError if a file cannot be written although the disk has space, for
+        example because of the directory's permissions.
         """
         try:
             with tempfile.TemporaryFile(dir=self.path) as file:
@@ -155,14 +158,17 @@ class DataDirectory:
                 else:
                     os.posix_fallocate(file.fileno(), 0, ROOM)
         except OSError as error:
-            # Some file systems cannot reserve space. The C library musl then returns EOPNOTSUPP,
-            # which says nothing about the free space.
+            # Some file systems cannot reserve space. The C library musl then returns EOPNOTSUPP.
+            # Ignore this error, because it says nothing about the free space.
             if error.errno != errno.EOPNOTSUPP:
                 raise self.unusable(error) from error
 
     @property
     def full(self) -> bool:
-        """Whether the disk has too little free space to start the engine."""
+        """Whether the disk has too little free space to start the engine.
+
+        Raises CommandError if the directory cannot be written for another reason.
+        """
         try:
             self.check_room()
         except DiskFullError:
@@ -199,9 +205,10 @@ class DataDirectory:
     def check_data(self) -> None:
         """Raise CommandError if data was lost because files are missing or empty.
 
-        Without this check, the engine would create an empty table if the data file is missing. When
-        an engine stops, it copies its write-ahead log to the data file, and the engine's record is
-        removed. So if the record exists, the log must exist, too.
+        Without this check, the engine would create an empty table if the data file is missing. A
+        running engine has a record and a write-ahead log. When the engine stops, it copies the log
+        to the data file and deletes the log, and its owner removes the record. So if the record
+        exists but the log is missing, acknowledged writes are lost.
         """
         logged = self._log.exists()
         try:
@@ -271,7 +278,7 @@ class DataDirectory:
             self._record.unlink()
 
     def unusable(self, error: OSError) -> CommandError:
-        """Return the CommandError for a failed write to the directory."""
+        """Return the error for a failed write to the directory: DiskFullError or CommandError."""
         if error.errno in _FULL:
             return DiskFullError(
                 f"The disk of the data directory {self.path} is full: free {ROOM >> 20} MB "

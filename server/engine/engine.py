@@ -1,4 +1,7 @@
-"""Runs the embedded engine. One process starts and restarts it, and other processes can use it."""
+"""Runs the embedded engine.
+
+A server or a command starts and restarts the engine. Other commands can use a server's engine.
+"""
 
 import asyncio
 import logging
@@ -25,8 +28,8 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 RESTART_WINDOW = 60.0
-"""If the engine ends again within this number of seconds after a restart, it is not restarted,
-unless the disk is full."""
+"""If the engine ends again within this number of seconds after a restart, it is not restarted
+again, unless the disk is full."""
 
 ROOM_LOOK = 1.0
 """Seconds between two checks whether a full disk has enough free space to start the engine."""
@@ -52,9 +55,9 @@ _START_PAUSE = 0.2
 class Engine:
     """A running engine.
 
-    ``died`` is a future. If the engine has ended and is not restarted, the future's result is a
-    message. ``own`` is true if this process is a command that has started the engine. Then no other
-    process uses the engine.
+    ``died`` is a future. Its result is a message if the engine has ended and is not restarted, or
+    if the server that runs a shared engine has ended. ``own`` is true if this process is a command
+    that has started the engine. Then no other process uses the engine.
     """
 
     endpoint_url: str
@@ -72,9 +75,9 @@ async def embedded_engine(
     CommandError if the directory has no data, and do not create the directory.
 
     Raises DataDirectoryInUseError if another process owns the directory. With ``share``, the
-    function first waits up to 30 seconds for the owner: until a command has ended, or a server has
-    started its engine. Raises CommandError if the directory, its data file or the
-    engine's program cannot be used.
+    function first waits up to 30 seconds: until a command that owns the directory has ended, or a
+    server that owns it has started its engine. Raises CommandError if the directory, its data file
+    or the engine's program cannot be used.
     """
     directory = DataDirectory(data_dir)
     if not create and not directory.path.exists():
@@ -92,8 +95,8 @@ async def embedded_engine(
     if not share and not directory.own():
         raise directory.in_use()
     try:
-        # Only the owner checks for data, because a server that starts owns the directory before it
-        # writes data to it.
+        # Check for data only now that this process owns the directory. A server that starts owns
+        # the directory before it creates the data, so an earlier check could find no data.
         if not create:
             directory.require_data()
         directory.check_data()
@@ -127,7 +130,9 @@ async def _watch_server(
 async def _own_or_share(directory: DataDirectory) -> str | None:
     """Return the URL of a running server's engine.
 
-    If no server runs, make this process the owner of the directory, and return None.
+    If no server or command runs, make this process the owner of the directory, and return None.
+    Wait for a command that runs, or for a server that starts. Raises DataDirectoryInUseError after
+    ``SHARE_DEADLINE``.
     """
     start = time.monotonic()
     warned = False
@@ -151,7 +156,7 @@ async def _start(directory: DataDirectory, port: int | None) -> EngineProcess:
     """Start an engine on ``port``, or on a free port if ``port`` is None.
 
     If another program uses the port, or if the system cannot start a process, try again for 30
-    seconds.
+    seconds. After that time, raise CommandError.
     """
     until, warned = time.monotonic() + START_DEADLINE, False
     while True:
@@ -182,9 +187,10 @@ class _Keeper:
     serving: bool
 
     async def keep(self) -> None:
-        """Restart the engine whenever it ends, after the disk has enough free space.
+        """Restart the engine each time it ends. If the disk is full, first wait for free space.
 
-        If the engine ends twice within a minute, or cannot be started, set ``died`` to a message.
+        If the engine ends twice within a minute although the disk is not full, or if it cannot be
+        started, set ``died`` to a message and return.
         """
         restarted = float("-inf")
         try:

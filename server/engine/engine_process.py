@@ -25,8 +25,8 @@ from server.errors import CommandError
 logger = logging.getLogger(__name__)
 
 START_DEADLINE = 30.0
-"""Maximum seconds for the start of the engine. If the engine was killed, its start takes longer,
-because it first reads the write-ahead log."""
+"""Maximum seconds for the start of the engine. After an engine was killed, its next start takes
+longer, because it first reads the write-ahead log."""
 
 STOP_DEADLINE = 5.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -40,10 +40,10 @@ wait $!
 """
 """The guard's script. It runs a program until standard input ends, then kills the program.
 
-The script first prints the program's process id. The id stays valid until the guard ends, because
-the guard is the parent of the program's process. The inner shell prints its own id, and then
-becomes the program. If the guard printed the id, it could appear in the middle of the program's
-output."""
+The script first prints the program's process id to standard error. The id stays valid until the
+guard ends, because the guard is the parent of the program's process. The inner shell prints its own
+id, and then becomes the program. If the guard printed the id, it could appear in the middle of the
+program's output."""
 
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """A file of Linux with the first and the last ephemeral port."""
@@ -78,7 +78,7 @@ class Guard:
     transport: asyncio.BaseTransport
 
     async def end(self) -> int:
-        """Kill the program if it still runs, wait for the guard, and return the exit code.
+        """Kill the program if it still runs. Wait for the guard. Return the program's exit code.
 
         If a signal has killed the program, the code is the negative number of the signal.
         """
@@ -141,8 +141,9 @@ class EngineProcess:
     async def start(cls, database: Path, port: int) -> "EngineProcess":
         """Start an engine with the data file ``database``, and wait until it listens.
 
-        Raises PortTakenError if another program uses the port, CommandError if the engine ends or
-        does not listen in time, and OSError if the system cannot start a process.
+        Raises PortTakenError if another program uses the port, and OSError if the system cannot
+        start a process. Raises CommandError if the engine's program is missing or cannot be run, or
+        if the engine ends or does not listen in time.
         """
         binary = engine_binary()
         options = ["--host", "127.0.0.1", "--port", str(port), "--db-path", str(database)]
@@ -167,7 +168,7 @@ class EngineProcess:
                 ) from why
         if "already in use" in error:
             raise PortTakenError
-        # The rest of the message is advice for the engine's developers.
+        # Keep only the first sentence, because the rest is advice for the engine's developers.
         reason = error.partition(". ")[0]
         raise CommandError(
             f"The storage engine cannot open {database}: {reason}. If the file is damaged, "
@@ -175,7 +176,7 @@ class EngineProcess:
         )
 
     async def wait(self) -> str:
-        """Log the engine's output until it ends. Return its exit code or signal as text."""
+        """Log the engine's errors until the engine ends. Return its exit code or signal as text."""
         async for line in self.guard.output:
             logger.warning("The storage engine: %s", line.decode(errors="replace").rstrip())
         code = await self.guard.end()
@@ -194,8 +195,8 @@ class EngineProcess:
 def free_port() -> int:
     """Return a free port of 127.0.0.1. If possible, it is not an ephemeral port.
 
-    The system gives ephemeral ports to the connections of all programs. So while an engine is
-    restarted, another program could get the engine's ephemeral port.
+    The system gives ephemeral ports to the connections of all programs. If the engine had an
+    ephemeral port, another program could get this port while the engine is restarted.
     """
     try:
         first, last = map(int, _EPHEMERAL.read_text().split())
@@ -210,9 +211,9 @@ def free_port() -> int:
 
 
 async def _listening(guard: Guard) -> tuple[int, str]:
-    """Read the output until the engine listens. Return its process id and an empty text.
+    """Read the output until the engine listens. Return the engine's process id and an empty text.
 
-    If the engine ends before it listens, the text is the last line of its output.
+    If the engine ends before it listens, the text is the reason: the last line of its output.
     """
     pid, error, listens = 0, "it wrote no error message", False
     async for line in guard.output:

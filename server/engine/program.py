@@ -1,4 +1,4 @@
-"""Finds the program of the embedded engine, or prints how to install it."""
+"""Finds the program of the embedded engine. If it is missing, explains how to install it."""
 
 import os
 import platform
@@ -22,9 +22,9 @@ _PACKAGED = {"linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"}
 def engine_binary() -> Path:
     """Return the path of the engine's program.
 
-    If ``MARGINALIA_ENGINE`` has a path, it is this path. Otherwise it is npm's program in
-    ``node_modules``, or else ``dynoxide`` in the PATH. Raises CommandError if there is no program,
-    with a message that explains what to do.
+    If the environment variable ``MARGINALIA_ENGINE`` contains a path, return this path. Otherwise
+    return npm's program in ``node_modules``, or else ``dynoxide`` in the PATH. Raises CommandError
+    if there is no program, or if the variable is ``NONE``. The message explains what to do.
     """
     named = os.environ.get("MARGINALIA_ENGINE")
     if named == NONE:

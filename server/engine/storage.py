@@ -29,7 +29,7 @@ _COPIED = (
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An open table with facts about its store, which servers and long commands need."""
+    """An open table, and facts about its store that servers and long commands need."""
 
     table: Table
     connection: TableAddress
@@ -52,9 +52,10 @@ async def open_table(
 ) -> AsyncIterator[Table]:
     """Open the table. On the embedded engine, a server creates a missing table.
 
-    A command, which sets ``share``, creates a missing table only if ``create`` is true. Otherwise a
-    command with a wrong directory or table name would succeed on an empty table. Raises DalError,
-    and the errors of ``embedded_engine``.
+    A command sets ``share``. It creates a missing table only if it also sets ``create``. If every
+    command created the table, a command with a wrong directory or table name would succeed on an
+    empty table. On other stores, this function creates no table. Raises DalError, and the errors of
+    ``embedded_engine``.
     """
     async with open_store(settings, share=share, create=create) as store:
         yield store.table

@@ -92,7 +92,7 @@ class _Processes:
         self._directory = directory
 
     def collect(self) -> Iterable["Metric"]:
-        from prometheus_client import multiprocess  # noqa: PLC0415 - as above
+        from prometheus_client import multiprocess  # noqa: PLC0415 - an extra
 
         # uvicorn's supervisor does not report ended workers, so each scrape looks for them.
         for pid in {int(file.stem.rpartition("_")[2]) for file in self._directory.glob("*.db")}:
@@ -123,7 +123,7 @@ def followed(settings: Settings) -> Iterator[str | None]:
 
 @contextmanager
 def following(metrics: "Metrics") -> Iterator[None]:
-    """Measure followers in the ``with`` block: how far they have counted, and their requests."""
+    """Measure followers in the ``with`` block: their progress, and their requests to DynamoDB."""
     from server.observability.metrics import FollowerMetrics  # noqa: PLC0415 - an extra
 
     observation = Observation(metrics)

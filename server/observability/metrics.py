@@ -1,4 +1,4 @@
-"""The metrics of one process. Each is shown on the dashboard or used in an alert.
+"""The metrics of one process. Each metric is shown on the dashboard or used in an alert.
 
 ``prometheus_client`` keeps each value in a file of the directory ``PROMETHEUS_MULTIPROC_DIR``, and
 ``exposition`` adds up the files of all processes. Only a server or a follower with metrics imports
@@ -17,12 +17,12 @@ from prometheus_client.metrics import MetricWrapperBase
 from dal.client.table import Table
 
 FAST = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Bounds of the histograms in seconds: from the time of a page with one Query, if DynamoDB is
-nearby, to the deadline of a request."""
+"""Bounds of the histogram's buckets in seconds: from the time of a page with one Query, if DynamoDB
+is nearby, to the deadline of a request."""
 
 EVERY = 1.0
-"""Seconds between two samples of a process's state. Prometheus reads the metrics every few
-seconds."""
+"""Seconds between two samples of a process's state. More samples would not be seen, because
+Prometheus reads the metrics only every few seconds."""
 
 Metric = TypeVar("Metric", bound=MetricWrapperBase)
 
@@ -193,12 +193,15 @@ class FollowerMetrics:
         )
 
     def applied(self, made: datetime | None, now: datetime) -> None:
-        """Remember the highest age of a shard's newest record in this round."""
+        """Remember the lag of the slowest shard: the age of the newest record that was applied."""
         if made is not None:
             self._behind = max(self._behind, (now - made).total_seconds())
 
     def round(self, now: datetime, *, left: bool) -> None:
-        """Set the time until which all changes are counted."""
+        """Set the time up to which all changes are counted.
+
+        If unread records are ``left``, this is the time of the slowest shard. Otherwise it is now.
+        """
         self._counted_until.set(now.timestamp() - (self._behind if left else 0.0))
         self._behind = 0.0
         self._write()

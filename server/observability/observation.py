@@ -33,7 +33,8 @@ OPERATIONS = 50
 Clients can send any number of names."""
 
 _MAX_NAME = 60
-"""Maximum characters of an operation's name in a label."""
+"""Maximum characters of an unregistered operation's name in a label. Longer names become
+``other``."""
 
 _PATTERNS = {
     "COMMENT": "AP4",
@@ -244,7 +245,7 @@ class ObservedSchema(ExecutableSchema):
         return label, operation.node.operation.value
 
     def client_errors(self, errors: list[GraphQLError]) -> list[GraphQLError]:
-        """Count errors that a client sees."""
+        """Return the errors that a client sees, and count them."""
         shown = super().client_errors(errors)
         note_errors(shown)
         return shown
@@ -259,7 +260,8 @@ class OperationNames:
     def label(self, name: str | None, *, trusted: bool) -> str:
         """Return the name of an operation that is registered or among the first ``OPERATIONS``.
 
-        Return ``other`` for further names, and ``anonymous`` for an operation without a name.
+        Return ``other`` for further names and for long unregistered names, and ``anonymous`` for an
+        operation without a name.
         """
         if name is None:
             return "anonymous"
@@ -281,8 +283,9 @@ def outcome_of(error: BaseException) -> str:
 def pattern_of(operation: str, arguments: Mapping[str, Any]) -> str:
     """Return the access pattern of a request outside a plan, from the keys of its items.
 
-    A write of several items has the pattern of the comment, user, order, organisation or ticket
-    among them. The counters in the same transaction do not have their own pattern.
+    The pattern of a write begins with ``write``. If a write has several items, the first comment,
+    user, order, organisation or ticket among them determines the pattern, and not the counters in
+    the same transaction. If there is none of these, the first item determines the pattern.
     """
     if operation == "scan":
         return "scan"

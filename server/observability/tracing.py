@@ -1,9 +1,9 @@
 """Traces by OpenTelemetry: which requests get a trace, its spans, and the collector.
 
-A span takes 20 microseconds, so few requests get a trace: requests with a sampled ``traceparent``
-and a fraction of the others, together at most ``MOST_TRACES`` per second. A span contains an
-operation, its cost, and the parts of keys that ``_KEY_FIELDS`` lists. It contains no user names,
-tokens, texts, variables or error messages.
+A span takes 20 microseconds, so few requests get a trace: requests with a sampled ``traceparent``,
+and a fraction of the requests without ``traceparent``. Together they are at most ``MOST_TRACES``
+per second. A span contains an operation, its cost, and the parts of keys that ``_KEY_FIELDS``
+lists. It contains no user names, tokens, texts, variables or error messages.
 """
 
 import logging
@@ -58,7 +58,8 @@ EXPORT_TIMEOUT = 3
 """Maximum seconds in which the collector must accept a batch of spans."""
 
 MOST_SPANS = 200
-"""Maximum spans of one trace. An operation may read thousands of items."""
+"""Maximum spans of one trace, in addition to the request's span. An operation that reads thousands
+of items could otherwise have thousands of spans."""
 
 _KEY_FIELDS = frozenset({"product", "language", "rating", "status"})
 
@@ -108,9 +109,10 @@ class _QuietExporter(OTLPSpanExporter):
 
 
 class LimitedSampler(Sampler):
-    """Samples the requests that continue a caller's trace, and a fraction of the others.
+    """Samples the requests that continue a caller's sampled trace, and a fraction of new traces.
 
-    Together they are at most ``MOST_TRACES`` per second.
+    Together they are at most ``MOST_TRACES`` per second. ``ParentBased`` drops requests of callers
+    who did not sample their trace.
     """
 
     def __init__(self, sample: float, clock: Callable[[], float]) -> None:
@@ -221,8 +223,8 @@ class TracedObservation(Observation):
     ) -> Iterator[Span]:
         """Record a span for the ``with`` block.
 
-        After ``MOST_SPANS`` spans, record none. The request's span has the number of spans left
-        out.
+        After ``MOST_SPANS`` spans, record no more spans. The request's span then has an attribute
+        with the number of spans that were left out.
         """
         self._left -= 1
         if self._left < 0:
