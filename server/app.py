@@ -153,7 +153,7 @@ class Served:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.admission = Admission(app, settings.max_concurrency, settings.trusted_proxies)
-        # Without a setting, this is the number of connections that the operating system allows.
+        # The operating system allows this number of connections. The setting can only lower it.
         most = max_connections(raise_descriptor_limit())
         if settings.max_connections is not None:
             most = min(most, math.ceil(settings.max_connections / settings.workers))
@@ -195,7 +195,7 @@ def trusted_documents(
         raise CommandError(" ".join(broken))
     for sentence in trusted.add_all(kept):
         logger.error("%s", sentence)
-    # The product page subscribes to comments with the id of this document.
+    # Trust this document too, because the product page subscribes to comments with its id.
     if settings.documents_only:
         from server.pages.page_documents import DOCUMENTS  # noqa: PLC0415 - as in _pages
 

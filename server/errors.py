@@ -17,7 +17,8 @@ INTERRUPTED = 130
 DIFFERS, USAGE, UNAVAILABLE = 1, 2, 3
 """The exit codes of failed commands. 1: the command did its work, but found wrong statistics or a
 dangerous setting, or could not load or export some rows. 2: the operator must change an option, a
-file or the table. 3: the store is unavailable."""
+file or the table. 3: the store cannot be used now, for example because it cannot be reached, is
+full or is damaged."""
 
 _UNAVAILABLE = (
     ConditionFailedError,

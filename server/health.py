@@ -85,8 +85,8 @@ class Readiness:
 
         Return the reason why the store cannot be used, or None if it can be used.
         """
-        # If the data file is damaged, the read below may still succeed, because it does not read
-        # the damaged part.
+        # Report damage that an earlier request found. The read below may still succeed, because it
+        # does not read the damaged part.
         if self.table.damage is not None:
             return str(self.table.damage)
         try:

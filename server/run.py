@@ -54,7 +54,8 @@ _WHY_NOT = {
 def run(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C.
 
-    Raise CommandError if the server cannot start, or if the storage engine ends.
+    Raise CommandError if the server cannot start, or if the storage engine ends and is not
+    restarted.
     """
     set_up_logs(settings.log_format)
     check_broker(settings)
@@ -91,8 +92,8 @@ def listening(host: str, port: int) -> Iterator[socket.socket]:
         sentence = _WHY_NOT.get(error.errno or 0, "{host} port {port} cannot be opened: {reason}.")
         raise CommandError(sentence.format(host=host, port=port, reason=error.strerror)) from error
     with listener:
-        # Without this option, every response waits 40 ms for an ACK. Accepted connections inherit
-        # it. asyncio would set it itself, but only for sockets with a protocol number, and these
+        # Without this option, responses can wait 40 ms for an ACK. Accepted connections inherit it.
+        # asyncio would set it itself, but only for sockets with a protocol number, and these
         # sockets have none.
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
@@ -134,8 +135,8 @@ async def _check_documents(settings: Settings, store: Store) -> None:
 async def _serve_by_workers(
     settings: Settings, store: Store, listener: socket.socket, greeting: str
 ) -> None:
-    # Check the files of the settings before workers start, because every worker would end if one is
-    # invalid.
+    # Check the files of the settings before workers start, because every worker would end if a file
+    # is invalid.
     moderation_of(settings)
     if settings.documents:
         schema = build_schema(

@@ -215,5 +215,5 @@ class HttpServer(uvicorn.Server):
         yield
 
     def end(self) -> None:
-        """Stop the server after its running requests have ended."""
+        """Stop the server after its running requests have ended, or after ``GRACE`` seconds."""
         self.should_exit = True

@@ -106,8 +106,8 @@ def _is_rate(text: str) -> bool:
     if text in {NO_RATE_LIMIT, RATE_LIMIT}:
         return True
     # The import takes an eighth of the server's start if redis is installed.
-    from throttled.exceptions import DataError  # noqa: PLC0415 - see above
-    from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - see above
+    from throttled.exceptions import DataError  # noqa: PLC0415 - slow import
+    from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - slow import
 
     try:
         return len(parse(text)) == 1

@@ -107,7 +107,7 @@ class Supervisor(Multiprocess):
 
         uvicorn's own method would end all workers if one worker cannot start.
         """
-        # This does not look for blocked workers. Each worker has a watchdog that ends it.
+        # This method does not look for blocked workers. Each worker has a watchdog that ends it.
         for index, worker in enumerate(self.processes):
             if worker.process.is_alive() or self.should_exit.is_set():
                 continue
@@ -129,7 +129,7 @@ class Supervisor(Multiprocess):
                 self.processes[index].start()
 
     def restart_all(self) -> None:
-        """Replace the workers. If a new worker cannot serve, keep the old workers."""
+        """Replace the workers one by one. If a new worker cannot serve, keep the remaining ones."""
         before, count = self.processes.copy(), len(self.processes)
         super().restart_all()
         replaced = sum(worker not in self.processes for worker in before)

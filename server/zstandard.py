@@ -1,4 +1,4 @@
-"""Imports the compression Zstandard from Python 3.14 or newer, or from its backport."""
+"""Imports the module for Zstandard compression from Python 3.14 or newer, or from its backport."""
 
 import sys
 

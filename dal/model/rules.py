@@ -131,9 +131,9 @@ def language(argument: str, value: str) -> str:
 
 def _standardized(tag: str) -> str:
     """Return a language tag in standard form; an empty string if it is not a language tag."""
-    # Imported here, because langcodes takes 40 ms to import and most requests name no language.
-    from langcodes import Language, standardize_tag  # noqa: PLC0415 - see above
-    from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - see above
+    # Import langcodes here: the import takes 40 ms, and most requests name no language.
+    from langcodes import Language, standardize_tag  # noqa: PLC0415 - slow import
+    from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415 - slow import
 
     if len(Language._PARSE_CACHE) > KEPT_TAGS:  # noqa: SLF001 - langcodes never forgets a tag
         Language._PARSE_CACHE.clear()  # noqa: SLF001

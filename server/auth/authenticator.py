@@ -87,8 +87,8 @@ class Authenticator:
         import jwt  # noqa: PLC0415 - see the module's docstring
 
         try:
-            # PyJWT would decode all parts, in a slow loop over their characters. So pass only the
-            # header.
+            # To return the header, PyJWT would decode all parts of the JWT, in a slow loop over
+            # their characters. So pass only the header.
             header = jwt.get_unverified_header(f"{encoded.partition('.')[0]}..")
             verification = await self._verification(str(header.get("alg")), header.get("kid"))
             claims: dict[str, Any] = jwt.decode(

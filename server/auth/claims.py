@@ -43,18 +43,18 @@ class InvalidTokenError(Exception):
 class ClaimRules:
     """The issuer and audience that a JWT must have, and the claims with the user's name and roles.
 
-    A setting names a claim by its name, such as ``https://shop.example/roles``, or by a path
-    through objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's roles to this
-    server's roles. If the map is empty, roles keep their names. Otherwise only mapped roles give
-    rights.
+    ``names`` and ``roles`` identify a claim by its name, such as ``https://shop.example/roles``, or
+    by a path through objects, such as ``realm_access.roles``. ``role_names`` maps the issuer's
+    roles to this server's roles. If the map is empty, roles keep their names. Otherwise only mapped
+    roles give rights.
     """
 
     issuer: str | None = None
     audience: str | None = None
     names: Sequence[str] = ()
     """The claims with the user's display name. The first of these claims that a JWT has is used. If
-    ``names`` is empty, the claim ``name`` is used. If it is missing, and this server's secret has
-    signed the JWT, ``sub`` is used."""
+    ``names`` is empty, the claim ``name`` is used, or else ``sub``, if this server's secret has
+    signed the JWT. In all other cases, a JWT without a name is refused."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
@@ -62,8 +62,9 @@ class ClaimRules:
         """Return the user of verified ``claims``. Raise InvalidTokenError if the rules refuse them.
 
         ``by_secret`` is True if this server's secret has verified the JWT. If also the JWT's issuer
-        is ``OWN_ISSUER``, the JWT has the claims of ``make_token``, and the settings' claim names
-        do not apply.
+        is ``OWN_ISSUER``, the JWT has the claims of ``make_token``. Then the settings do not apply:
+        the claims have their default names, the JWT must have no audience, and roles keep their
+        names.
         """
         rules_in_force = self
         if by_secret and claims.get("iss") == OWN_ISSUER:
@@ -77,8 +78,8 @@ class ClaimRules:
         )
 
     def _check_issuer(self, claims: Mapping[str, Any]) -> None:
-        # OpenID Connect Core 3.1.3.7: the issuer must be equal exactly, with a slash at its end if
-        # it has one.
+        # OpenID Connect Core 3.1.3.7: the claim must equal the setting exactly, including a slash
+        # at the end.
         if self.issuer is not None and claims.get("iss") != self.issuer:
             raise InvalidTokenError(
                 TokenFlaw.ISSUER, "The JWT is from another issuer: sign in at this server's issuer."

@@ -55,13 +55,13 @@ class Issuer:
         self._fetching = asyncio.Lock()
 
     async def key(self, key_id: str | None) -> "jwt.PyJWK":
-        """Return a key of the key set.
+        """Return the key with this id from the key set.
 
         A JWT may omit its ``kid`` if the set has only one key (OpenID Connect Core 10.1).
 
         For an unknown key, the set is fetched again, at most every 30 seconds. Raises
-        PyJWKClientError if the fetched set lacks the key too, and KeysUnavailableError if the set
-        cannot be fetched.
+        PyJWKClientError if the set lacks the key, and KeysUnavailableError if the key is unknown
+        and the set cannot be fetched.
         """
         import jwt  # noqa: PLC0415 - see the module's docstring
 
@@ -118,7 +118,10 @@ class Issuer:
         self._fetched = monotonic()
 
     async def metadata(self) -> Mapping[str, Any]:
-        """Return the discovery document. Raise KeysUnavailableError if it is missing or invalid."""
+        """Return the discovery document, which is fetched only once.
+
+        Raises KeysUnavailableError if the document cannot be fetched or is invalid.
+        """
         import httpx  # noqa: PLC0415 - see the module's docstring
 
         if self._metadata is not None:

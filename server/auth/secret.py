@@ -48,7 +48,7 @@ def secret_source(configured: str | None, data_dir: Path) -> Callable[[], str | 
 def read_secret(data_dir: Path) -> str | None:
     """Return the data directory's secret, or None if there is none.
 
-    Raises CommandError if the secret is unreadable.
+    Raises CommandError if the secret cannot be read or is too short.
     """
     path = data_dir / FILE_NAME
     try:

@@ -57,7 +57,8 @@ class SignIn:
     ) -> None:
         self._authenticator = authenticator
         self._issuer = issuer
-        # The audience of an ID token is the client, and the audience of an access token is the API.
+        # Sign-in checks ID tokens. Their audience is the client, while the audience of the API's
+        # access tokens is the API.
         self._rules = replace(authenticator.rules, audience=client_id)
         self._client_id = client_id
         self._client_secret = client_secret
@@ -89,8 +90,8 @@ class SignIn:
         """
         from httpx_oauth.oauth2 import GetAccessTokenError  # noqa: PLC0415 - imports httpx
 
-        # An empty state means that the browser has no attempt. An empty code means that the visitor
-        # has declined.
+        # Also refuse an empty state, which means that the browser has no attempt, and an empty
+        # code, which means that the visitor has declined.
         if not state or not code or not hmac.compare_digest(attempt.state.encode(), state.encode()):
             raise InvalidTokenError(TokenFlaw.UNREADABLE, "This sign-in was not started here.")
         client = await self._client()

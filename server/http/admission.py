@@ -331,9 +331,9 @@ class RateLimitMiddleware:
     def _limiter(self) -> "Throttled":
         """The limiter. The first limited request creates it, because not every server needs it."""
         # If redis is installed, the import takes an eighth of the time of the server's start.
-        from throttled import RateLimiterType, Throttled, per_duration  # noqa: PLC0415 - see above
-        from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - see above
-        from throttled.store import MemoryStore  # noqa: PLC0415 - see above
+        from throttled import RateLimiterType, Throttled, per_duration  # noqa: PLC0415 - slow import
+        from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - slow import
+        from throttled.store import MemoryStore  # noqa: PLC0415 - slow import
 
         (quota,) = parse(self._rate)
         self._burst, self._interval = quota.burst, quota.emission_interval

@@ -197,7 +197,7 @@ def load(
 async def _load(
     work: Load[Any], rehearsal: DryRun | None, settings: Settings, write_units: float | None
 ) -> None:
-    """Write all rows to the table. In a dry run, write them to ``rehearsal``, which drops them."""
+    """Write all rows to the table. In a dry run, pass them to ``rehearsal``, which stores none."""
     async with AsyncExitStack() as opened:
         put: Put[Any]
         if rehearsal is not None:

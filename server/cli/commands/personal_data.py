@@ -107,7 +107,8 @@ async def export(
     if output is not None and output.exists():
         raise CommandError(f"{output} exists: name a new file.")
     with ExitStack() as undo:
-        if output is not None:  # Create the file before the scan, because a scan may take long.
+        if output is not None:
+            # Create the file before the scan, which may take long, so that a wrong path fails now.
             with _writing(output):
                 # Other users of the machine must not read the file.
                 output.touch(mode=0o600, exist_ok=False)
@@ -178,11 +179,12 @@ async def erase(
     With 'anonymize' or 'rename', the command replaces the user's id by a random name, such as
     erased-1a2b3c4d, and removes the display name. Each comment, order or ticket gets a different
     name. In the user's decisions and blocks as a moderator, the name becomes 'erased'. All other
-    data of the user is deleted.
+    data of the user is deleted, except orders and tickets that you choose to keep.
 
     Close the user's account at the sign-in provider first. While the command runs, servers refuse
-    the user's comments, edits, reports and votes. The command ends when a scan of the table finds
-    the name nowhere else. If the command is interrupted, run it again.
+    the user's comments, edits, reports and votes. The command ends when a scan of the table, or
+    with --no-scan two passes over the indexes, finds the name nowhere else. If the command is
+    interrupted, run it again.
     """
     name, choices = rules.identifier("NAME", name), Choices(comments, orders, tickets)
     async with open_store(settings, share=True) as store:
@@ -224,7 +226,7 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
 
 
 def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
-    """Ask the operator to confirm. Raise Abort if not, or CommandError without a terminal."""
+    """Ask the operator. Raise Abort after a no, and CommandError if there is no terminal."""
     if not sys.stdin.isatty():
         raise CommandError("The command cannot ask for confirmation without a terminal: add --yes.")
     typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")
