@@ -59,8 +59,8 @@ async def findings(settings: Settings) -> AsyncIterator[Finding]:
     """Yield the findings.
 
     The checks write no rows. On the embedded engine, they remove other users' permissions on the
-    data files, as a server does. If no server runs, they start the engine, which they stop at the
-    end.
+    data files, as a server does. If the engine has data but does not run, they start the engine,
+    and stop it at the end.
     """
     yield transport(settings)
     yield hosts(settings)
@@ -88,7 +88,7 @@ def is_public(settings: Settings) -> bool:
 
 
 def transport(settings: Settings) -> Finding:
-    """Check that requests from other machines are encrypted, through a trusted proxy with TLS."""
+    """Check that the settings name a proxy with TLS, if other machines can reach the server."""
     if not is_public(settings):
         return ok("TLS", f"not needed: the server listens only on {settings.host}.")
     if not (settings.public_url or "").startswith("https:"):
@@ -264,6 +264,7 @@ async def indexes(table: Table) -> Finding:
     """Check that the table has all indexes, and that DynamoDB has filled them."""
     description = await admin.describe(table)
     found = differences(description, INDEXES)
+    # ``differences`` also lists the indexes that DynamoDB is still building. They are not a danger.
     building = [
         one["IndexName"]
         for one in description.get("GlobalSecondaryIndexes", [])
@@ -275,7 +276,7 @@ async def indexes(table: Table) -> Finding:
             f"{listed(wrong)}: missing, or the keys or attributes differ. Run `marginalia "
             "table upgrade`.",
         )
-    if building:  # ``lacking`` also contains an index that is being created.
+    if building:
         return warning(
             "table",
             f"DynamoDB still fills {listed(building)}: servers cannot start before it has "

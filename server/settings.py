@@ -105,7 +105,8 @@ def _is_host(pattern: str) -> bool:
 def _is_rate(text: str) -> bool:
     if text in {NO_RATE_LIMIT, RATE_LIMIT}:
         return True
-    # The import takes an eighth of the server's start if redis is installed.
+    # If redis is installed, this import takes an eighth of the time of the server's start. The
+    # check of the default rate does not need it.
     from throttled.exceptions import DataError  # noqa: PLC0415 - slow import
     from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - slow import
 
@@ -180,8 +181,9 @@ class Settings:
     allowed_hosts: Sequence[str] = _setting(
         (),
         "Host name that requests may use: shop.example, *.shop.example for all its subdomains, or "
-        "'*' for any host. Requests for other hosts get status 421. Repeatable. The host of "
-        "--public-url and names of this machine such as localhost are always allowed.",
+        "'*' for any host. Requests for other hosts get status 421, except health checks. "
+        "Repeatable. The host of --public-url and names of this machine such as localhost are "
+        "always allowed. Without both options, --host and the server's IP address are allowed.",
         name="allowed-host",
         check=_HOST,
     )
@@ -260,8 +262,9 @@ class Settings:
     )
     deadline: float = _setting(
         10.0,
-        "Maximum seconds for a request after it has arrived, including all calls to the store. A "
-        "request that takes longer fails with the code UNAVAILABLE.",
+        "Maximum seconds for processing a request, including all calls to the store. A request "
+        "that takes longer fails with the code UNAVAILABLE. The time in which a request arrives or "
+        "waits for its turn does not count.",
         bounds=(1, None),
     )
     log_format: LogFormat = _setting("text", "Format of the log on standard error.")
@@ -277,7 +280,7 @@ class Settings:
     apq: bool = _documents(
         False,
         "Automatic persisted queries: clients such as Apollo and urql send a text once, and later "
-        "only its hash. The server stores up to 16 MB of texts.",
+        "only its hash. Each process keeps up to 16 MB of texts in memory.",
     )
     s_maxage: int = _documents(
         10,
@@ -292,7 +295,11 @@ class Settings:
         bounds=(0, None),
     )
 
-    data_dir: Path = _store(Path("data"), "Directory in which the embedded engine stores its data.")
+    data_dir: Path = _store(
+        Path("data"),
+        "Directory in which the embedded engine stores its data. It also contains the default JWT "
+        "secret and the files from which DuckDB computes trends.",
+    )
     endpoint_url: str | None = _store(
         None,
         "Use the DynamoDB API at this URL instead of the embedded engine. The AWS credentials and "
@@ -408,7 +415,7 @@ class Settings:
         "balancer, which is usually 60, so that the balancer closes idle connections.",
         bounds=(1, None),
     )
-    # The largest request needs 8 seconds at 1 Mbit/s.
+    # The largest request needs 8 seconds at 1 Mbit/s, so the default allows slow connections.
     request_timeout: int = _limits(
         20, "Seconds within which the head and the body of a request must arrive.", bounds=(1, None)
     )
@@ -430,15 +437,16 @@ class Settings:
     )
     max_connections: int | None = _limits(
         None,
-        "Maximum number of open connections. Default: the number that the system allows.",
+        "Maximum number of open connections of all processes together. Default: the number that "
+        "the system allows.",
         bounds=(1, None),
     )
     # A larger number makes every request slower, because all requests share the event loop.
     max_concurrency: int = _limits(
         8,
         "Number of requests that run at the same time in a process; up to 20 times as many if "
-        "these requests wait for the store. Other requests wait for their turn, or get status 503 "
-        "if the expected wait is longer than six seconds.",
+        "these requests wait for the store. Other requests wait for their turn. If the process "
+        "stays busy, requests whose expected wait is longer than six seconds get status 503.",
         bounds=(1, None),
     )
     # A person sends far fewer requests than this. The limit also keeps the requests of a

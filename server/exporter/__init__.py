@@ -1,1 +1,1 @@
-"""Exports the table to JSONL, CSV or Parquet files. ``load`` needs only ``--kind`` to read them."""
+"""Exports the table to JSONL, CSV or Parquet. ``load`` reads the files with only ``--kind``."""

@@ -120,9 +120,10 @@ async def export(
 ) -> Manifest:
     """Export the kinds of ``target``. ``store`` describes the table in the manifest.
 
-    The function calls ``seen`` with the number of scanned items. Raises DalError if the table
-    cannot be read. Raises CommandError if a file cannot be written, if a file exists and ``force``
-    is false, or if DuckDB is missing for Parquet.
+    The function calls ``seen`` with the number of items scanned so far. Raises DalError if the
+    table cannot be read. Raises CommandError if a file cannot be written, or if a file exists and
+    ``force`` is false. For Parquet, also raises CommandError if DuckDB is not installed, or if a
+    value does not fit its column.
     """
     if target.layout.format == "parquet":
         with duckdb_in_memory():

@@ -39,7 +39,10 @@ class Layout:
         return [one for one in fields if self.all_states or not one.all_states]
 
     def header(self, kind: FileKindName) -> bytes:
-        """Return the first line of a CSV file: the names of the fields. Other formats have none."""
+        """Return the first line of a CSV file: the names of the fields.
+
+        For other formats, return no bytes, because their files have no such line.
+        """
         names = [one.name for one in self.fields(kind)]
         return _records([names]) if self.format == "csv" else b""
 

@@ -67,15 +67,16 @@ ON_TIME = 0.003
 """If a timer is late by less than this number of seconds, the event loop has free time."""
 
 MOST_WAITING = 20
-"""The number of running requests may grow by this factor, if the requests wait for the store and
-the CPU has free time."""
+"""If the running requests wait for the store and the CPU has free time, this number times ``most``
+requests may run."""
 
 LEAVE = "marginalia.leave"
-"""The key of an ASGI extension: a function without arguments. A subscription calls it when it
-begins to wait for events, so that it no longer counts as a running request."""
+"""The key of an ASGI extension: a function without arguments. A subscription calls the function
+when the subscription begins to wait for events. It then no longer counts as a running request."""
 
 TOO_MANY_MESSAGES = 4429
-"""The code with which the server closes a WebSocket if the client sends too many messages."""
+"""The code with which the server closes a WebSocket if the client sends too many messages or
+frames."""
 
 _LOOK_EVERY = 0.005
 _LOG_EVERY = 10.0
@@ -125,7 +126,7 @@ class Clients:
             address = ip_address(host)
         except ValueError:
             # A proxy may forward any text instead of an address. All such texts count as one
-            # client, because they may be very long.
+            # client, so that long texts do not fill the memory.
             return "unknown"
         if host in self._trusted:
             return None
@@ -174,7 +175,7 @@ class _Queue:
         return next(iter(self._by_client))
 
     def take(self, client: str | None) -> _Waiting:
-        """Remove and return a client's oldest request. All other clients have their turns next."""
+        """Remove and return a client's oldest request. Then let all other clients have a turn."""
         requests = self._by_client[client]
         request = requests.popleft()
         del self._by_age[request]
@@ -228,9 +229,10 @@ class Admission:
     def submit(
         self, scope: HTTPScope, serve: Callable[[], bool], refuse: Callable[[], object]
     ) -> None:
-        """Call ``serve`` now or when it is the request's turn, or call ``refuse`` after a pause.
+        """Call ``serve`` now or when it is the request's turn, or call ``refuse``.
 
         ``serve`` starts the application. It returns False if the client has already disconnected.
+        ``refuse`` is called after a pause, or when the request has waited for ``LONGEST`` seconds.
         """
         loop = asyncio.get_running_loop()
         if self._running < self._most or is_health(scope["path"]):
@@ -329,8 +331,8 @@ class RateLimitMiddleware:
 
     @cached_property
     def _limiter(self) -> "Throttled":
-        """The limiter. The first limited request creates it, because not every server needs it."""
-        # If redis is installed, the import takes an eighth of the time of the server's start.
+        """The limiter. The first limited request creates it, so that the server starts faster."""
+        # If redis is installed, this import takes an eighth of the time of the server's start.
         from throttled import RateLimiterType, Throttled, per_duration  # noqa: PLC0415 - slow import
         from throttled.rate_limiter.quota_parser import parse  # noqa: PLC0415 - slow import
         from throttled.store import MemoryStore  # noqa: PLC0415 - slow import
@@ -379,7 +381,8 @@ class RateLimitMiddleware:
     def _wait(self, client: str) -> float | None:
         """Count a request and return None.
 
-        If the request exceeds the rate, return the seconds after which the client may try again.
+        If the request exceeds the rate, do not count it, and return the seconds after which the
+        client may try again.
         """
         state = self._limiter.peek(client)
         if state.remaining <= self._burst:

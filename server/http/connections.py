@@ -72,7 +72,7 @@ STATE = "connections"
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the process's limit of file descriptors to the hard limit or ``_DESCRIPTORS``.
+    """Set the process's limit of file descriptors to the hard limit, at most ``_DESCRIPTORS``.
 
     Return the new limit.
     """
@@ -83,7 +83,10 @@ def raise_descriptor_limit() -> int:
 
 
 def max_connections(descriptors: int) -> int:
-    """Return the maximum number of clients' connections for this number of file descriptors."""
+    """Return the maximum number of clients' connections for this number of file descriptors.
+
+    At least half of the descriptors are for clients, even if the rest is less than ``_RESERVE``.
+    """
     return max(descriptors - _RESERVE, descriptors // 2)
 
 
@@ -118,7 +121,10 @@ class SendTimeout(Protocol):
     _send_timer: TimerHandle | None = None
 
     def pause_writing(self) -> None:
-        """Start a timer. It checks after ``SEND_TIMEOUT`` how much the client has read."""
+        """Start a timer for ``SEND_TIMEOUT``.
+
+        If the client then has read less than ``MIN_TAKEN`` bytes, close the connection.
+        """
         super().pause_writing()
         self._compare_after(self.transport.get_write_buffer_size())
 
@@ -223,7 +229,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
                 oldest.end(_FULL, linger=0)
         self._shared.expectant[self] = None
         self._set_timer()
-        if self._shared.ending:  # the connection was accepted before the server began to stop
+        # The server began to stop before it knew this connection, so it has not shut it down yet.
+        if self._shared.ending:
             self.shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -279,7 +286,11 @@ class Connection(SendTimeout, HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Reject a request that a proxy could interpret in another way than this server."""
+        """Reject a request that a proxy could interpret in another way than this server.
+
+        Also reject a request with an unknown version of HTTP, and a request after too many requests
+        that wait on this connection.
+        """
         version = self.parser.get_http_version()
         names = [name for name, _ in self.headers]
         hosts, coded = names.count(b"host"), b"transfer-encoding" in names
@@ -310,7 +321,11 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self.end(self._fault)
 
     def on_body(self, body: bytes) -> None:
-        """Store a part of the body, and continue to read unless the body is too large."""
+        """Store a part of the body, and continue to read.
+
+        If the body is too large, submit the request without the rest of its body. The application
+        then refuses the request.
+        """
         super().on_body(body)
         self._allowance += len(body)
         if self.pipeline or self not in self._shared.expectant:
@@ -437,7 +452,8 @@ class Connection(SendTimeout, HttpToolsProtocol):
     def end(self, answer: bytes, linger: float = _LINGER) -> None:
         """Send ``answer`` if a request has begun. Close the connection after ``linger`` seconds."""
         self._ended = True
-        # An earlier request of the pipeline has no response yet.
+        # If an earlier request of the pipeline has no response yet, the client would take
+        # ``answer`` for that response.
         if self not in self._shared.expectant:
             self.transport.abort()
             return
@@ -457,7 +473,7 @@ class Connection(SendTimeout, HttpToolsProtocol):
         self._timer = self.loop.call_later(self._shared.request_timeout, self.end, _TOO_SLOW)
 
     def _arrived(self) -> None:
-        """Stop the timer of an incomplete request."""
+        """Note that no request is incomplete any more, and stop the timer."""
         self._partial = False
         if self._timer is not None:
             self._timer.cancel()

@@ -30,7 +30,7 @@ def failure(status: int, message: str, headers: Mapping[str, str] | None = None)
 
 
 def refusal(status: int, message: str, retry_after: int) -> Response:
-    """Return an error for a request that the server has not read. ``retry_after`` is in seconds.
+    """Return an error for a request that exceeds a limit. ``retry_after`` is in seconds.
 
     Scripts of any origin may read the response. It contains no data, and scripts need to know when
     to retry.

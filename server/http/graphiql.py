@@ -43,13 +43,15 @@ node_modules."""
 _LOGGED = FirstValues()
 
 _SCROLL_LOCK = "sha256-Y/huXlwoYkVyQlxwSVcCi1RCDGDCSVBzDt0hYP9qlTc="
-"""The hash of the only style element that GraphiQL inserts. It does so when it opens a dialogue."""
+"""The hash of the only style element that GraphiQL inserts, when it opens a dialogue. The page's
+Content-Security-Policy allows no other style element."""
 
 
 def content_security_policy(**sources: str) -> str:
     """Return a Content-Security-Policy for pages without inline code.
 
-    Each keyword argument names a directive and replaces its default source.
+    Each keyword argument names a directive. It replaces the directive's default source, or adds the
+    directive.
     """
     directives = {
         "default_src": "'none'",
@@ -102,6 +104,9 @@ class GraphiQLFiles(StaticFiles):
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Return the path and status of a file in ``FILES``, or an empty path and None."""
+        """Return the path and status of a file in ``FILES``.
+
+        If the name is unknown or the file is not installed, return an empty path and None.
+        """
         file = FILES.get(path)
         return (str(file), file.stat()) if file and file.is_file() else ("", None)

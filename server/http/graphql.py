@@ -1,7 +1,7 @@
 """Serves GraphQL over HTTP: executes one operation per request, and responds in JSON.
 
-Responses to public queries can be stored by shared caches. The specification of GraphQL over HTTP
-is https://graphql.github.io/graphql-over-http/draft/
+Shared caches may store responses to public queries of trusted documents. The specification of
+GraphQL over HTTP is https://graphql.github.io/graphql-over-http/draft/
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -100,7 +100,7 @@ class GraphQLResponse:
 
 
 def graphql_response(result: ExecutionResult, media_type: str) -> GraphQLResponse:
-    """Return the response for a result.
+    """Return the response for a result. If it would be too large, return an error instead.
 
     A request error, such as an unknown field, prevents execution. The response then has no
     ``data``. In GraphQL's own media type, its status is 400, or 500 if the server failed. In plain
@@ -176,7 +176,8 @@ class SharedCaching:
         if known is None:
             return replace(response, vary=_SHARED_VARY, headers=headers)
         # A response with status 304 must have the same Vary as with status 200 (RFC 9110, 15.4.5).
-        # With status 200, compression adds Accept-Encoding to Vary.
+        # With status 200, compression adds Accept-Encoding to Vary. It adds nothing to a response
+        # without a body, so this method adds the name.
         compressed = len(response.body) >= SMALLEST
         vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
         return replace(response, status_code=304, body=b"", vary=vary, headers=headers)
@@ -296,9 +297,11 @@ class GraphQLView:
             raise HTTPException(405, message, {"Allow": "POST"}) from error
 
     async def context(self, authorization: str | None, site: str | None = None) -> Context:
-        """Return the context for resolvers. Raise InvalidTokenError if the JWT is invalid.
+        """Return the context for resolvers.
 
-        If ``--public-url`` is not set, the context uses ``site`` as the address of the HTML pages.
+        ``site`` is the address of the HTML pages. If it is None, the context uses ``--public-url``.
+        Raises InvalidTokenError if the JWT is invalid, and KeysUnavailableError if the issuer's
+        keys cannot be fetched.
         """
         viewer = None
         if authorization is not None:

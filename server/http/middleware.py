@@ -62,7 +62,7 @@ remove_compress_type(EVENT_STREAM)
 
 
 class RequestIdMiddleware:
-    """Gives each request an id. If the client or a proxy has sent an id, the request keeps it.
+    """Gives each request an id. If the client or a proxy has sent a safe id, the request keeps it.
 
     The response, the log and error messages contain the id. Only responses for shared caches have
     no id, because a cache would send the same id to several clients. This class replaces the
@@ -198,12 +198,15 @@ class HostMiddleware:
 
 
 def is_allowed(origin: str, origins: Sequence[str], *, local: bool) -> bool:
-    """Return whether scripts of pages from ``origin`` may call the API."""
+    """Return whether scripts of pages from ``origin`` may call the API.
+
+    With ``local``, pages from this machine may call the API, too.
+    """
     return "*" in origins or origin in origins or (local and bool(_LOCAL_ORIGIN.fullmatch(origin)))
 
 
 def is_own(origin: str, host: str | None) -> bool:
-    """Return whether ``origin`` is the origin of this server.
+    """Return whether ``origin`` is the origin of this server. The scheme is not compared.
 
     Browsers send the origin ``null`` for a local file, for example. The server never has this
     origin.
@@ -218,7 +221,7 @@ class CrossOriginMiddleware:
     too. This middleware must be outside all middleware that refuses requests. Otherwise the scripts
     of a page could not read why a request was refused. Cookies are not allowed, because the API
     reads only the Authorization header. All other headers are allowed, because client libraries and
-    tracing add headers. Responses with HTML pages have no CORS headers.
+    tracing add headers. Responses of other paths than ``/graphql`` get no headers here.
     """
 
     def __init__(self, app: ASGIApp, *, origins: Sequence[str], local: bool) -> None:
@@ -247,7 +250,10 @@ class FailureMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on. Send no response if the client has disconnected."""
+        """Pass the request on. Send no response if the client has disconnected.
+
+        If the response has already begun, raise the exception again.
+        """
         started = False
 
         def noting_send(message: Message) -> Awaitable[None]:

@@ -47,7 +47,8 @@ _ID_NAMES = ("documentId", "doc_id", "id")
 examples."""
 
 _ENTRY_BYTES = 400
-"""The approximate bytes of memory for a registered document, without its text."""
+"""The approximate bytes of memory for a text that a client has registered by its hash, without the
+text itself."""
 
 REFUSED_TEXTS = 1_000
 REFUSED_SECONDS = 5.0
@@ -129,7 +130,11 @@ def qualities(accept: str) -> dict[str, float]:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """Return the whole body. Raise HTTPException 413 if it is too large."""
+    """Return the whole body.
+
+    Raise HTTPException 413 if the body is too large, and ClientDisconnect if the client has
+    disconnected.
+    """
     body = b""
     more = True
     while more:
@@ -275,7 +280,11 @@ class PersistedDocuments:
             )
 
     async def find(self, request: GraphQLRequest) -> Document:
-        """Return the document of a request. Raise GraphQLError with a code if there is none."""
+        """Return the document of a request.
+
+        Raise GraphQLError with a code, for example if the id is unknown, if the server runs only
+        trusted documents, or if the table cannot be read.
+        """
         if request.query is None:
             return await self._by_id(request.document_id or request.sha256 or "", request)
         if self._trusted_only and not await self._is_trusted(request.query):

@@ -45,8 +45,8 @@ RETRY_MS = 2_000
 """Milliseconds after which a browser connects again if the connection has ended."""
 
 KEEP_ALIVE = 15.0
-"""Seconds without an event after which the server sends a comment, a line that clients ignore.
-Otherwise a proxy may close the idle connection, often after a minute."""
+"""Seconds without an event after which the server sends a colon (an empty SSE comment). Clients
+ignore it. Otherwise a proxy may close the idle connection, often after a minute."""
 
 STOPPING = "The server stops: connect again."
 EXPIRED = "The JWT has expired: connect again with a new one."
@@ -56,7 +56,7 @@ _CODES = {STOPPING: "UNAVAILABLE", EXPIRED: "UNAUTHENTICATED"}
 _HEADERS = (
     (b"content-type", EVENT_STREAM.encode() + b"; charset=utf-8"),
     (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # Without it, nginx delays events until it has 4 kB.
+    (b"x-accel-buffering", b"no"),  # Without this header, nginx delays events to 4 kB.
     (b"vary", b"Accept"),
 )
 
@@ -127,7 +127,7 @@ class End:
 
 
 def failed(message: str, code: str | None = None) -> ExecutionResult:
-    """Return a result with one error, which tells the client why the subscription ends."""
+    """Return a result with one error: why the subscription ends or cannot begin."""
     code = code or _CODES.get(message, "BAD_REQUEST")
     return ExecutionResult(None, [GraphQLError(message, extensions={"code": code})])
 
@@ -148,7 +148,7 @@ class EventStreamView:
     seconds: float
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request until the client disconnects, the JWT expires or the server stops."""
+        """Serve one request until its subscription ends, or refuse it."""
         try:
             await self._serve(scope, receive, send)
         except REJECTIONS as error:
@@ -178,7 +178,11 @@ class EventStreamView:
 
     @staticmethod
     async def _stream(events: AsyncGenerator[EventResult, None], end: End, send: Send) -> None:
-        """Send events until the subscription ends or ``end`` has a reason. Then send the reason."""
+        """Send events until the subscription ends.
+
+        If ``end`` gets a reason before, or if the client is too slow, the last event is an error
+        with the reason.
+        """
 
         async def write(data: bytes) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": True})

@@ -52,7 +52,8 @@ MAX_SUBSCRIPTIONS = 20
 list."""
 
 PING_EVERY = 20.0
-"""Seconds between two pings. A client must answer a ping before the server sends the next ping."""
+"""Seconds between two pings. If a client has not answered a ping before the next ping is due, the
+server closes the connection."""
 
 _INVALID, _UNAUTHORIZED, _FORBIDDEN, _UNACCEPTABLE = 4400, 4401, 4403, 4406
 _INIT_TIMEOUT, _EXISTS, _INIT_TWICE = 4408, 4409, 4429
@@ -143,7 +144,10 @@ class GraphQLSocket:
                 return message
 
     async def _initialise(self, message: dict[str, Any] | None) -> None:
-        """Verify the JWT, if there is one in ``connection_init`` or in the request's headers."""
+        """Respond to ``connection_init``, the first message.
+
+        If this message or the request's headers contain a JWT, verify it.
+        """
         if message is None:
             return
         if message["type"] != "connection_init":
@@ -241,8 +245,9 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
 class WebSocketView:
     """Accepts WebSockets from pages of this server and of allowed origins, and from programs.
 
-    Only browsers send an origin. A browser lets a page of any origin open a WebSocket, so the
-    server must check the origin (RFC 6455, 10.2).
+    A browser lets a page of any origin open a WebSocket, so the server must check the header
+    ``Origin`` (RFC 6455, 10.2). Browsers always send this header, so a request without it is from
+    a program.
     """
 
     view: GraphQLView
@@ -300,7 +305,8 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         if not self.handshake_initiated:
             super().data_received(data)
             if not self.handshake_initiated:
-                # Without this, uvicorn would leave the connection open and send nothing.
+                # The handshake has failed. Without these two lines, uvicorn would send nothing and
+                # leave the connection open.
                 self.transport.write(b"".join(self.conn.data_to_send()))
                 self.transport.close()
             return

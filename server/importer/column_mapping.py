@@ -16,9 +16,9 @@ A preset is a TOML file that describes the files of one program. Operators can w
     [set]                               # field = value in every row, like --set
     [default]                           # field = value for rows with an empty or missing cell
     [values.verified_purchase]          # cell in the file = value; other cells count as empty
-    [values.state]                      # cell in the file = value; a row with another is rejected
-    [keep]                              # column = cells of the rows to load; empty cells are kept
-    [leave_out]                         # column = cells of the rows not to load
+    [values.state]                      # cell in the file = value; other cells reject their row
+    [keep]                              # column = cells; load only rows with these or empty cells
+    [leave_out]                         # column = cells; do not load the rows with these cells
     [no_place]                          # noun = columns not to load; the report counts the values
 
 Every key is optional. Options of the command line take precedence over a preset.
@@ -187,7 +187,8 @@ class ColumnMapping(Generic[Thing]):
     def make(self, cells: Mapping[str, object]) -> Thing:
         """Return the object of one row.
 
-        Raise InvalidArgumentError, which names the invalid field.
+        Raise InvalidArgumentError, which names the field, if a cell is invalid or a required field
+        is missing.
         """
         values = dict(self.constants)
         for one in self.kind.fields:
@@ -211,7 +212,10 @@ class ColumnMapping(Generic[Thing]):
         return self.kind.make(values)
 
     def _translated(self, one: Field, column: str, cell: object) -> object:
-        """Return the preset's value for a cell, or None if the preset has no value for it."""
+        """Return the preset's value for a cell, or None if the preset has no value for it.
+
+        Raise InvalidArgumentError instead of returning None if the field is ``strict``.
+        """
         listed = self.values[one.name]
         value = listed.get(str(cell).strip().lower())
         if value is None and one.strict:
@@ -230,7 +234,7 @@ class ColumnMapping(Generic[Thing]):
         return [(name, column) for name, column in needed if column not in columns]
 
     def check_header(self, name: str, header: Sequence[str]) -> None:
-        """Raise CommandError unless ``header`` has each required column exactly once."""
+        """Raise CommandError if ``header`` lacks a required column, or has a used column twice."""
         for field_name, column in self.missing(header):
             instead = f"or fill it with `--set {field_name}=VALUE`"
             if field_name == self.kind.fields[0].name:

@@ -128,7 +128,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,12})?")
 _BARE_DATE = re.compile(r"(19|20)[0-9]{2}([0-9]{2}){0,2}")
 """Matches numbers such as ``20201120``, ``202011`` and ``2020``. Such a number can be a date, or a
-Unix time in 1970. The parser rejects it, because a guess could be wrong."""
+Unix time in 1970. Without ``--date-unit`` and ``--date-format``, the parser rejects it, because a
+guess could be wrong."""
 
 _ZONE = re.compile(r"(?<! ) *+(UTC|GMT|Z)$|(?<! ) ++(?=[+-][0-9]{2}:?[0-9]{2}$)")
 """Matches ends of dates that ``fromisoformat`` cannot read: ``UTC``, ``GMT``, a ``Z`` after a
@@ -139,11 +140,14 @@ _PROBE = datetime(2003, 11, 22, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class DateReader:
-    """Parses dates. If ``form`` is None, dates are ISO 8601 or Unix time in ``unit``."""
+    """Parses dates. A date without an offset is in UTC.
+
+    If ``form`` is None, dates are ISO 8601 or Unix time in ``unit``. The default unit is seconds.
+    """
 
     unit: DateUnit | None = None
     form: str | None = None
-    """The format for ``strptime``. A date without an offset is in UTC."""
+    """The format for ``strptime``."""
 
     def __call__(self, field: str, cell: object) -> datetime:
         """Return the instant in UTC, to the microsecond. A date without a time is midnight."""
@@ -246,9 +250,9 @@ def order_lines(field: str, cell: object) -> tuple[OrderLine, ...]:
 def photos(field: str, cell: object) -> tuple[Photo, ...]:
     """Return the photos of a comment, at most 10.
 
-    The cell is an array of objects, an array of addresses, or one text with addresses. In exports
-    from Wix, an object has ``image``, which is an address, or an object with ``url`` and
-    ``altText``. Videos are ignored.
+    The cell is an array of objects, an array of addresses, or one text with addresses. An object
+    has ``url`` and ``alt``. In exports from Wix, it has ``image`` instead: an address, or an object
+    with ``url`` and ``altText``. Videos are ignored.
     """
     if isinstance(cell, str) and not cell.lstrip().startswith("["):
         cell = [one for one in _BETWEEN_ADDRESSES.split(cell.strip(_SEPARATORS)) if one]

@@ -55,7 +55,8 @@ class Field:
     parquet: str = "VARCHAR"
     kept: bool = False
     """Whether a load keeps the stored value if the file lacks the column. If the file has the
-    column, an empty cell removes the stored value."""
+    column, an empty cell removes the stored value. But an empty ``state`` keeps the stored
+    state."""
     strict: bool = False
     """Whether a row is rejected if the preset has values for this field, but none for the row's
     cell. If ``strict`` is false, the cell counts as empty."""
@@ -122,12 +123,12 @@ _OF_THE_STATE = ("state", *DECISION)
 
 
 def _comment_row(values: Mapping[str, Any]) -> CommentRow:
-    """Return a LoadedComment if the row has a ``kept`` field, or else a Comment.
+    """Return a LoadedComment if the row has a state or other ``kept`` values, or else a Comment.
 
-    The ``kept`` fields are the state and its decision, the reply, the earlier votes and the photos.
-    If the file lacks the column of such a field, a load keeps the stored value. Raises
-    InvalidArgumentError if the decision does not fit the state, or if a reply has a date but no
-    text.
+    The other values are the reply, the earlier votes and the photos. If the file lacks their
+    column, a load keeps the stored value. If the state is empty, a load keeps the stored state.
+    Raises InvalidArgumentError if the decision does not fit the state, or if a reply has a date but
+    no text.
     """
     fields = {name: value for name, value in values.items() if name not in _OF_THE_STATE}
     text, at = fields.pop("reply", None), fields.pop("replied_at", None)
@@ -175,8 +176,9 @@ _STATES_WITH = {
 def _comment_cells(one: Any) -> Iterable[object]:
     """Return the cells of a comment, a submission (an unpublished comment), or a LoadedComment.
 
-    Two values are not in the cells: ``touched_at``, and the number of votes, because votes have a
-    file of their own. If the comment is stored, a load of the cells keeps the stored number.
+    Two values are not in the cells: ``touched_at``, and the number of votes, because files of the
+    kind ``votes`` contain them. If the comment is stored, a load of the cells keeps the stored
+    number of votes.
     """
     if isinstance(one, LoadedComment):
         one = one.over(None, one.comment.created_at)

@@ -32,7 +32,7 @@ class SharedIds:
         self._parts = [SpooledTemporaryFile(_MEMORY) for _ in range(_PARTS)]  # noqa: SIM115 - see close
 
     def add(self, identity: str, thing: object, line: int) -> None:
-        """Store the hashes and the line of a row."""
+        """Store the hashes and the line of a row. Raise CommandError if the disk has no space."""
         key = hash(identity)
         try:
             self._parts[key % _PARTS].write(_ENTRY.pack(key, line, hash(repr(thing))))

@@ -60,7 +60,8 @@ def open_file(
     """Open a file. Without ``chosen``, the preset or the file's name decides its format.
 
     Raises CommandError if the file cannot be read, lacks columns, or does not have the preset's
-    format. If another preset fits the file, the message names that preset.
+    format, or if its name shows no format. If another preset fits the file, the message names that
+    preset.
     """
     if (chosen or preset.format or file.suffix.lower().removeprefix(".")) == "parquet":
         with open_parquet(file) as columnar:
@@ -218,9 +219,14 @@ def _check_fit(
     preset: Preset,
     mapping: ColumnMapping[Thing],
 ) -> None:
-    """Raise CommandError if the file lacks columns of the preset or of ``--id-from``.
+    """Raise CommandError if the file lacks required columns, in some cases.
 
-    If another preset fits the file, the message names that preset.
+    - A preset is chosen.
+    - Another preset fits the file. The message names that preset.
+    - The file lacks a column of ``--id-from``.
+
+    In other cases, ``check_header`` raises the error for CSV, and the rows of JSONL and XML are
+    rejected later.
     """
     missing = mapping.missing(columns)
     if not missing:

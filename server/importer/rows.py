@@ -1,4 +1,4 @@
-r"""Lines and rows of a file, and the rejects file, which contains the rows that are not loaded.
+r"""Lines and rows of a file, and the rejects file, which contains the rejected rows.
 
 The rejects file is JSONL. After the operator has fixed its rows, ``load`` reads it like any other
 file. Each line is an object with these members:
@@ -185,7 +185,10 @@ class RejectsFile:
             self._file.write(reject.encode())
 
     def close(self) -> None:
-        """Close the file. Raise CommandError if the last bytes cannot be written."""
+        """Close the file. If no row was rejected, only rename an earlier rejects file.
+
+        Raise CommandError if the last bytes cannot be written, or the file cannot be renamed.
+        """
         with self._writing():
             if self._file is None:
                 self._move_aside()
@@ -218,7 +221,7 @@ def rejects_file(chosen: Path | None, source: Path) -> RejectsFile:
 
     If ``chosen`` is None, the rejects file is next to ``source``, or in the current directory if
     the directory of ``source`` cannot be written. Raises CommandError if the rejects file cannot be
-    written, or if its path is the path of ``source`` or of another kind of file.
+    written, or if another file is at its path: ``source``, or a file that is not a rejects file.
     """
     name = "stdin" if source == STDIN else source.name
     path = chosen or source.with_name(f"{name}.rejects.jsonl")

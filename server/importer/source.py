@@ -96,7 +96,10 @@ class Pipe(Counted):
 
 
 class WatchedFile(Counted):
-    """The file to load. If it is changed or replaced meanwhile, a read raises CommandError."""
+    """The file to load.
+
+    If the file is changed or replaced during the load, a read raises CommandError.
+    """
 
     def __init__(self, file: io.FileIO, path: Path, name: str) -> None:
         super().__init__(file.readinto)
@@ -212,9 +215,10 @@ _TAR = slice(257, 262)
 def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
     """Return the encoding of a file whose first bytes are ``head``.
 
-    None means that the file is UTF-8, or XML that declares its encoding. Raises CommandError if
-    ``chosen`` is not an encoding, if the file is not text, or if it is probably UTF-16 or UTF-32
-    without a byte order mark.
+    None means that the file is UTF-8, or XML that declares its encoding. A byte order mark of
+    UTF-16 or UTF-32 takes precedence over ``chosen``. Raises CommandError if ``chosen`` is not an
+    encoding, if the file is not text, or if it is probably UTF-16 or UTF-32 without a byte order
+    mark.
     """
     for mark, marked in _MARKS.items():
         if head.startswith(mark):
@@ -223,7 +227,7 @@ def _encoding(name: str, head: bytes, chosen: str | None) -> str | None:
     if head[_TAR] == b"ustar":
         fault = "is an archive: unpack it with `tar -xf` first"
     if fault is None and chosen is None and 0 in head[:4]:
-        bits = 32 if head[:4].count(0) > 2 else 16  # noqa: PLR2004 - in UTF-32, three of four bytes
+        bits = 32 if head[:4].count(0) > 2 else 16  # noqa: PLR2004 - UTF-32 has three zeros
         order = "be" if head.startswith(b"\0") else "le"
         fault = f"is not UTF-8 but probably UTF-{bits}: add `--encoding utf-{bits}-{order}`"
     if fault is not None:

@@ -117,7 +117,11 @@ class CsvRows(Iterator[Row | Reject]):
         return next((line.fault for line in self._taken if line.fault), None)
 
     def _salvage(self, reason: str) -> Reject:
-        """Reject the lines that were read, but put the lines from the next valid row on back."""
+        """Reject the lines that were read.
+
+        If a valid row starts at one of them after the first, reject only the lines before that row.
+        Put the other lines back, so that they are read again.
+        """
         taken = self._taken
         if len(taken) > 1:
             reason += f" (found at line {taken[-1].number})"
@@ -129,7 +133,10 @@ class CsvRows(Iterator[Row | Reject]):
         return reject_lines(taken, reason, self.columns, self.delimiter)
 
     def _starts_row(self, lines: Sequence[Line]) -> bool:
-        """Return whether a row starts at the first line. It may end after the last of ``lines``."""
+        """Return whether a row starts at the first line.
+
+        If ``lines`` include the last line that was read, the row may end after this line.
+        """
         if self._closing.match(lines[0].text):
             return False
         try:

@@ -12,8 +12,9 @@ from dal.repositories.bulk_write import NOTHING, Outcome
 from server.importer.file_kinds import Put, Thing
 
 AT_ONCE = 2
-"""Number of batches that are written at the same time. More batches do not make a load faster. With
-a slow disk, requests would wait in the engine's queue, and could exceed their deadline."""
+"""Number of batches that are written at the same time. More batches do not make a load faster. On a
+slow disk, the requests of more batches would wait in the engine's queue, and could exceed their
+deadline."""
 
 _LEAST, _MOST = 200, 5_000
 _SECONDS = 2.0

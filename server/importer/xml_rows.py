@@ -29,7 +29,7 @@ of its path. In real files, paths have fewer than 100 characters."""
 _CHUNK = 1 << 16
 _SHOWN_PATHS = 10
 _UNKNOWN_ENCODING = expat.errors.codes[expat.errors.XML_ERROR_UNKNOWN_ENCODING]
-"""The error for an encoding that Expat does not support. It supports few encodings itself, and
+"""The error for an encoding that Expat does not support. Expat supports few encodings itself, and
 Python adds the encodings with one byte per character."""
 
 
