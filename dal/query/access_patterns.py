@@ -126,7 +126,7 @@ ACCESS_PATTERNS = (
     ),
     AccessPattern(
         "AP23",
-        "a product's comments with photos, of any ratings and languages, or only those of buyers",
+        "a product's comments with photos, by all users or only buyers, of any rating and language",
         WITH_PHOTOS,
         "product hasPhotos language? rating? verified?",
         "?",

@@ -134,10 +134,10 @@ class ModerationRepository:
         return Edge(approved, comment_position(approved))
 
     async def _closed(self, item: Item, comment: Comment, decision: Decision) -> bool:
-        """Close the open case of a published comment, if there is one.
+        """Close the open case of a published comment. Return True also if there is none.
 
-        Return False if the text has another version than the decision. Raises ConflictError if
-        another request changes the comment meanwhile.
+        Return False if the text is no longer the version that the moderator saw. Raises
+        ConflictError if another request changes the comment meanwhile.
         """
         case = await self._table.get(case_key(comment.comment_id))
         if case is None or case_in(case).opened_at is None:

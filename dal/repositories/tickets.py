@@ -132,5 +132,5 @@ class TicketRepository:
         return Edge(closed, ticket_position(closed))
 
     async def put_many(self, tickets: Sequence[Ticket]) -> Outcome:
-        """Write tickets with distinct ids over the stored ones."""
+        """Store tickets with distinct ids. A ticket replaces the stored ticket with the same id."""
         return await overwrite(self._table, [[TICKET.encode(ticket)] for ticket in tickets])
