@@ -41,7 +41,7 @@ class Option(NamedTuple):
     """The option's name without dashes, if it differs from the field's name."""
     off: str | None = None
     """The name of the option that switches a flag off. None means ``no-`` and the flag's name. If
-    ``off`` is an empty text, there is no such option."""
+    ``off`` is an empty text, no option switches the flag off."""
     bounds: tuple[float | None, float | None] = (None, None)
     """The minimum and the maximum of a number. None means no limit."""
     check: Check | None = None

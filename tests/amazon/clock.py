@@ -1,4 +1,4 @@
-"""The service's clock. It stands still until a test advances it, or runs at a fixed rate."""
+"""The service's clock. It is stopped until a test advances it, or it runs at a fixed rate."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta

@@ -194,7 +194,7 @@ def _wanted(arguments: Mapping[str, Any], index: IndexKeys, sort_key: str) -> bo
 def _value(arguments: Mapping[str, Any], attribute: str, comparison: str) -> str:
     """Return the value with which a key condition compares an attribute, or "".
 
-    The comparison "AND" stands for the upper bound of BETWEEN.
+    The comparison "AND" is the upper bound of BETWEEN.
     """
     words = arguments["KeyConditionExpression"].split()
     names = arguments["ExpressionAttributeNames"]

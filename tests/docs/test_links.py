@@ -17,7 +17,7 @@ def anchors_of(path: str) -> frozenset[str]:
 
 
 def fault(page: str, link: str) -> str | None:
-    """Return what is wrong with a link, or None."""
+    """Return the fault of a link; None if the link is correct."""
     parts = urlsplit(link)
     if parts.scheme:
         right = parts.scheme in {"http", "https"} and _HOST.fullmatch(parts.netloc)

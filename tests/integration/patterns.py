@@ -97,7 +97,7 @@ def _example(
 
 
 EXAMPLES = _read()
-"""The examples by name: the access pattern, and after a comma what is special in the example."""
+"""The examples by name: an access pattern, and after a comma the example's special case."""
 
 
 def _comment(number: int) -> Comment:

@@ -308,7 +308,8 @@ async def test_a_rebuild_and_a_switch_of_the_rule_exclude_each_other(table: Tabl
         await store.announce(rebuilding, rebuilding=False), one_per_person=OnePerPerson.MARKING
     )
     for run in ("rebuilding", "upgrading"):
-        with pytest.raises(StoreRefusedError, match="`marginalia table one-per-person"):
+        how = "complete it with `marginalia table one-per-person on`"
+        with pytest.raises(StoreRefusedError, match=how):
             await store.announce(marking, **{run: True})
 
 

@@ -226,7 +226,7 @@ async def _erase(store: Store, erasure: Erasure, found: Counter[Kind], *, scans:
 
 
 def _confirm(name: str, found: Counter[Kind], choices: Choices) -> None:
-    """Ask the operator. Raise Abort after a no, and CommandError if there is no terminal."""
+    """Ask the operator. Raise Abort if the answer is no, CommandError without a terminal."""
     if not sys.stdin.isatty():
         raise CommandError("The command cannot ask for confirmation without a terminal: add --yes.")
     typer.echo(f"{name}: {_listed(found, choices, 'will be ')}.")

@@ -27,7 +27,7 @@ KIND = CommentEventKind
 
 
 def write(broker: InProcessBroker, table: dict[int, Comment], dice: random.Random) -> None:
-    """Tell the broker that a comment was added, edited or deleted. No id is used again."""
+    """Publish that a comment was added, edited or deleted. New comments have new ids."""
     number = dice.choice([*table, len(broker.log._entries)])
     old = table.get(number)
     if old is None:

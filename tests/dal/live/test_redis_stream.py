@@ -336,7 +336,7 @@ async def settled(server: RedisServer, made: list[RedisBroker]) -> None:
 
 
 def write(broker: RedisBroker, table: dict[int, Comment], number: int, dice: random.Random) -> None:
-    """Tell the broker that a comment was added, edited or deleted. No id is used again."""
+    """Publish that a comment was added, edited or deleted. New comments have new ids."""
     number = dice.choice([*table, number, number])
     old = table.pop(number, None)
     if old is None:

@@ -75,7 +75,7 @@ async def test_a_page_without_statistics_has_the_same_rows_and_a_trace_of_all_ro
 async def test_the_trace_of_a_page_with_statistics_has_all_its_rows(
     selection: Selection, order: Order | None, size: int, backward: bool, reverse: bool
 ) -> None:
-    """The second page is planned by row locations. The trace needs no request of its own."""
+    """The second page is planned by row locations. The trace sends no additional request."""
     selection = replace(selection, order=order)
     product, unexplained = (KnownProduct(COMMENT, ROWS[::2]) for _ in range(2))
     cut = Slice(size, backward, reverse=reverse, next_page=True, previous_page=True, explain=True)
