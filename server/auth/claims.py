@@ -52,9 +52,10 @@ class ClaimRules:
     issuer: str | None = None
     audience: str | None = None
     names: Sequence[str] = ()
-    """The claims with the user's display name. The first of these claims that a JWT has is used. If
-    ``names`` is empty, the claim ``name`` is used, or else ``sub``, if this server's secret has
-    signed the JWT. In all other cases, a JWT without a name is refused."""
+    """The claims that may contain the user's display name. The first one that the JWT has is used.
+    If ``names`` is empty, the claim is ``name``. A JWT without a display name is refused, with one
+    exception: if ``names`` is empty and this server's secret has signed the JWT, the display name
+    is ``sub``."""
     roles: str = "roles"
     role_names: Mapping[str, frozenset[str]] = field(default_factory=dict)
 

@@ -116,7 +116,8 @@ async def guarded(program: Path, *arguments: str) -> Guard:
     try:
         transport, _ = await asyncio.shield(connecting)
     except asyncio.CancelledError:
-        # Connecting takes one turn of the loop. Without a transport, the guard cannot be ended.
+        # The guard can be ended only with the transport, so wait for it. This takes one turn of the
+        # loop.
         transport, _ = await connecting
         await Guard(process, output, transport).end()
         raise

@@ -90,7 +90,7 @@ async def _embedded(settings: Settings, *, share: bool, create: bool) -> AsyncIt
     async with embedded_engine(settings.data_dir, share=share, create=create) as engine:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - async code runs in a task
-        if share:  # Without this, a command would wait forever for an engine that has ended.
+        if share:  # If the engine ends, cancel the command, which would otherwise wait forever.
             engine.died.add_done_callback(lambda _: task.cancel())
         connection = TableAddress(settings.table, engine.endpoint_url, embedded=True)
         try:

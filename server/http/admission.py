@@ -317,8 +317,8 @@ class RateLimitMiddleware:
 
     A document that the server has not seen before may count as several requests, depending on its
     CPU time. The server knows this time only after it has processed the document, and counts the
-    additional requests then. The limiter holds a second burst in reserve for them: it refuses the
-    client's requests when only this reserve is left.
+    additional requests then. So the limiter allows two bursts: one for the requests that a client
+    sends, and one for these additional requests.
     """
 
     def __init__(self, app: ASGIApp, rate: str, trusted_proxies: Sequence[str]) -> None:

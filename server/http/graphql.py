@@ -176,8 +176,8 @@ class SharedCaching:
         if known is None:
             return replace(response, vary=_SHARED_VARY, headers=headers)
         # A response with status 304 must have the same Vary as with status 200 (RFC 9110, 15.4.5).
-        # With status 200, compression adds Accept-Encoding to Vary. It adds nothing to a response
-        # without a body, so this method adds the name.
+        # With status 200, the compression middleware adds Accept-Encoding to Vary. It skips this
+        # response, which has no body, so add Accept-Encoding here.
         compressed = len(response.body) >= SMALLEST
         vary = _SHARED_VARY + b", Accept-Encoding" if compressed else _SHARED_VARY
         return replace(response, status_code=304, body=b"", vary=vary, headers=headers)

@@ -143,7 +143,7 @@ def _read(name: str, content: bytes) -> Preset:
         elif key in _CHOICES and value not in _CHOICES[key]:
             fault = f"is {value!r}; it must be one of {', '.join(_CHOICES[key])}"
         elif not _has_form(value, example := _EXAMPLES.get(key, "text")):
-            shown = json.dumps(example).replace('":', '" =')  # The example in TOML's syntax.
+            shown = json.dumps(example).replace('":', '" =')  # JSON to TOML
             fault = f"is {value!r}; write it as `{key} = {shown}`"
         if fault:
             raise CommandError(f"--preset {name}: {key} {fault}.")

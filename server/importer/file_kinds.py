@@ -58,8 +58,8 @@ class Field:
     column, an empty cell removes the stored value. But an empty ``state`` keeps the stored
     state."""
     strict: bool = False
-    """Whether a row is rejected if the preset has values for this field, but none for the row's
-    cell. If ``strict`` is false, the cell counts as empty."""
+    """Whether a row is rejected if its cell is not in the preset's ``values`` for this field. If
+    ``strict`` is false, such a cell counts as empty."""
     all_states: bool = False
     """Whether the field is only in exports with ``--all-states``, which include unpublished
     comments."""
