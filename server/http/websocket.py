@@ -305,8 +305,8 @@ class WebSocketProtocol(SendTimeout, WebSocketsSansIOProtocol):
         if not self.handshake_initiated:
             super().data_received(data)
             if not self.handshake_initiated:
-                # The handshake has failed. uvicorn would send nothing and leave the connection open,
-                # so send the error and close the connection here.
+                # The handshake has failed. uvicorn would send nothing and leave the connection
+                # open, so send the error and close the connection here.
                 self.transport.write(b"".join(self.conn.data_to_send()))
                 self.transport.close()
             return
